@@ -7,7 +7,7 @@ PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
-# What is played: the extra of each family of worlds.
+# What is played: the extra of each domain of worlds.
 PLAYED := .[math]
 
 # An installation ends by writing its stamp, named after this folder, what is played, and what

@@ -15,13 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-Problems = list[tuple[str, int]]
+ErrorCollector = list[tuple[str, int]]
 
 GAMES = 64
 """In a vector environment."""
 
 
-def mathy_envs(problems: Problems) -> Callable[[int], int]:
+def mathy_envs(problems: ErrorCollector) -> Callable[[int], int]:
     """mathy_envs 0.12.5, PolySimplify."""
     import numpy as np
 
@@ -48,7 +48,7 @@ def mathy_envs(problems: Problems) -> Callable[[int], int]:
     return episode
 
 
-def gv_engine(problems: Problems) -> Callable[[int], int]:
+def gv_engine(problems: ErrorCollector) -> Callable[[int], int]:
     """gv_engine.domains.algebra, PolySimplify."""
     import numpy as np
 
@@ -76,7 +76,7 @@ def gv_engine(problems: Problems) -> Callable[[int], int]:
 # ---- whole environments ------------------------------------------------------------------------
 
 
-def mathy_envs_env(problems: Problems) -> Callable[[int], int]:
+def mathy_envs_env(problems: ErrorCollector) -> Callable[[int], int]:
     """mathy_envs 0.12.5, environment"""
     envs, types = import_module("mathy_envs.envs"), import_module("mathy_envs.types")
     made = import_module("mathy_envs.gym.mathy_gym_env").MathyGymEnv
@@ -85,7 +85,7 @@ def mathy_envs_env(problems: Problems) -> Callable[[int], int]:
     return _episodes(env, lambda info: env.action_space.mask)
 
 
-def gv_engine_env(problems: Problems) -> Callable[[int], int]:
+def gv_engine_env(problems: ErrorCollector) -> Callable[[int], int]:
     """gv_engine, environment"""
     from gv_engine.domains.algebra import ExpressionEnv
 
@@ -110,12 +110,12 @@ def _episodes(env: Any, mask_of: Callable[[dict[str, Any]], Any]) -> Callable[[i
     return episode
 
 
-def vector(problems: Problems) -> Callable[[int], int]:
+def vector(problems: ErrorCollector) -> Callable[[int], int]:
     """64 games in one process"""
     return _many(1)
 
 
-def vector_shared(problems: Problems) -> Callable[[int], int]:
+def vector_shared(problems: ErrorCollector) -> Callable[[int], int]:
     """64 games in two processes"""
     return _many(2)
 
@@ -140,7 +140,7 @@ def _many(processes: int) -> Callable[[int], int]:
 # ---- gv_engine with what mathy_core has in place of a part of its own --------------------------
 
 
-def their_masks(problems: Problems) -> Callable[[int], int]:
+def their_masks(problems: ErrorCollector) -> Callable[[int], int]:
     """with mathy_core asked which rules apply"""
     from gv_engine.domains.algebra import rule_set
 
@@ -148,7 +148,7 @@ def their_masks(problems: Problems) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def every_move(problems: Problems) -> Callable[[int], int]:
+def every_move(problems: ErrorCollector) -> Callable[[int], int]:
     """with mathy_core asked for every move"""
     from gv_engine.domains.algebra import rule_set
 
@@ -156,7 +156,7 @@ def every_move(problems: Problems) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def whole_texts(problems: Problems) -> Callable[[int], int]:
+def whole_texts(problems: ErrorCollector) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
     from gv_engine.domains.algebra import parsing
 
@@ -164,7 +164,7 @@ def whole_texts(problems: Problems) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def whole_trees(problems: Problems) -> Callable[[int], int]:
+def whole_trees(problems: ErrorCollector) -> Callable[[int], int]:
     """with whole trees handed to mathy_core"""
     from gv_engine.domains.algebra import parsing, rule_set
 
@@ -178,7 +178,7 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def their_constructors(problems: Problems) -> Callable[[int], int]:
+def their_constructors(problems: ErrorCollector) -> Callable[[int], int]:
     """with nodes that mathy_core constructs"""
     from gv_engine.domains.algebra import parsing
 

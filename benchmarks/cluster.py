@@ -21,7 +21,7 @@ from ray.cluster_utils import Cluster
 
 from gv_engine.rollout import on_ray
 from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.episode_stats import Tally
+from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 def measured(scenario: Scenario, episodes: int, keep: bool) -> Measured:
     """Play on the cluster that this process is connected to."""
     job = Job(scenario, "random", 0, _WORLDS, keep=keep)
-    tally, playing, waited = Tally(), 0.0, 0.0
+    tally, playing, waited = EpisodeStats(), 0.0, 0.0
     with tempfile.TemporaryDirectory() as out, closing(job.environment(1)) as env:
         folder = EpisodeFolder(Path(out, "rollout"), env, {"seed": 0}) if keep else None
         asked = began = time.perf_counter()

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-peers"
 
-ALONE = ("gym-gridverse",)
+SINGLE_AGENT = ("gym-gridverse",)
 """Peers that ask for packages which install no more; what they need is listed behind them."""
 
 INSTEAD: dict[str, str] = {}
@@ -42,7 +42,7 @@ def python_for(packages: tuple[str, ...]) -> str:
         venv.create(folder, clear=True, with_pip=True)
         if wanted[0] == PUFFERLIB:
             _build_grid(python, *wanted)
-        elif packages[0] in ALONE:
+        elif packages[0] in SINGLE_AGENT:
             _pip(python, "install", *wanted[1:])
             _pip(python, "install", "--no-deps", wanted[0])
         else:

@@ -99,7 +99,7 @@ def window(steps: int) -> tuple[tuple[int, int], list[float]]:
     """Size of the window, and seconds that every picture took of a large grid that moves."""
     from gv_engine import Scenario
     from gv_engine.domains.grid.stage import GridStage
-    from gv_engine.session.session import Game
+    from gv_engine.session.session import Session
     from gv_engine.ui.colors import DARK
     from gv_engine.ui.drawing.sprites import pygame
     from gv_engine.ui.window.viewer import NoDisplay, is_open, open_window
@@ -108,7 +108,7 @@ def window(steps: int) -> tuple[tuple[int, int], list[float]]:
         surface = open_window("64 × 64", full_screen=True)
     except NoDisplay:
         surface = pygame.Surface((1920, 1080), 0, 32)
-    game = Game(Scenario.load(CROWD), seed=0)
+    game = Session(Scenario.load(CROWD), seed=0)
     stage = GridStage(game, DARK)
     stage.line = 24
     taken = []

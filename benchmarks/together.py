@@ -18,7 +18,7 @@ from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 
 _OLD = "numpy<2"  # what came before it asks for it
-ALONE, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
+SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
 
 
 def _ours(label: str, size: int, agents: int, worlds: int) -> Entry:
@@ -31,7 +31,7 @@ def _peer(label: str, function: str, *packages: str) -> Entry:
 
 
 CONTESTANTS = {
-    ALONE: _ours("GV Engine, one agent", 9, 1, 4096),
+    SINGLE_AGENT: _ours("GV Engine, one agent", 9, 1, 4096),
     FOUR: _ours("GV Engine, 4 agents", 9, 4, 1024),
     ALONE_65: _ours("GV Engine, one agent", 65, 1, 256),
     CROWD: _ours("GV Engine, 64 agents", 65, 64, 64),
@@ -53,9 +53,9 @@ class Ratio(NamedTuple):
 
 
 RATIOS = [
-    Ratio(FOUR, ALONE, 0.8),
+    Ratio(FOUR, SINGLE_AGENT, 0.8),
     Ratio(CROWD, ALONE_65, 0.5),
-    Ratio(CROWD, ALONE, 0.0),
+    Ratio(CROWD, SINGLE_AGENT, 0.0),
     *(Ratio(FOUR, name, 100.0) for name in list(CONTESTANTS)[4:]),
 ]
 

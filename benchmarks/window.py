@@ -87,10 +87,10 @@ def wall(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
 def returned(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
     """Two runs, one with worlds that are taken out, played and put back."""
     from gv_engine import Scenario
-    from gv_engine.session.batch_viewer import WallWorlds
+    from gv_engine.session.batch_viewer import BatchViewer
 
     scenario = Scenario.load(SCENARIO)
-    touched, untouched = (WallWorlds(scenario, WORLDS, seed=3) for _ in range(2))
+    touched, untouched = (BatchViewer(scenario, WORLDS, seed=3) for _ in range(2))
     taken = np.arange(5, WORLDS, 100)
     for _ in range(200):
         touched.step()

@@ -10,14 +10,14 @@ import time
 
 from benchmarks.window import SCENARIO, WORLDS
 from gv_engine import Scenario
-from gv_engine.session.batch_viewer import WallWorlds
-from gv_engine.ui.screens.batch import WallScreen
+from gv_engine.session.batch_viewer import BatchViewer
+from gv_engine.ui.screens.batch import BatchScreen
 from gv_engine.ui.window.app import App
 
 WARM = 3.0  # s before anything counts
 
 
-class _CountedWall(WallScreen):
+class _CountedWall(BatchScreen):
     """A wall that counts how often it is drawn, and leaves when it is time."""
 
     seconds = 0.0
@@ -47,7 +47,7 @@ class _CountedWall(WallScreen):
 
 def main() -> None:
     """Open it."""
-    worlds = WallWorlds(Scenario.load(SCENARIO), WORLDS)
+    worlds = BatchViewer(Scenario.load(SCENARIO), WORLDS)
 
     def first(app: App) -> None:
         worlds.start()

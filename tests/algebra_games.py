@@ -2,20 +2,20 @@
 
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 EASY = "mathy-poly-simplify-easy"
 LONG = {
-    "family": "mathy",
+    "domain": "algebra",
     "environment": "PolySimplify",
     "name": "long",
     "success_function": "solve",
 }
 
 
-def game_of(name: str = EASY, seed: int = 1) -> Game:
-    return Game(load_playable(name), seed)
+def game_of(name: str = EASY, seed: int = 1) -> Session:
+    return Session(load_playable(name), seed)
 
 
-def problem(text: str, **more: int) -> Game:
-    return Game(load_scenario({**LONG, "problem": text, **more}), 0)  # type: ignore[arg-type]  # as it plays
+def problem(text: str, **more: int) -> Session:
+    return Session(load_scenario({**LONG, "problem": text, **more}), 0)  # type: ignore[arg-type]  # as it plays

@@ -69,7 +69,7 @@ def scenario(picture: str, **changes: Any) -> Scenario:
     return Scenario.load({**RULES, "map": drawn(picture), **changes}, folder=DATA)
 
 
-class Game:
+class Session:
     """A world at play: the second row of a batch, or an object world behind the same interface."""
 
     def __init__(self, played: Scenario, world: str, seed: int = 0) -> None:
@@ -80,7 +80,7 @@ class Game:
             self.batch.set_generator(i, np.random.default_rng(seed + i))
         self.batch.reset(np.ones(2, np.bool_))
 
-    def act(self, *actions: int | tuple[int, ...]) -> Game:
+    def act(self, *actions: int | tuple[int, ...]) -> Session:
         """Take actions, by their numbers in `gv_engine.rules.geometry.Action`; of several
         agents each time as many."""
         for action in actions:

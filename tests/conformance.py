@@ -28,7 +28,7 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import ACTIONS, Area
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import REGISTRIES, Phase
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import DISABLED, RESTART
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.rng import generator_from_row, generator_to_row
@@ -359,7 +359,7 @@ _MOST_STATES = 241
 
 
 @cache
-def _batch(scenario: Scenario, world: str, size: int) -> Worlds:
+def _batch(scenario: Scenario, world: str, size: int) -> Backend:
     return make_batch(scenario, size, "compiled" if world == "batch" else "object")
 
 

@@ -15,8 +15,8 @@ from hypothesis import settings
 
 from gv_engine.compiler.program_cache import KeptProgram
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.object_backend import WorldsAtOnce
-from tests.boards import Game, scenario
+from gv_engine.vector.object_backend import DeferredBackend
+from tests.boards import Session, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
 
@@ -93,7 +93,7 @@ def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 @pytest.fixture(autouse=True)
 def _programs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what a test sees does not depend on what is kept; test_at_once.py takes it back."""
-    monkeypatch.setattr(WorldsAtOnce, "_awaited", lambda worlds, compiled: None)
+    monkeypatch.setattr(DeferredBackend, "_awaited", lambda worlds, compiled: None)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -130,8 +130,8 @@ def world(request: pytest.FixtureRequest) -> str:
 def play(world: str) -> Any:
     """Plays actions on a map, in both worlds."""
 
-    def start(picture: str, *actions: int, seed: int = 0, **changes: Any) -> Game:
-        return Game(scenario(picture, **changes), world, seed).act(*actions)
+    def start(picture: str, *actions: int, seed: int = 0, **changes: Any) -> Session:
+        return Session(scenario(picture, **changes), world, seed).act(*actions)
 
     return start
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 
-from gv_engine.session.autoplay import Rival, actor_of
+from gv_engine.session.autoplay import Opponent, actor_of
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.start import StartScreen
@@ -103,7 +103,7 @@ def _played(desk: Desk, name: str, *keys: str) -> None:
 
 def _acting(desk: Desk) -> None:
     desk.app.push(StartScreen(desk.app))
-    game = Game(load_playable("keydoor-9x9"), 3)
+    game = Session(load_playable("keydoor-9x9"), 3)
     desk.app.let_act(game, actor_of(game, "solver"))
     desk.look()
     while game.position < 4:  # it thinks in a thread of its own
@@ -123,7 +123,7 @@ def _replay(desk: Desk, *keys: str) -> None:
 
 def _race(desk: Desk) -> None:
     desk.app.push(StartScreen(desk.app))
-    desk.app.race(Rival.named("valid", Game(load_playable("keydoor-9x9"), 3)))
+    desk.app.race(Opponent.named("valid", Session(load_playable("keydoor-9x9"), 3)))
     desk.look()
     desk.press("Left", "Up")
     desk.wait(1.0)

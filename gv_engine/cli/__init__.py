@@ -37,7 +37,7 @@ from gv_engine.cli.options import UsageError, complain
 from gv_engine.cli.output import code_after
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
-from gv_engine.scenario.fields import instead
+from gv_engine.scenario.fields import suggestion
 from gv_engine.scenario.rule_modules import failure, place_of
 
 COMMANDS = (
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     made, names = parser()
     if given and not given[0].startswith("-") and given[0] not in names:
-        made.error(f"no command {given[0]!r}{instead(given[0], names)}")
+        made.error(f"no command {given[0]!r}{suggestion(given[0], names)}")
     options = made.parse_args(given)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

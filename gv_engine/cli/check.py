@@ -26,8 +26,8 @@ from gv_engine.scenario.library import built_in_grids, find
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario, hooks_of
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Game
-from gv_engine.session.watchdog import Guard
+from gv_engine.session.session import Session
+from gv_engine.session.watchdog import Watchdog
 
 _BEGUN = 5
 """Levels for each other value of a parameter."""
@@ -83,7 +83,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the systems in their order, and what has been found; 1 if something is wrong."""
     try:
-        with Guard(options.limit, lambda runaway: True, ends=True):
+        with Watchdog(options.limit, lambda runaway: True, ends=True):
             return _check(options)
     except Stopped as stopped:
         complain(stopped)
@@ -169,7 +169,7 @@ def _begun_with(
             try:
                 other = load_playable(source, **given, **{parameter.name: value})
                 for number in range(_BEGUN):
-                    Game(other, seed + number)
+                    Session(other, seed + number)
                 well.append(told)
             except GVEngineError as error:
                 faults.append(f"with --set {told}: {error}")

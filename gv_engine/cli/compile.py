@@ -19,7 +19,7 @@ from gv_engine.cli.options import (
 from gv_engine.cli.output import progress
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import FAMILIES, hooks_of
+from gv_engine.scenario.plugin import DOMAINS, hooks_of
 
 _EXAMPLES = """\
 gv-engine compile keydoor-9x9 cave
@@ -52,8 +52,8 @@ def run(options: argparse.Namespace) -> int:
     """Print what came of each; 1 if one does not compile or cannot be kept."""
     if bool(options.scenarios) == options.all:
         raise UsageError("name scenarios, or say --all")
-    there = [family for family in FAMILIES.values() if options.all and not family.missing]
-    named = options.scenarios or [name for family in there for name in family.built_in()]
+    there = [domain for domain in DOMAINS.values() if options.all and not domain.missing]
+    named = options.scenarios or [name for domain in there for name in domain.built_in()]
     sources = [source for name in named for source in played_of(name)]
     scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
     rows, code = [], 0

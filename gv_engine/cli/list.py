@@ -9,7 +9,7 @@ from gv_engine.cli.options import Commands, add_command, complain
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 
 _EXAMPLES = """\
 gv-engine list
@@ -26,14 +26,14 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print name, Gymnasium id, size and description of each."""
     rows = []
-    for family in FAMILIES.values():
+    for domain in DOMAINS.values():
         try:
-            hooks = family.hooks
+            hooks = domain.hooks
         except MissingExtraError as error:
             complain(error)
             continue
-        for name in family.playable:
-            scenario, several = load_scenario(name), name in family.of_several()
+        for name in domain.playable:
+            scenario, several = load_scenario(name), name in domain.of_several()
             of = _NO_ID if several else gym_id(name)
             rows.append((name, of, hooks.size(scenario), scenario.description))
     output.print_table(("name", "Gymnasium id", "size", "description"), rows)

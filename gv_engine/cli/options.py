@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gv_engine.rules.errors import TrustError, nearest, printable, shortened
 from gv_engine.rules.errors import complain as complain
 from gv_engine.scenario.fields import value_of
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.trust import Consent, is_dotted
 from gv_engine.session.episode import Playable
 from gv_engine.session.video_writer import FORMATS
@@ -275,7 +275,7 @@ def add_pictures(parser: Any) -> None:
     parser.add_argument(
         "--view",
         metavar="V",
-        help=f"{_views()}; or window: what a player sees (default: the first of its family)",
+        help=f"{_views()}; or window: what a player sees (default: the first of its domain)",
     )
     parser.add_argument(
         "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
@@ -286,8 +286,8 @@ def add_pictures(parser: Any) -> None:
 
 
 def _views() -> str:
-    """The views of each family."""
-    return "; ".join(f"{family.title}: {', '.join(family.views)}" for family in FAMILIES.values())
+    """The views of each domain."""
+    return "; ".join(f"{domain.title}: {', '.join(domain.views)}" for domain in DOMAINS.values())
 
 
 def _cell(text: str) -> int:

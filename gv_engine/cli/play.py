@@ -34,13 +34,13 @@ from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import signed
 from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import Actor, Rival, actor_of
+from gv_engine.session.autoplay import Autoplayer, Opponent, actor_of
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.rollout_games import is_rollout
-from gv_engine.session.session import Game
-from gv_engine.session.timeline import Played
-from gv_engine.session.watchdog import PATIENCE, Guard, Runaway
+from gv_engine.session.session import Session
+from gv_engine.session.timeline import EpisodeSummary
+from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 
 _FIRST = "keydoor-9x9"
 _NAP = 0.01  # s between two looks at what an agent has found out
@@ -107,13 +107,13 @@ def run(options: argparse.Namespace) -> int:
     asked = options.scenario or options.snapshot or acts or options.row is not None
     with _named():
         make = _read(options) if asked else None
-    game: Game | None = None
-    actor: Actor | None = None
-    rival: Rival | None = None
-    with suppress(Stopped, StoppedError), Guard(PATIENCE, lambda runaway: True):
+    game: Session | None = None
+    actor: Autoplayer | None = None
+    rival: Opponent | None = None
+    with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda runaway: True):
         game = make and make()
         actor = actor_of(game, named) if game and (named := _of_all(options)) else None
-        rival = Rival.named(options.race, game) if game and options.race else None
+        rival = Opponent.named(options.race, game) if game and options.race else None
     # here, so that no other command imports pygame
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
@@ -144,8 +144,8 @@ def _in_terminal(options: argparse.Namespace) -> int:
     asked = options.scenario or options.snapshot or options.row is not None
     games = [begin(options)] if asked else []
 
-    def chosen(source: str) -> Game:
-        games.append(Game(load_playable(source, **consent(options)), options.seed))
+    def chosen(source: str) -> Session:
+        games.append(Session(load_playable(source, **consent(options)), options.seed))
         return games[-1]
 
     # here, as rich takes a tenth of a second
@@ -168,7 +168,7 @@ def _in_terminal(options: argparse.Namespace) -> int:
     return 0
 
 
-def begin(options: argparse.Namespace) -> Game:
+def begin(options: argparse.Namespace) -> Session:
     """The game that was asked for, at its beginning; played to its end if a policy was asked for. A
     rule that takes its time to begin it is named.
 
@@ -186,20 +186,20 @@ def _of_all(options: argparse.Namespace) -> str:
     return "" if options.policy is None or _PARTNERS(options.policy) else str(options.policy)
 
 
-def _named() -> Guard:
+def _named() -> Watchdog:
     """Names a rule that takes its time, and lets it."""
-    named: list[Runaway] = []
+    named: list[StuckRule] = []
 
-    def name(runaway: Runaway) -> bool:
+    def name(runaway: StuckRule) -> bool:
         if not named:
             complain(f"{runaway} has been running for {runaway.seconds:.0f} s. Ctrl-C: stop it")
         named.append(runaway)
         return False
 
-    return Guard(PATIENCE, name)
+    return Watchdog(PATIENCE, name)
 
 
-def _read(options: argparse.Namespace) -> Callable[[], Game]:
+def _read(options: argparse.Namespace) -> Callable[[], Session]:
     """The function that begins the play, once its files are read."""
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
@@ -211,7 +211,7 @@ def _read(options: argparse.Namespace) -> Callable[[], Game]:
         named = load_playable(options.scenario or _FIRST, **scenario_options(options))
         if options.policy and _PARTNERS(options.policy):
             return partial(_partnered, named, options.policy, options.seed)
-        return partial(Game, named, options.seed)
+        return partial(Session, named, options.seed)
     if options.seed is not None:
         raise UsageError(
             f"--seed {options.seed}: the world of --from is drawn already; leave it out"
@@ -226,7 +226,7 @@ def _read(options: argparse.Namespace) -> Callable[[], Game]:
     return partial(_restored, scenario, rows[row : row + 1].reshape(()))
 
 
-def _acted(game: Game, named: str) -> Game:
+def _acted(game: Session, named: str) -> Session:
     """The game, at its beginning, after somebody has played it to its end.
 
     Raises:
@@ -237,7 +237,7 @@ def _acted(game: Game, named: str) -> Game:
         hooks_of(game.scenario).limited(game.scenario, None)
     except ValueError as error:
         raise UsageError(f"{error}; give it one") from None
-    rival = Rival(named, game, actor_of(game, named))
+    rival = Opponent(named, game, actor_of(game, named))
     while not rival.is_over:
         if not rival.go_to(game.length + 1):
             time.sleep(_NAP)
@@ -245,27 +245,27 @@ def _acted(game: Game, named: str) -> Game:
     return game
 
 
-def _partnered(scenario: Playable, named: str, seed: int | None) -> Game:
+def _partnered(scenario: Playable, named: str, seed: int | None) -> Session:
     """A game in which policies act for some agents, and players for the others."""
-    game = Game(scenario, seed)
+    game = Session(scenario, seed)
     for name, policy in by_agent(named, scenario.sharing).items():
         game.give(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 
 
-def _restored(scenario: Scenario, row: NDArray[Any]) -> Game:
-    game = Game(scenario)
+def _restored(scenario: Scenario, row: NDArray[Any]) -> Session:
+    game = Session(scenario)
     game.restore(row)
     return game
 
 
-def _say(games: Iterable[Game]) -> None:
+def _say(games: Iterable[Session]) -> None:
     for game in games:
         for title, titled in groupby(game.titled, key=itemgetter(0)):
             say(f"{title}: {'; '.join(told(played) for _, played in titled)}")
 
 
-def told(played: Played) -> str:
+def told(played: EpisodeSummary) -> str:
     """One episode in words."""
     steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
     ending = played.ending.rstrip("!.") or "left"

@@ -21,12 +21,12 @@ from gv_engine.cli.options import (
     scenario_options,
 )
 from gv_engine.cli.replay import verified
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.autoplay import actor_of
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS
 
 _STEPS = 100
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         return _keep(scenario, options)
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
-    hooks = FAMILIES[scenario.identity.family].hooks
+    hooks = DOMAINS[scenario.identity.domain].hooks
     frames = hooks.frames(scenario, options.policy, options.seed, steps)
     shown = draw(frames, scenario, out, options)
     say(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _keep(scenario: Playable, options: argparse.Namespace) -> int:
     """Play an episode, and keep it as a replay."""
-    game = Game(scenario, options.seed)
+    game = Session(scenario, options.seed)
     actor = actor_of(game, options.policy)
     try:
         while len(game.taken) < (_STEPS if options.steps is None else options.steps):

@@ -22,7 +22,7 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.rollout_games import is_rollout
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 _EXAMPLES = """\
 gv-engine replay first.gvreplay
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def verified(file: Path, given: Playable | None = None) -> Game:
+def verified(file: Path, given: Playable | None = None) -> Session:
     """The game of a replay file, in which every state is as it was.
 
     Args:
@@ -87,7 +87,7 @@ def verified(file: Path, given: Playable | None = None) -> Game:
     """
     replay = Replay.load(file)
     try:
-        game = Game.of(replay, given or replay.find())
+        game = Session.of(replay, given or replay.find())
         if game.difference:
             raise ReplayError(game.difference.message)
     except ReplayError as error:

@@ -29,14 +29,14 @@ from gv_engine.cli.replay import verified
 from gv_engine.cli.splits import grid
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.rollout.episode_folder import EpisodeFolder, read
-from gv_engine.rollout.episode_stats import Tally
-from gv_engine.rollout.policy import KnownWay, policy_digest
+from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.policy import ActionSequence, policy_digest
 from gv_engine.rollout.shards import Job, Shard
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario, hooks_of
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import SOLVER
-from gv_engine.session.watchdog import heeded
+from gv_engine.session.watchdog import force_exit_after
 
 if TYPE_CHECKING:
     from gv_engine.session.episode import Playable
@@ -50,7 +50,7 @@ _SEARCHED = 10.0
 
 def known_ways(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
-) -> tuple[KnownWay, ...]:
+) -> tuple[ActionSequence, ...]:
     """The ways of episodes; what has none is told and left out.
 
     Args:
@@ -86,7 +86,7 @@ def known_ways(
     return ways
 
 
-def _of_replays(scenario: Playable, files: list[Path]) -> Iterator[KnownWay]:
+def _of_replays(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
     for file in files:
         game = verified(file, scenario)
         replay, actions = game.replay(), list[Any]()
@@ -98,7 +98,7 @@ def _of_replays(scenario: Playable, files: list[Path]) -> Iterator[KnownWay]:
             complain(f"{file} is left out: somebody waits in step {len(actions) + 1}")
             continue
         if replay.outcome:
-            yield KnownWay(replay.seed, tuple(actions))
+            yield ActionSequence(replay.seed, tuple(actions))
         else:
             complain(f"{file} is left out: the game was left before its end")
 
@@ -109,7 +109,7 @@ def _of_solver(
     first: int,
     episodes: int,
     advance: Callable[..., None],
-) -> Iterator[KnownWay]:
+) -> Iterator[ActionSequence]:
     from gv_engine.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SEARCHED)
@@ -118,7 +118,7 @@ def _of_solver(
         found = solver.solve(own)
         advance()
         if found.actions:
-            yield KnownWay(own, found.actions)
+            yield ActionSequence(own, found.actions)
         else:
             complain(f"seed {own} is left out: {found.verdict.value}")
 
@@ -244,7 +244,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(f"{error}; give --max-steps") from None
     listed = _listed(scenario, options.levels)
     episodes = options.episodes or (len(listed["levels"].seeds) if listed else _EPISODES)
-    ways: tuple[KnownWay, ...] = ()
+    ways: tuple[ActionSequence, ...] = ()
     if options.replays or options.policy == SOLVER:
         levels = listed.pop("levels", None)
         scenario = levels.scenario if levels else scenario
@@ -279,14 +279,14 @@ def _run(options: argparse.Namespace) -> int:
         )
     before = folder.episodes if folder else 0
     first, left = before if ways else options.first + before, episodes - before
-    tally, whole = Tally(), Tally()
+    tally, whole = EpisodeStats(), EpisodeStats()
     if folder and before:
         whole.add_kept(env.scenario, read(out, check=False)[0])
     began, code = time.perf_counter(), 0
     try:
         with (
             terminable(),  # Ray has a word of its own for SIGTERM
-            heeded(_HEEDS, "interrupted in a compiled step that does not come to an end"),
+            force_exit_after(_HEEDS, "interrupted in a compiled step that does not come to an end"),
             progress("episodes", episodes) as advance,
         ):
             advance(before)

@@ -31,7 +31,7 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import SUFFIX
 
 if TYPE_CHECKING:
-    from gv_engine.session.session import Game
+    from gv_engine.session.session import Session
     from gv_engine.validation.solver import Solution
 
 _EXAMPLES = """\
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 def _solve(scenario: AnyScenario, options: argparse.Namespace) -> int:
     """Search the levels of a scenario, and print what has been found."""
     if not isinstance(scenario, Scenario):
-        raise UsageError(f"{scenario.name} is of the family {scenario.family}; grids are solved")
+        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}; grids are solved")
     out: Path | None = options.out
     rows, found = [], list(_solutions(scenario, options))
     for seed, solution, seconds in found:
@@ -135,18 +135,18 @@ def _solutions(
         yield seed, solution, time.perf_counter() - begun
 
 
-def _played(scenario: Scenario, seed: int, solution: Solution) -> Game:
+def _played(scenario: Scenario, seed: int, solution: Solution) -> Session:
     """The game of a solution, at its beginning, played in the object world."""
-    from gv_engine.session.session import Game
+    from gv_engine.session.session import Session
 
-    game = Game(scenario, seed)
+    game = Session(scenario, seed)
     for number in solution.actions:
         game.step(game.action_of(number))
     game.seek(0)
     return game
 
 
-def _keep(game: Game, out: Path, options: argparse.Namespace) -> None:
+def _keep(game: Session, out: Path, options: argparse.Namespace) -> None:
     """Draw a game into a file, or keep its replay there."""
     if out.suffix == SUFFIX:
         game.replay().save(out)

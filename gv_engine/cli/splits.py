@@ -92,10 +92,10 @@ def grid(scenario: AnyScenario) -> Scenario:
     """The scenario, which has sets of levels.
 
     Raises:
-        UsageError: it is of another family.
+        UsageError: it is of another domain.
     """
     if not isinstance(scenario, Scenario):
-        raise UsageError(f"{scenario.name} is of the family {scenario.family}: sets are of grids")
+        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}: sets are of grids")
     return scenario
 
 

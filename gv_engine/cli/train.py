@@ -209,7 +209,7 @@ def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
 
     loaded = load_scenario(options.scenario, **scenario_options(options))
     if not isinstance(loaded, Scenario):
-        raise UsageError(f"{loaded.name} is of the family {loaded.family}: train takes grids")
+        raise UsageError(f"{loaded.name} is of the domain {loaded.domain}: train takes grids")
     try:
         scenario = hooks_of(loaded).limited(loaded, options.max_steps)
     except ValueError as error:

@@ -17,12 +17,12 @@ from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import StopCondition
 from gv_engine.learning.training import Training, TrainingSlices
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.watchdog import heeded
+from gv_engine.session.watchdog import force_exit_after
 
 if TYPE_CHECKING:
     from gv_engine.learning.ppo import TrainingMetrics
     from gv_engine.learning.run_folder import Run
-    from gv_engine.ui.window.batch_process import WallProcess
+    from gv_engine.ui.window.batch_process import BatchProcess
 
 _MAX_WAIT = 30.0
 """Seconds in which an update has to end after Ctrl-C or SIGTERM."""
@@ -106,7 +106,7 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
                 advance(training.metrics.steps)
                 while not (interrupts or stop_condition.is_met(training.metrics)):
                     steps = training.metrics.steps
-                    with heeded(_MAX_WAIT, _interrupted_message(training, plan)):
+                    with force_exit_after(_MAX_WAIT, _interrupted_message(training, plan)):
                         metrics = training.update()
                     if viewer:
                         _send_metrics(viewer, training)
@@ -172,19 +172,19 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     return code
 
 
-def _open_viewer(training: Training) -> WallProcess:
+def _open_viewer(training: Training) -> BatchProcess:
     """Open a window that shows the worlds while it is open."""
-    from gv_engine.ui.window.batch_process import WallProcess
+    from gv_engine.ui.window.batch_process import BatchProcess
     from gv_engine.vector.compiled_backend import CompiledBatch
 
     batch = training.learner.env.batch
     assert isinstance(batch, CompiledBatch)  # it was asked for
-    viewer = WallProcess(batch, f"{len(batch):,} worlds")
+    viewer = BatchProcess(batch, f"{len(batch):,} worlds")
     training.learner.on_step = viewer.look
     return viewer
 
 
-def _send_metrics(viewer: WallProcess, training: Training) -> None:
+def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     """Send the metrics of the last update to the window."""
     from gv_engine.session.batch_viewer import Means
 

@@ -52,20 +52,20 @@ def run(options: argparse.Namespace) -> int:
     """Open the window, and step until it is closed."""
     scenario = load_scenario(options.scenario, **scenario_options(options))
     if not isinstance(scenario, Scenario):
-        raise UsageError(f"{scenario.name} is of the family {scenario.family}: a wall shows grids")
+        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}: a wall shows grids")
     # here, so that no other command imports pygame
-    from gv_engine.session.batch_viewer import WallWorlds
-    from gv_engine.ui.screens.batch import WallScreen
+    from gv_engine.session.batch_viewer import BatchViewer
+    from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
     from gv_engine.ui.window.viewer import NoDisplay
 
     scenario = scenario.of_one_agent("a wall")
-    worlds = WallWorlds(scenario, options.num_envs, options.policy, options.seed, options.threads)
+    worlds = BatchViewer(scenario, options.num_envs, options.policy, options.seed, options.threads)
     app = App.load(**consent(options))
 
     def first(app: App) -> None:
         worlds.start()
-        app.push(WallScreen(app, worlds, f"{options.policy}, {options.num_envs:,} worlds"))
+        app.push(BatchScreen(app, worlds, f"{options.policy}, {options.num_envs:,} worlds"))
 
     try:
         app.run(first)

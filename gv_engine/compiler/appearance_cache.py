@@ -33,8 +33,8 @@ from gv_engine.compiler.method_registry import (
 )
 from gv_engine.compiler.numba_pipeline import PARTS
 from gv_engine.compiler.records import (
-    Kept,
-    NoCells,
+    DerivedColumn,
+    EmptyGround,
     world_of,
 )
 from gv_engine.rules.component import AGENT, NOTHING
@@ -221,7 +221,7 @@ def _get_of_no_ground(cells: Any, index: Any) -> Any:
     def nothing(cells: Any, index: Any) -> Any:
         return NOTHING
 
-    return nothing if isinstance(cells, NoCells) else None
+    return nothing if isinstance(cells, EmptyGround) else None
 
 
 @overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
@@ -229,7 +229,7 @@ def _set_in_no_ground(kept: Any, index: Any, value: Any) -> Any:
     def refuse(kept: Any, index: Any, value: Any) -> None:
         raise RuleError(_NO_GROUND)
 
-    return refuse if isinstance(kept, NoCells) else None
+    return refuse if isinstance(kept, EmptyGround) else None
 
 
 _NO_GROUND = "w.ground: there are no object types that live on the ground"
@@ -252,7 +252,7 @@ _OPAQUE = np.uint32(1 << 31)
 
 @overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _set_kept(kept: Any, index: Any, value: Any) -> Any:
-    if not isinstance(kept, Kept):
+    if not isinstance(kept, DerivedColumn):
         return None
     if isinstance(index, types.Integer) and kept.ndim == 1:
         world: Any = world_of(kept)

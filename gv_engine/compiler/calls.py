@@ -72,7 +72,7 @@ def _remembering(before: Any, remember: Any, values: Any) -> Any:
     return measure
 
 
-class Past:
+class PreStepMeasurements:
     """Measurements to be taken before the transitions.
 
     Attributes:
@@ -188,7 +188,9 @@ _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 """The type that nested functions of a phase return, whatever kind of number they make it from."""
 
 
-def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | None = None) -> Any:
+def arguments(
+    prefix: str, call: Call, past: PreStepMeasurements, helper: Callable[..., Any] | None = None
+) -> Any:
     """`(w, p, was)` → what follows `w` in a call of the function, or of a helper."""
     values: Any = None
     number = None
@@ -221,7 +223,7 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
     return values
 
 
-def _several(prefix: str, calls: tuple[Call, ...], past: Past) -> Any:
+def _several(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
     """A list of nested calls: a tuple of results."""
     values: Any = fields([])
     for number, call in enumerate(calls):
@@ -229,7 +231,7 @@ def _several(prefix: str, calls: tuple[Call, ...], past: Past) -> Any:
     return values
 
 
-def nested(prefix: str, call: Call, past: Past) -> Any:
+def nested(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     """`(w, p, was)` → result of a call."""
     run = _whoever_acts(prefix, call, past)
     if not call.whose:
@@ -237,7 +239,7 @@ def nested(prefix: str, call: Call, past: Past) -> Any:
     return _in_turns(call.whose, run) if call.otherwise is None else _or(call, run)
 
 
-def _whoever_acts(prefix: str, call: Call, past: Past) -> Any:
+def _whoever_acts(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     if prefix in past.ends:
         number = past.ends[prefix]
         end = _as_end(call.system.function, arguments(prefix, call, past), number)

@@ -111,7 +111,7 @@ def _called(
     return result
 
 
-class _Around(NamedTuple):
+class _LinkContext(NamedTuple):
     """What a program's units lie among: a digest of it, the codes of those before, and the code of
     those that are called seldom."""
 
@@ -120,13 +120,13 @@ class _Around(NamedTuple):
     seldom: dict[str, Any]
 
 
-_around: ContextVar[_Around] = ContextVar("_around")
+_around: ContextVar[_LinkContext] = ContextVar("_around")
 
 
 @contextmanager
 def among(digest: str) -> Iterator[None]:
     """The units that this thread compiles in here lie among code, and settings, of this digest."""
-    token = _around.set(_Around(digest, {}, {}))
+    token = _around.set(_LinkContext(digest, {}, {}))
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from gv_engine.compiler.bounds import refuse_beyond
 from gv_engine.compiler.intrinsics import agents_of, place_in
 from gv_engine.compiler.numba_pipeline import PARTS
 from gv_engine.compiler.records import (
-    OurRecord,
+    EngineRecord,
     WorldRecord,
     showing,
 )
@@ -109,7 +109,7 @@ def _is_taken(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) ->
 # their own types know no such `jit_options`
 overload, overload_method = cast(Any, (extending.overload, extending.overload_method))
 
-LAYOUTS: dict[OurRecord, Layout] = {}
+LAYOUTS: dict[EngineRecord, Layout] = {}
 
 
 def know(layout: Layout) -> None:
@@ -130,7 +130,7 @@ def _bare(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def method(
-    name: str, of: type[OurRecord] = WorldRecord, **options: Any
+    name: str, of: type[EngineRecord] = WorldRecord, **options: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Teach numba a method of records: the function gets types and returns what to compile."""
 

@@ -27,7 +27,7 @@ _extending, _read = cast(Any, (extending, record_getattr))
 cast(Any, types.Boolean).bitwidth = 8
 
 
-class OurRecord(types.Record):
+class EngineRecord(types.Record):
     """A record of the engine: parameters, what a world shows, the columns of a component.
 
     Attributes:
@@ -36,7 +36,7 @@ class OurRecord(types.Record):
     """
 
     plain: Any
-    kept: Mapping[str, Kept] = {}
+    kept: Mapping[str, DerivedColumn] = {}
 
     def typeof(self, name: str) -> Any:
         """The type of a field."""
@@ -47,7 +47,7 @@ class OurRecord(types.Record):
         return f"{type(self).__name__}#{cast(Any, self)._code}"
 
 
-class Kept(types.Array):
+class DerivedColumn(types.Array):
     """An array in a world's row from which others are derived: it is written value by value, by
     `look_methods`, which carry every write on to these; as a whole it can only be read.
 
@@ -73,18 +73,18 @@ class Kept(types.Array):
 
 
 _init: Any = types.Array.__init__
-_extending.register_model(Kept)(_extending.models.ArrayModel)
+_extending.register_model(DerivedColumn)(_extending.models.ArrayModel)
 
 
-class NoCells(types.Opaque):
+class EmptyGround(types.Opaque):
     """The ground in worlds that have none: nothing is in any cell, and nothing can be put there."""
 
 
-_extending.register_model(NoCells)(_extending.models.OpaqueModel)
-NO_GROUND = cast(Any, NoCells)("NoCells")
+_extending.register_model(EmptyGround)(_extending.models.OpaqueModel)
+NO_GROUND = cast(Any, EmptyGround)("EmptyGround")
 
 
-class ComponentRecord(OurRecord):
+class ComponentRecord(EngineRecord):
     """Columns of a component of a world.
 
     Args:
@@ -95,7 +95,7 @@ class ComponentRecord(OurRecord):
     """
 
     def __init__(
-        self, columns: OurRecord, column: str, start: int, world: int, shown: set[str]
+        self, columns: EngineRecord, column: str, start: int, world: int, shown: set[str]
     ) -> None:
         fields: Any = columns.fields
         parts = [(name, field._asdict()) for name, field in fields.items()]
@@ -103,21 +103,23 @@ class ComponentRecord(OurRecord):
         self.name = f"{self.name}@{start} in {world}"
         self.column, self.plain = column, columns.plain
         own: Any = self.fields
-        self.kept = {name: Kept(own[name].type, start + own[name].offset, world) for name in shown}
+        self.kept = {
+            name: DerivedColumn(own[name].type, start + own[name].offset, world) for name in shown
+        }
 
 
 _init_record: Any = types.Record.__init__
 
 
-class WorldRecord(OurRecord):
+class WorldRecord(EngineRecord):
     """`w`, a row of a batch."""
 
 
-class GeneratorRecord(OurRecord):
+class GeneratorRecord(EngineRecord):
     """`w.rng`, the generator in it."""
 
 
-class ViewRecord(OurRecord):
+class ViewRecord(EngineRecord):
     """`view`, what an agent sees."""
 
     @property
@@ -134,13 +136,13 @@ class ViewRecord(OurRecord):
 _KINDS = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
 """Which kind a record is, by a field that no other kind has."""
 
-for _kind in (OurRecord, ComponentRecord, *_KINDS.values()):
+for _kind in (EngineRecord, ComponentRecord, *_KINDS.values()):
     _extending.register_model(_kind)(_extending.models.RecordModel)
 
 
 @_extending.infer_getattr
 class _Fields(AttributeTemplate):
-    key = OurRecord
+    key = EngineRecord
 
     def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]  # a constant
         if isinstance(record, WorldRecord) and name == "ground" and name not in record.fields:
@@ -159,7 +161,7 @@ def _read_first(name: str) -> None:
             return context.get_dummy_value()
         return _read(context, builder, record.plain, value, name)
 
-    _extending.lower_getattr(OurRecord, name)(read)
+    _extending.lower_getattr(EngineRecord, name)(read)
 
 
 def _refuse(name: str) -> None:
@@ -176,21 +178,21 @@ for _field in ("height", "width", "y", "x"):
 _read_first("ground")  # which worlds may not have
 
 
-def ours(record: Any) -> OurRecord:
+def ours(record: Any) -> EngineRecord:
     """A record as one of ours."""
     return _as(
-        next((kind for name, kind in _KINDS.items() if name in record.fields), OurRecord), record
+        next((kind for name, kind in _KINDS.items() if name in record.fields), EngineRecord), record
     )
 
 
-def _as(kind: type[OurRecord], record: Any) -> OurRecord:
+def _as(kind: type[EngineRecord], record: Any) -> EngineRecord:
     fields = []
     number, shown = crc32(str(record).encode()), _SHOWN.get(record, ())
     for name, field in record.fields.items():
         _read_first(name)
         inner = field.type
         if isinstance(inner, types.Record):
-            inner = _as(GeneratorRecord if name == "rng" else OurRecord, inner)
+            inner = _as(GeneratorRecord if name == "rng" else EngineRecord, inner)
             if shown and name != "rng":
                 names = {part for column, part in shown if column == name}
                 inner = ComponentRecord(inner, name, field.offset, number, names)
@@ -199,7 +201,7 @@ def _as(kind: type[OurRecord], record: Any) -> OurRecord:
     made.plain = record
     if shown:
         made.kept = {
-            name: Kept(field.type, field.offset, number)
+            name: DerivedColumn(field.type, field.offset, number)
             for name, field in record.fields.items()
             if name in ("at", "ground")
         }
@@ -208,15 +210,15 @@ def _as(kind: type[OurRecord], record: Any) -> OurRecord:
 
 
 _SHOWN: dict[Any, Collection[tuple[str, str]]] = {}
-_WORLDS: dict[int, OurRecord] = {}
+_WORLDS: dict[int, EngineRecord] = {}
 
 
-def world_of(kept: Kept) -> OurRecord:
+def world_of(kept: DerivedColumn) -> EngineRecord:
     """The record of the world in whose row an array is."""
     return _WORLDS[kept.world]
 
 
-def showing(record: types.Record, columns: Collection[tuple[str, str]]) -> OurRecord:
+def showing(record: types.Record, columns: Collection[tuple[str, str]]) -> EngineRecord:
     """A world's record as one of ours, in which these columns (name, field) show in cells."""
     _SHOWN[record] = columns
     return ours(record)

@@ -32,7 +32,7 @@ from gv_engine.compiler.method_registry import (
 )
 from gv_engine.compiler.numba_pipeline import PARTS
 from gv_engine.compiler.records import (
-    OurRecord,
+    EngineRecord,
 )
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.scenario.layout import Layout
@@ -260,7 +260,7 @@ def _take(w: Any, e: Any, column: Any) -> Any:
     return _setter(w, column, False)
 
 
-def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
+def _setter(w: EngineRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
     """`(w, e, column)`: the component is there or not, and reads its defaults."""
     if not isinstance(column, types.StringLiteral):
         raise TypingError("w.add and w.take ask for a column's name written out in the rule")

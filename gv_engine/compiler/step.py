@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
-from gv_engine.compiler.calls import Past, arguments, ends, nested
+from gv_engine.compiler.calls import PreStepMeasurements, arguments, ends, nested
 from gv_engine.compiler.intrinsics import another, fields, whose
 from gv_engine.compiler.link_units import Unit, call, gathered, in_turn, masking, now, summed
 from gv_engine.compiler.observation import look, look_at_others, view_writer
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # ---- units -----------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class UnitWithMemory(NamedTuple):
     """A unit `(w, p, was)`, and what it wants to know of the time before the transitions.
 
     Attributes:
@@ -53,14 +53,14 @@ class Asked(NamedTuple):
     before: Unit | None
 
 
-def _asked(scenario: Scenario, phase: Phase) -> list[Asked]:
+def _asked(scenario: Scenario, phase: Phase) -> list[UnitWithMemory]:
     """The units of the systems of a phase."""
     asked = []
     for field, given in fields_of_calls(scenario, phase):
-        past = Past(ends(given) if phase is TERMINATING else None)
+        past = PreStepMeasurements(ends(given) if phase is TERMINATING else None)
         once = phase in (RESET, TRANSITION) and not given.is_an_agents
         unit = Unit(nested(given.name, given, past), field, once)
-        asked.append(Asked(unit, Unit(past.measure, field) if past.length else None))
+        asked.append(UnitWithMemory(unit, Unit(past.measure, field) if past.length else None))
     return asked
 
 
@@ -130,7 +130,7 @@ def _answers(before: Any, prefix: str, call: Call) -> Any:
         return inside
     if inside is _no_action:
         return before
-    asked = arguments(prefix, call, Past(), when)
+    asked = arguments(prefix, call, PreStepMeasurements(), when)
     if before is _no_action and inside is _any_action:
         return _acts(when, asked)
     return _or_acts(before, when, asked, inside)
@@ -143,7 +143,7 @@ def _tells(before: Any, prefix: str, call: Call) -> Any:
         own = _tells(_no_action, prefix, replace(call, whose=()))
         return before if own is _no_action else _or_in_turns(before, call.whose, own)
     if (answers := call.system.answers) is not None:
-        asked = arguments(prefix, call, Past(), answers)
+        asked = arguments(prefix, call, PreStepMeasurements(), answers)
         alone = before is _no_action
         before = _acts(answers, asked) if alone else _or_acts(before, answers, asked, _any_action)
     for field, part in inner(prefix, call):
@@ -180,7 +180,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     resets = [unit._replace(seldom=True) for unit in _run(scenario, RESET)]
     moves = _run(scenario, TRANSITION)
     rewards, (over,) = _asked(scenario, REWARD), _asked(scenario, TERMINATING)
-    well = next(iter(_asked(scenario, SUCCESS)), Asked(Unit(_never), None))
+    well = next(iter(_asked(scenario, SUCCESS)), UnitWithMemory(Unit(_never), None))
     answers = [
         Unit(answer, field)
         for phase, asks in ((TRANSITION, _answers), (REWARD, _tells), (TERMINATING, _tells))
@@ -188,13 +188,13 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
         if (answer := asks(_no_action, given.name, given)) is not _no_action
     ]
     ((field, sight),) = fields_of_calls(scenario, VISIBILITY)
-    values = arguments(sight.name, sight, Past())
+    values = arguments(sight.name, sight, PreStepMeasurements())
     several = scenario.layout.agents > 1
     first_look = look_around if several else look
     writer = view_writer(scenario.layout)
     looks = [Unit(_looking(first_look, sight.system.function, values, writer), field)]
     for field, own in fields_of_calls(scenario, OBSERVATION):
-        values = arguments(own.name, own, Past())
+        values = arguments(own.name, own, PreStepMeasurements())
         looks.append(Unit(_observing(own.system.function, values), field))
     acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
     systems = BoundSystems(

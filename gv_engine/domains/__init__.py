@@ -1,6 +1,6 @@
-"""Families of worlds: each is a folder, and hands out the same things by one protocol.
+"""Domains of worlds: each is a folder, and hands out the same things by one protocol.
 
-`gv_engine.scenario.plugin` has the protocol, and the one line for each family.
+`gv_engine.scenario.plugin` has the protocol, and the one line for each domain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["load_scenario"]
 
 
 def __getattr__(name: str) -> Any:
-    # late, as reading asks every family what it is
+    # late, as reading asks every domain what it is
     if name in __all__:
         from gv_engine.scenario import loading
 

@@ -41,7 +41,7 @@ class Judgement(NamedTuple):
     levels: str = ""
 
 
-class Judge:
+class BackgroundChecker:
     """Checks and solves levels, always the one that was asked about last.
 
     Attributes:

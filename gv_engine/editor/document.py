@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.editor.map_model import MapCell, Sketch
+from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.editor.rules import RuleList
 from gv_engine.editor.symbols import Vocabulary, vocabulary
-from gv_engine.editor.text_buffer import Manuscript
+from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import (
     EditError,
     KeyPath,
@@ -27,10 +27,10 @@ from gv_engine.rules.errors import FaultPlace, GVEngineError, ScenarioError
 from gv_engine.scenario.document import Document, read_text
 from gv_engine.scenario.files import exists
 from gv_engine.scenario.json_schema import Format
-from gv_engine.scenario.library import Level
+from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.loading import level_of
 from gv_engine.scenario.packs import is_pack
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.schema import formats
@@ -58,7 +58,7 @@ class Fault(NamedTuple):
     is_slip: bool = False
 
 
-class Workpiece:
+class EditorDocument:
     """What an editor has in hand.
 
     Args:
@@ -79,7 +79,7 @@ class Workpiece:
 
     def __init__(
         self,
-        manuscript: Manuscript,
+        manuscript: TextBuffer,
         variant: str = "",
         folder: Path | None = None,
         trust: Trust = NAMED,
@@ -94,13 +94,13 @@ class Workpiece:
         self.scenario: Scenario | None = None
         self.faults: tuple[Fault, ...] = ()
         self.words = Vocabulary()
-        self.sketch = Sketch("", None, self.words)
+        self.sketch = MapModel("", None, self.words)
         self.refresh()
 
     @property
-    def level(self) -> Level:
+    def level(self) -> ScenarioRef:
         """Where it is, or will be."""
-        return Level(self.manuscript.file or self._folder / NEW, self.variant)
+        return ScenarioRef(self.manuscript.file or self._folder / NEW, self.variant)
 
     @property
     def title(self) -> str:
@@ -123,11 +123,11 @@ class Workpiece:
             )
         except ScenarioError as error:
             self.faults = self._faults(error)
-            self.sketch = Sketch(self.manuscript.text, self.document, self.words, self.variant)
+            self.sketch = MapModel(self.manuscript.text, self.document, self.words, self.variant)
             return True
         self.document = document
         self.words = vocabulary(document)
-        self.sketch = Sketch(self.manuscript.text, document, self.words, self.variant)
+        self.sketch = MapModel(self.manuscript.text, document, self.words, self.variant)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
@@ -195,7 +195,7 @@ class Workpiece:
     @property
     def format(self) -> Format:
         """What its file may say."""
-        return formats()[self._known.family]
+        return formats()[self._known.domain]
 
     @property
     def said(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class Workpiece:
     # ---- changes -------------------------------------------------------------------------
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Change the text and read it again; see `Manuscript.edit`."""
+        """Change the text and read it again; see `TextBuffer.edit`."""
         changed = self.manuscript.edit(change, stroke)
         self.refresh()
         return changed
@@ -241,14 +241,14 @@ class Workpiece:
         text = self._with_level(seed)
         self.edit(lambda _: text)
 
-    def with_level_drawn(self, seed: int) -> Workpiece:
+    def with_level_drawn(self, seed: int) -> EditorDocument:
         """A workpiece of its own, in which that has been done.
 
         Raises:
             EditError: there is something wrong with what makes levels.
         """
-        manuscript = Manuscript(self._with_level(seed), self.manuscript.file)
-        return Workpiece(manuscript, self.variant, self._folder, self.trust, self._settings)
+        manuscript = TextBuffer(self._with_level(seed), self.manuscript.file)
+        return EditorDocument(manuscript, self.variant, self._folder, self.trust, self._settings)
 
     def _with_level(self, seed: int) -> str:
         if self.scenario is None:
@@ -275,7 +275,7 @@ STARTERS = {
 """What new levels can begin with, and what it is."""
 
 
-def open_work(source: str, **options: Any) -> Workpiece:
+def open_work(source: str, **options: Any) -> EditorDocument:
     """A scenario to be edited.
 
     Args:
@@ -295,18 +295,18 @@ def open_work(source: str, **options: Any) -> Workpiece:
     level = level_of(source)
     if is_pack(level.file):
         raise EditError(f"{level.file} has levels alone; a scenario whose `levels` it is has rules")
-    manuscript = Manuscript.of(level.file.absolute())
-    _check_family(manuscript.text, level)
-    if not level.file.is_relative_to(SCENARIOS) or exists(Level.at(path).file):
-        return Workpiece(manuscript, level.variant, trust=trust, settings=settings)
-    copy = Manuscript(manuscript.text)
-    made = Workpiece(copy, level.variant, trust=trust, settings=settings)
+    manuscript = TextBuffer.of(level.file.absolute())
+    _check_domain(manuscript.text, level)
+    if not level.file.is_relative_to(SCENARIOS) or exists(ScenarioRef.at(path).file):
+        return EditorDocument(manuscript, level.variant, trust=trust, settings=settings)
+    copy = TextBuffer(manuscript.text)
+    made = EditorDocument(copy, level.variant, trust=trust, settings=settings)
     if made.faults:  # it needs files that are beside it: rules, levels, what it extends
-        return Workpiece(Manuscript(_extending(source)), trust=trust, settings=settings)
+        return EditorDocument(TextBuffer(_extending(source)), trust=trust, settings=settings)
     return made
 
 
-def new_work(starter: str, file: Path | None = None, **options: Any) -> Workpiece:
+def new_work(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
     """A new level.
 
     Args:
@@ -316,7 +316,7 @@ def new_work(starter: str, file: Path | None = None, **options: Any) -> Workpiec
     """
     trust, settings = parted(options)
     text = (_STARTERS / f"{starter}.yaml").read_text("utf-8")
-    return Workpiece(Manuscript(text, file), trust=trust, settings=settings)
+    return EditorDocument(TextBuffer(text, file), trust=trust, settings=settings)
 
 
 def _extending(source: str) -> str:
@@ -332,8 +332,8 @@ def _extending(source: str) -> str:
     return put_rows(text, ("map",), level.map.text.rstrip("\n").split("\n"))
 
 
-def _check_family(text: str, level: Level) -> None:
+def _check_domain(text: str, level: ScenarioRef) -> None:
     composed(text)  # what is no YAML is better mended as text
-    name = scalar(text, ("family",)) or next(iter(FAMILIES))
-    if name in FAMILIES and not FAMILIES[name].sketch:
-        raise EditError(f"{level} is of the family {name}; levels of grids are edited here")
+    name = scalar(text, ("domain",)) or next(iter(DOMAINS))
+    if name in DOMAINS and not DOMAINS[name].sketch:
+        raise EditError(f"{level} is of the domain {name}; levels of grids are edited here")

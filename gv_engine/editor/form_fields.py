@@ -19,7 +19,7 @@ from gv_engine.scenario.json_schema import (
     TEXT,
     TRUTH,
     Functions,
-    JsonForm,
+    JsonSchema,
     Key,
     KeyTable,
     named,
@@ -46,7 +46,7 @@ class FormField(NamedTuple):
 
     name: str
     says: str
-    form: JsonForm
+    form: JsonSchema
     value: Any
     choices: tuple[Any, ...]
     expects: str
@@ -127,7 +127,7 @@ def field(name: str, key: Key, value: Any, words: Vocabulary) -> FormField:
     )
 
 
-def _fitting(form: JsonForm, value: Any) -> JsonForm:
+def _fitting(form: JsonSchema, value: Any) -> JsonSchema:
     """Of several forms the one that a value has; where there is none yet, of lists or mappings
     alone."""
     told = _opened(form)
@@ -138,7 +138,7 @@ def _fitting(form: JsonForm, value: Any) -> JsonForm:
     return fits[0] if fits else form
 
 
-def _keys_of(form: JsonForm) -> KeyTable:
+def _keys_of(form: JsonSchema) -> KeyTable:
     """The keys of a mapping, by its form alone."""
     required = form.get("required", ())
     return {
@@ -150,14 +150,14 @@ def _keys_of(form: JsonForm) -> KeyTable:
 # ---- rules within rules ----------------------------------------------------------------------
 
 
-def _functions(form: JsonForm) -> Functions | None:
+def _functions(form: JsonSchema) -> Functions | None:
     """The rules that may stand where one is named; None elsewhere."""
     name = str(form.get("$ref", "")).rpartition("/")[2]
     known = (format.functions.get(name) for format in formats().values())
     return next(filter(None, known), None)
 
 
-def _function_keys(form: JsonForm, name: Any) -> KeyTable:
+def _function_keys(form: JsonSchema, name: Any) -> KeyTable:
     """What may stand in the entry of a rule: which one it is, and its parameters."""
     functions = _functions(form)
     if functions is None:
@@ -251,7 +251,7 @@ class FormParts(NamedTuple):
         return [] if ["array", "object"] in kinds else 1 if "integer" in kinds else ""
 
 
-def _parts(form: JsonForm, key: Key, words: Vocabulary) -> FormParts | None:
+def _parts(form: JsonSchema, key: Key, words: Vocabulary) -> FormParts | None:
     """How what may stand there is filled in part by part; None if it is not."""
     items, named_parts = form.get("items"), form.get("additionalProperties")
     if form.get("type") == "array" and isinstance(items, dict):
@@ -271,7 +271,7 @@ def _parts(form: JsonForm, key: Key, words: Vocabulary) -> FormParts | None:
     return None
 
 
-def _opened(form: JsonForm) -> JsonForm:
+def _opened(form: JsonSchema) -> JsonSchema:
     reference = str(form.get("$ref", "")).rpartition("/")[2]
     return DEFINITIONS.get(reference, form)
 
@@ -280,7 +280,7 @@ def _objects(words: Vocabulary) -> tuple[str, ...]:
     return tuple(words.types[kind].name for kind in words.usual)
 
 
-def _choices(form: JsonForm, words: Vocabulary) -> Sequence[Any]:
+def _choices(form: JsonSchema, words: Vocabulary) -> Sequence[Any]:
     """All that may stand there, if these are names."""
     if form == OBJECT:
         return _objects(words)
@@ -309,7 +309,7 @@ _TYPES = {
 }
 
 
-def _expected(form: JsonForm) -> list[str]:
+def _expected(form: JsonSchema) -> list[str]:
     """What may stand there, in words."""
     if form == TEXT:
         return ["a text"]

@@ -157,7 +157,7 @@ _BUILDS_LEVELS = (
 _SPACES = ("state_space", "observation_space")
 
 
-class Sketch:
+class MapModel:
     """The level that a text draws, and changes of it; each makes a new text.
 
     Args:
@@ -376,7 +376,7 @@ class Sketch:
                 look = Symbol(FLOOR, 0, NONE)
             symbol = replace(look, facing=standing.get((y, x)), ground=below)
             things.append(((y, x), words.thing_of(symbol)))
-        made = Sketch(text, None, replace(words, agents=0))
+        made = MapModel(text, None, replace(words, agents=0))
         return made.painted(things, over=False)
 
 

@@ -21,7 +21,7 @@ from gv_engine.rules.system import (
 )
 from gv_engine.scenario.calls import NESTED, TYPES, kind_of
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import Wrong, YamlNode, value_of
+from gv_engine.scenario.fields import FieldError, YamlNode, value_of
 from gv_engine.scenario.json_schema import Functions, KeyTable
 from gv_engine.scenario.reference_docs import sentence
 from gv_engine.scenario.rule_modules import defined_in
@@ -151,7 +151,7 @@ class RuleList:
         named = node.value.get("name") if isinstance(node.value, dict) else node
         if names is None or named is None:
             return None
-        with suppress(Wrong):
+        with suppress(FieldError):
             return names.system(named, phase, processors=True)
         return None
 

@@ -12,9 +12,9 @@ from components.appearance import FLOOR, NONE
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS, GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
-from gv_engine.scenario.agents import Crew, read_agents
+from gv_engine.scenario.agents import AgentSpecs, read_agents
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import Problems, Wrong, YamlNode, items, mapping
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, items, mapping
 from gv_engine.scenario.map import LEGEND, Legend, Symbol, read_legend
 from gv_engine.scenario.object_types import read_things
 from gv_engine.scenario.random_values import DrawnValues
@@ -101,31 +101,31 @@ class Vocabulary:
 
 def vocabulary(document: Document) -> Vocabulary:
     """The vocabulary of a document; what is wrong there, others say."""
-    unheard = Problems(document.label)
+    unheard = ErrorCollector(document.label)
     entries = document.root.value if isinstance(document.root.value, dict) else {}
     numbering = Numbering.of([document])
     names = Names(document, numbering)
     draws = DrawnValues(unheard, names)
     legend: Legend = {}
-    crew = Crew()
-    with suppress(Wrong, ScenarioError):
+    crew = AgentSpecs()
+    with suppress(FieldError, ScenarioError):
         for node in referring(document.root):
             names.preload(node)
-    with suppress(Wrong, ScenarioError):
+    with suppress(FieldError, ScenarioError):
         if "objects" in entries:
             names.own = read_things(unheard, names, entries["objects"], document.folder)
-    with suppress(Wrong, ScenarioError):
+    with suppress(FieldError, ScenarioError):
         if "draw" in entries:
             draws.read(entries["draw"])
-    with suppress(Wrong, ScenarioError):
+    with suppress(FieldError, ScenarioError):
         if "legend" in entries:
             legend = read_legend(unheard, names, draws, entries["legend"])
-    with suppress(Wrong, ScenarioError):
+    with suppress(FieldError, ScenarioError):
         if "agents" in entries:
             crew = read_agents(unheard, names, entries["agents"])
     usual = names.default_objects()
     objects, colors = usual, USUAL_COLORS
-    with suppress(Wrong, ScenarioError):
+    with suppress(FieldError, ScenarioError):
         space = mapping(entries["state_space"]) if "state_space" in entries else {}
         if "objects" in space:
             objects = tuple(names.object_type(node) for node in items(space["objects"]))

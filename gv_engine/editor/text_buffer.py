@@ -7,12 +7,12 @@ from pathlib import Path
 
 from gv_engine.editor.yaml_text import EditError, composed
 from gv_engine.scenario.document import LARGEST_SCENARIO
-from gv_engine.scenario.fields import Problems, Wrong, decoded
+from gv_engine.scenario.fields import ErrorCollector, FieldError, decoded
 from gv_engine.scenario.files import bytes_for_people, read_bytes, replacing
 from gv_engine.session.file_watch import Watch
 
 
-class Manuscript:
+class TextBuffer:
     """The text of a file, edited step by step; all steps can be undone and done again.
 
     Args:
@@ -35,7 +35,7 @@ class Manuscript:
         self._watch = Watch([file] if file else [])
 
     @classmethod
-    def of(cls, file: Path) -> Manuscript:
+    def of(cls, file: Path) -> TextBuffer:
         """The manuscript of a file.
 
         Raises:
@@ -143,8 +143,8 @@ class Manuscript:
 def _text_of(file: Path) -> str:
     try:
         return decoded(read_bytes(file, LARGEST_SCENARIO, "scenario files"))
-    except Wrong as wrong:
-        problems = Problems(str(file))
+    except FieldError as wrong:
+        problems = ErrorCollector(str(file))
         raise EditError(str(problems.with_(wrong))) from None
 
 

@@ -1,4 +1,4 @@
-"""Environments of scenarios of any family."""
+"""Environments of scenarios of any domain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parallel_env(scenario: Any, **options: Any) -> Any:
 
 
 def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
-    """The environment of a scenario of any family.
+    """The environment of a scenario of any domain.
 
     Args:
         scenario: a scenario, or what `load_scenario` takes.
@@ -40,7 +40,7 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
 
 
 def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
-    """The vector environment of a scenario of any family.
+    """The vector environment of a scenario of any domain.
 
     Args:
         scenario: a scenario, or what `load_scenario` takes.

@@ -35,7 +35,7 @@ from gv_engine.scenario.files import parse_json, read_bytes, replacing
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.lookup import checked, reference_to
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import at_once
 from gv_engine.vector.seeding import seeded
 
@@ -332,7 +332,7 @@ def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ words >> np.uint64(32)
 
 
-def _worlds(scenario: Scenario, world: str) -> Worlds:
+def _worlds(scenario: Scenario, world: str) -> Backend:
     """Those that levels are drawn in: no objects while others compile, which take longer."""
     if world == "object":
         return make_batch(scenario, 1, world)

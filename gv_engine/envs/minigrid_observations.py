@@ -26,7 +26,7 @@ from components.appearance import (
 )
 from components.minigrid import BALL, LAVA, PARCEL
 from components.objects import BOX, DOOR, EXIT, KEY, WALL
-from gv_engine.envs.observation_base import MISSION, Form, compiled
+from gv_engine.envs.observation_base import MISSION, ObservationEncoder, compiled
 from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from gv_engine.rules.objects import COLORS, MOST_TYPES
@@ -63,7 +63,7 @@ def minigrid_codes(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> ND
     return found
 
 
-class MiniGridForm(Form):
+class MiniGridForm(ObservationEncoder):
     """What MiniGrid shows: `image` (w, h, 3) uint8, `direction` and `mission`.
 
     The image has type, colour and state of the cells that are seen, in columns from left to right,

@@ -12,13 +12,13 @@ from gv_engine.envs.representations import Arrays, Representation
 
 if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
-    from gv_engine.vector.backend import Worlds
+    from gv_engine.vector.backend import Backend
 
 MISSION = "mission"
 """What observations call what the agent is asked to do."""
 
 
-class Form:
+class ObservationEncoder:
     """How an environment shows what its agents see.
 
     Attributes:
@@ -45,7 +45,7 @@ class Form:
         """The space of one observation among those of many worlds."""
         return self.space
 
-    def belongs_to(self, worlds: Worlds) -> None:
+    def belongs_to(self, worlds: Backend) -> None:
         """Compiled code fills the arrays of worlds that are compiled themselves."""
         self._representation.belongs_to(worlds)
 

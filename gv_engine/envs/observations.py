@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine.envs.arg_checks import at_least
 from gv_engine.envs.minigrid_observations import MiniGridForm
-from gv_engine.envs.observation_base import MISSION, Form, compiled
+from gv_engine.envs.observation_base import MISSION, ObservationEncoder, compiled
 from gv_engine.envs.representations import (
     REPRESENTATIONS,
     Arrays,
@@ -36,7 +36,7 @@ from gv_engine.scenario.map import mission_line, object_words, view_text
 if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
     from gv_engine.scenario.scenario import Scenario
-    from gv_engine.vector.backend import Worlds
+    from gv_engine.vector.backend import Backend
 
 FormName = str | Mapping[str, Any]
 """The name of a form; or a mapping of `name` and the form's options."""
@@ -50,7 +50,7 @@ _LEAST_SIDE = 8
 _FARTHEST = ": 512 behind, 512 right\n"
 
 
-class Numbers(Form):
+class IndexGrid(ObservationEncoder):
     """`grid` (h, w, channels), `agent_id_grid` (h, w) and `item` (channels,), see `Representation`.
 
     Args:
@@ -98,7 +98,7 @@ class Numbers(Form):
         }
 
 
-class Layers(Numbers):
+class LayeredGrid(IndexGrid):
     """`grid` (h, w, 6), `agent_id_grid` (h, w) and `item` (3,): in three channels what `default`
     shows, and in three more what lies on the ground, of which that shows only what nothing covers.
 
@@ -133,7 +133,7 @@ class Layers(Numbers):
         return arrays
 
 
-class OneHot(Numbers):
+class OneHot(IndexGrid):
     """`grid` (channels, h, w), `agent_id_grid` (h, w) and `item` (channels,): channel k is 1 where
     `compact` shows the number k, be it a type, a state or a colour.
 
@@ -169,7 +169,7 @@ class OneHot(Numbers):
                 rows = numbers[:, None, :, channel].astype(np.int64)
                 np.put_along_axis(planes, rows, 1, axis=1)
 
-    one, sharing = Form.one, Form.sharing
+    one, sharing = ObservationEncoder.one, ObservationEncoder.sharing
 
 
 def mark_channels(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
@@ -181,7 +181,7 @@ def mark_channels(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
                 planes[i, numbers[i, k, channel], k] = 1
 
 
-class ViewPixels(Form):
+class PixelView(ObservationEncoder):
     """A picture of the view, (h * cell, w * cell, 3) uint8: red, green and blue, in the drawings
     and the standard palette of the game.
 
@@ -243,7 +243,7 @@ class ViewPixels(Form):
         return arrays["pixels"]
 
 
-class ViewText(Form):
+class ViewText(ObservationEncoder):
     """The view in the characters of maps, what is held, and where things are, in words.
 
     Of many worlds it is a tuple of texts.
@@ -306,7 +306,7 @@ class ViewText(Form):
         )
 
 
-class Flat(Form):
+class Flat(ObservationEncoder):
     """All that is seen as one line of numbers, (D,): `grid`, `item` and `mission`, if there is one,
     of `cells` one behind the other, or of `onehot`, for libraries that take nothing else.
 
@@ -324,7 +324,7 @@ class Flat(Form):
         if dtype not in (None, "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'float32' and None")
         super().__init__(Representation.of_observation(scenario, "cells"))
-        self._form: Numbers = OneHot(scenario) if onehot else Numbers(scenario, "cells")
+        self._form: IndexGrid = OneHot(scenario) if onehot else IndexGrid(scenario, "cells")
         shown: list[Any] = [self._form.space["grid"], self._form.space["item"]]
         if scenario.missions:
             self.made_of = (*self.made_of, MISSION)
@@ -339,7 +339,7 @@ class Flat(Form):
         self.space = spaces.Box(low.astype(kind), high.astype(kind), dtype=kind)
         self._between: Arrays = {}
 
-    def belongs_to(self, worlds: Worlds) -> None:
+    def belongs_to(self, worlds: Backend) -> None:
         self._form.belongs_to(worlds)
 
     def arrays(self, *many: int) -> Arrays:
@@ -367,7 +367,7 @@ class Flat(Form):
         return arrays["flat"]
 
 
-class WithMission(Form):
+class WithMission(ObservationEncoder):
     """What the agent is asked to do beside what it sees: `mission` (k,) int32, and in a text a
     line.
 
@@ -376,13 +376,13 @@ class WithMission(Form):
         missions: of the scenario.
     """
 
-    def __init__(self, form: Form, missions: Missions) -> None:
+    def __init__(self, form: ObservationEncoder, missions: Missions) -> None:
         self._form, self._missions = form, missions
         self.space = form.beside(missions)
         self.kept = (*form.kept, MISSION) if form.lasting else form.kept
         self.made_of, self.lasting = (*form.made_of, MISSION), form.lasting
 
-    def belongs_to(self, worlds: Worlds) -> None:
+    def belongs_to(self, worlds: Backend) -> None:
         self._form.belongs_to(worlds)
 
     def arrays(self, *many: int) -> Arrays:
@@ -408,20 +408,20 @@ class WithMission(Form):
         return self.told(arrays)
 
 
-_FORMS: dict[str, Callable[..., Form]] = {
-    **{name: partial(Numbers, name=name) for name in (*REPRESENTATIONS, "cells")},
+_FORMS: dict[str, Callable[..., ObservationEncoder]] = {
+    **{name: partial(IndexGrid, name=name) for name in (*REPRESENTATIONS, "cells")},
     "flat": Flat,
-    "layers": Layers,
+    "layers": LayeredGrid,
     "minigrid": MiniGridForm,
     "onehot": OneHot,
-    "pixels": ViewPixels,
+    "pixels": PixelView,
     "text": ViewText,
 }
 FORMS = tuple(_FORMS)
 """Names that `observation_representation` takes."""
 
 
-def form_of(scenario: Scenario, asked: FormName) -> Form:
+def form_of(scenario: Scenario, asked: FormName) -> ObservationEncoder:
     """The form of a scenario's observations.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 
 from gv_engine.scenario.library import gym_id, minigrid_levels, with_whole_files
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 
 
 def register_all() -> None:
@@ -14,16 +14,16 @@ def register_all() -> None:
 
     The last one asks for the scenario: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
-    any_family = "gv_engine.envs.factory"
-    _register("GV-Scenario-v0", f"{any_family}:make_env", f"{any_family}:make_vector_env", {})
+    factory = "gv_engine.envs.factory"
+    _register("GV-Scenario-v0", f"{factory}:make_env", f"{factory}:make_vector_env", {})
     minigrid = "gv_engine.envs.minigrid"
     for name in minigrid_levels():
         shown = {"scenario": name, "observation_representation": "minigrid"}
         places = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"
         _register(gym_id(name), *places, shown)
-    for family in FAMILIES.values():
-        for name in with_whole_files(family.built_in()):
-            _register(gym_id(name), family.env, family.vector_env, {"scenario": name})
+    for domain in DOMAINS.values():
+        for name in with_whole_files(domain.built_in()):
+            _register(gym_id(name), domain.env, domain.vector_env, {"scenario": name})
 
 
 def _register(id: str, env: str, vector_env: str, kwargs: dict[str, str]) -> None:

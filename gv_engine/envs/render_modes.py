@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
-from gv_engine.scenario.plugin import FAMILIES, AnyScenario
+from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
 
 class RenderMode(Protocol):
@@ -35,7 +35,7 @@ class Text:
 
     def show(self, frame: Any) -> None:
         """Write a frame."""
-        self.result = resolve_name(FAMILIES[frame.family].text)(frame)
+        self.result = resolve_name(DOMAINS[frame.domain].text)(frame)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -23,7 +23,7 @@ from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
-    from gv_engine.vector.backend import Worlds
+    from gv_engine.vector.backend import Backend
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -158,7 +158,7 @@ class Representation:
             [(t, s, c) for t in states for s in range(states[t]) for c in sorted({NONE, *colors})],
             np.uint8,
         )
-        self._worlds: Worlds | None = None
+        self._worlds: Backend | None = None
         self._steps: NDArray[Any] | None = None  # of the numbers, where compiled code asks
 
     @classmethod
@@ -208,7 +208,7 @@ class Representation:
             }
         )
 
-    def belongs_to(self, worlds: Worlds) -> None:
+    def belongs_to(self, worlds: Backend) -> None:
         """Compiled code makes the arrays of worlds that are compiled themselves."""
         self._worlds = worlds
 

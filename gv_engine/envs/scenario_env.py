@@ -1,4 +1,4 @@
-"""The base of Gymnasium environments of all families: one world of a scenario."""
+"""The base of Gymnasium environments of all domains: one world of a scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Observation = TypeVar("_Observation")
 
 
 class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
-    """One world of a scenario. Families add the world, its spaces and how it is drawn.
+    """One world of a scenario. Domains add the world, its spaces and how it is drawn.
 
     Args:
         render_mode: one of `metadata["render_modes"]`, or None.

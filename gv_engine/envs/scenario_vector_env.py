@@ -1,4 +1,4 @@
-"""The base of vector environments of all families: many worlds of one scenario."""
+"""The base of vector environments of all domains: many worlds of one scenario."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VectorStep = tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict
 
 
 class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
-    """N worlds of one scenario. Families add the worlds, their spaces and how they are drawn.
+    """N worlds of one scenario. Domains add the worlds, their spaces and how they are drawn.
 
     Args:
         num_envs: N.

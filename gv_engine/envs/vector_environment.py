@@ -23,7 +23,7 @@ from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import (
     Expansion,
     at_once,
@@ -130,7 +130,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._arrays: Arrays | None = None
         self._observed: list[NDArray[Any]] = []
         self._last: tuple[Arrays, NDArray[np.object_]] | None = None
-        self._bench: Worlds | None = None
+        self._bench: Backend | None = None
 
     @property
     def num_worlds(self) -> int:
@@ -143,7 +143,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return self._batch.world
 
     @property
-    def batch(self) -> Worlds:
+    def batch(self) -> Backend:
         """The worlds themselves, for those who look at them and leave them alone."""
         return self._batch
 

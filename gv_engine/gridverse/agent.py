@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import components
 from gv_engine.gridverse.geometry import Orientation, Position, Transform
 from gv_engine.gridverse.grid_object import Floor, GridObject, NoneGridObject
-from gv_engine.gridverse.object_store import Household, household
+from gv_engine.gridverse.object_store import ObjectStore, household
 from gv_engine.gridverse.values import Value
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.world.world import ObjectWorld
@@ -37,7 +37,7 @@ class Agent(Value):
         orientation: Orientation | int,
         grid_object: GridObject | None = None,
     ) -> None:
-        self._household: Household | None = None
+        self._household: ObjectStore | None = None
         self._looks = components.Agent()
         self._stands = components.Position()
         self._item: GridObject = NoneGridObject()

@@ -38,7 +38,7 @@ _SPARE = 8
 """Entities beyond those of two for each cell, an object and what is in it."""
 
 
-class Household:
+class ObjectStore:
     """Hands out the objects of a world and keeps them, so that each entity has one object.
 
     Attributes:
@@ -139,10 +139,10 @@ class Household:
             )
 
 
-def household(world: ObjectWorld) -> Household:
+def household(world: ObjectWorld) -> ObjectStore:
     """The household of a world."""
     if world.objects is None:
-        world.objects = Household(world)
+        world.objects = ObjectStore(world)
     return world.objects  # type: ignore[no-any-return]  # worlds do not know what they keep
 
 
@@ -269,7 +269,7 @@ class GridObject(Value):
     def _begin(self, parts: dict[type, Any]) -> None:
         self._parts = parts
         self._content: dict[tuple[type, str], GridObject] = {}
-        self._household: Household | None = None
+        self._household: ObjectStore | None = None
         self._entity = NOTHING
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -310,7 +310,7 @@ class GridObject(Value):
         return self._home is not None
 
     @property
-    def _home(self) -> Household | None:
+    def _home(self) -> ObjectStore | None:
         """The household of the world that reads them."""
         home = self._household
         return home if home and home.world.kind.rows[self._entity] is self._parts[Kind] else None

@@ -34,7 +34,7 @@ class _Spread(NamedTuple):
         )
 
 
-class Tally:
+class EpisodeStats:
     """Sums over episodes, in their order.
 
     Attributes:
@@ -84,7 +84,7 @@ class Tally:
             lengths = _Spread.of(np.diff(some))
             self._count(len(some) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
 
-    def join(self, other: Tally) -> None:
+    def join(self, other: EpisodeStats) -> None:
         """Count the episodes of another, which are behind these."""
         self._count(
             other.episodes,
@@ -112,7 +112,9 @@ class Tally:
         self._lengths = self._lengths.join(lengths)
         self._terms = self._terms + terms
 
-    def rows(self, reward_names: tuple[str, ...], took: float, new: Tally) -> list[tuple[str, str]]:
+    def rows(
+        self, reward_names: tuple[str, ...], took: float, new: EpisodeStats
+    ) -> list[tuple[str, str]]:
         """(what, value) of a finished rollout.
 
         Args:

@@ -49,7 +49,7 @@ class ClusterError(GVEngineError):
     """There is no cluster, or it does not let this process in."""
 
 
-class FarError(GVEngineError):
+class RemoteError(GVEngineError):
     """Code of one's own failed on some machine; it says where in its file, which only that machine
     knows."""
 
@@ -219,7 +219,7 @@ def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
         raise
     except Exception as error:
         if place := place_of(error):
-            raise FarError(f"{place}: {type(error).__name__}: {error}") from None
+            raise RemoteError(f"{place}: {type(error).__name__}: {error}") from None
         raise
 
 

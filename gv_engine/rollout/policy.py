@@ -16,7 +16,7 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.learning.checkpoint_policy import CheckpointPolicy
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rules.errors import GVEngineError, nearest, shortened
-from gv_engine.rules.turns import ALONE, Sharing
+from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
@@ -54,7 +54,7 @@ class Policy(Protocol):
         """
 
 
-class Uniform:
+class RandomPolicy:
     """Draws every action with equal probability, or every one that would do something now.
 
     Args:
@@ -171,7 +171,7 @@ def draw_allowed(records: Any, allowed: Any, chosen: Any) -> None:
                 left -= 1
 
 
-class Own:
+class CallablePolicy:
     """A function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is world i's chance.
 
     It may return a pair instead, with (N, actions) chances behind the actions.
@@ -270,7 +270,7 @@ def load_policy(
 
     Args:
         name: `random`, `valid`, the folder of a run, with `:greedy` behind it for the likeliest
-            action in place of one drawn, or `./file.py:function` of one's own, see `Own`.
+            action in place of one drawn, or `./file.py:function` of one's own, see `CallablePolicy`.
         num_envs, num_actions: what it acts in.
         compiled: whether what comes with the engine may draw in compiled code.
         scenario: that it acts in; runs, which do not fit everywhere, act in nothing without it.
@@ -281,7 +281,7 @@ def load_policy(
         RunError: the run is damaged, or of another kind of worlds.
     """
     if name in BUILT_IN:
-        return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
+        return RandomPolicy(num_envs, num_actions, BUILT_IN[name], compiled)
     if run := run_of(name):
         return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
@@ -300,7 +300,7 @@ def load_policy(
     if function is None:
         defined = nearest(attribute, rule_modules.defined_in(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
-    return Own(function, num_envs, num_actions, name)
+    return CallablePolicy(function, num_envs, num_actions, name)
 
 
 def _takes(named: str, function: Any, *given: str) -> None:
@@ -367,7 +367,7 @@ def _names(text: str) -> list[str]:
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
-def absolute(text: str, sharing: Sharing = ALONE) -> str:
+def absolute(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
     """The same policies, as for `by_agent`, for a process that works in another folder."""
     if len(sharing.names) > 1 and "=" in text:
         parts = (part.partition("=") for part in text.split(","))
@@ -378,7 +378,7 @@ def absolute(text: str, sharing: Sharing = ALONE) -> str:
     return f"{Path(where).absolute()}:{attribute}" if where else str(Path(text).absolute())
 
 
-def by_agent(text: str, sharing: Sharing) -> dict[str, str]:
+def by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
     """The policies of agents, by their names: that of all, or `ann=random,hunters=valid`.
 
     Raises:
@@ -396,7 +396,7 @@ def by_agent(text: str, sharing: Sharing) -> dict[str, str]:
     return found
 
 
-class Together:
+class MultiAgentPolicy:
     """Policies that act for the agents of the same worlds, one for each of A.
 
     Agent k of episode n draws from `default_rng([seed, A * n + k])`, k from 0 on. Chances are not
@@ -438,7 +438,7 @@ def load_policies(
     compiled: bool = False,
     more: Sequence[str] = (),
 ) -> Policy:
-    """The policy of all agents: that of one alone, or `Together`, where those that are not named
+    """The policy of all agents: that of one alone, or `MultiAgentPolicy`, where those that are not named
     act by chance.
 
     Args:
@@ -451,13 +451,13 @@ def load_policies(
         return load_policy(text, *acting, more)
     named = by_agent(text, sharing)
     each = (named.get(name, "random") for name in sharing.names)
-    return Together([load_policy(name, *acting) for name in each])
+    return MultiAgentPolicy([load_policy(name, *acting) for name in each])
 
 
 # ---- following -----------------------------------------------------------------------------------
 
 
-class KnownWay(NamedTuple):
+class ActionSequence(NamedTuple):
     """An episode from its beginning to its end.
 
     Attributes:
@@ -469,7 +469,7 @@ class KnownWay(NamedTuple):
     actions: tuple[Any, ...]
 
 
-class Following:
+class ScriptedPolicy:
     """Goes way k in episode k.
 
     Args:
@@ -479,7 +479,7 @@ class Following:
 
     chances: NDArray[np.float64] | None = None
 
-    def __init__(self, ways: Sequence[KnownWay], num_envs: int) -> None:
+    def __init__(self, ways: Sequence[ActionSequence], num_envs: int) -> None:
         self._ways = ways
         self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
 

@@ -9,13 +9,13 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from gv_engine.rollout.episode_folder import rows_of
-from gv_engine.rollout.episode_stats import Tally
+from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.policy import (
     SOLVER,
-    Following,
-    KnownWay,
+    ActionSequence,
     Policy,
     PolicyError,
+    ScriptedPolicy,
     load_policies,
     runs_of,
 )
@@ -47,7 +47,7 @@ class Job:
     keep: bool = False
     masks: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-    ways: tuple[KnownWay, ...] = ()
+    ways: tuple[ActionSequence, ...] = ()
 
     def environment(self, num_envs: int) -> Any:
         """What it is played in.
@@ -68,7 +68,7 @@ class Job:
             RunError: the run is damaged, or of another kind of worlds.
         """
         if self.ways:
-            return Following(self.ways, env.num_envs)
+            return ScriptedPolicy(self.ways, env.num_envs)
         shown = self.options.get("observation_representation", "default")
         if shown != "default" and (runs := runs_of(self.policy)):
             raise PolicyError(
@@ -95,7 +95,7 @@ class Shard(NamedTuple):
         seconds: of computing that it took.
     """
 
-    tally: Tally
+    tally: EpisodeStats
     rows: dict[str, Any]
     seconds: float
 
@@ -112,7 +112,7 @@ class ShardPlayer:
 
     def play(self, first: int, episodes: int) -> Shard:
         """Play episodes, from the one with this number on."""
-        began, tally, kept = process_time(), Tally(), list[FinishedEpisode]()
+        began, tally, kept = process_time(), EpisodeStats(), list[FinishedEpisode]()
         for episode in self.job.episodes(*self._acting, first, episodes):
             tally.add(episode)
             if self.job.keep:

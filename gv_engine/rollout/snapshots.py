@@ -123,7 +123,7 @@ def _of_rows(scenario: AnyScenario) -> Scenario:
     """A scenario whose worlds are rows.
 
     Raises:
-        ArrayError: its family has none.
+        ArrayError: its domain has none.
     """
     if not isinstance(scenario, Scenario):
         raise ArrayError(f"worlds of {scenario.name} are no rows")

@@ -20,7 +20,7 @@ VIEWS = ("both", "state", "observation", "explored")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """How a game stands, of whatever family: a part of every frame."""
+    """How a game stands, of whatever domain: a part of every frame."""
 
     action: str = ""
     """The last one, such as MOVE_FORWARD or `Commutative Swap at 3`; empty at the beginning."""
@@ -55,7 +55,7 @@ class Scene:
 class Frame(Scene):
     """All that one picture shows, as arrays and plain values."""
 
-    family: ClassVar[str] = "grid"
+    domain: ClassVar[str] = "grid"
 
     title: str
     grid: NDArray[np.uint8]
@@ -202,7 +202,7 @@ class RewriteRecord:
 class ExpressionFrame(Scene):
     """All that one picture of an expression shows, as plain values."""
 
-    family: ClassVar[str] = "mathy"
+    domain: ClassVar[str] = "algebra"
 
     title: str
     text: str

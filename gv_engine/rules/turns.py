@@ -16,7 +16,7 @@ ENDS = ALL, ANY = "all", "any"
 
 
 @dataclass(frozen=True)
-class Sharing:
+class TurnPolicy:
     """What a scenario says of its agents as a whole.
 
     Attributes:
@@ -38,7 +38,7 @@ class Sharing:
         return dict((*single, *self.teams))
 
 
-ALONE = Sharing()
+SINGLE_AGENT = TurnPolicy()
 """That of one agent."""
 
 

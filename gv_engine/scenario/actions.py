@@ -12,12 +12,12 @@ from pkgutil import resolve_name
 from gv_engine.rules.errors import nearest
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario.fields import (
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
     distinct,
-    instead,
+    suggestion,
     word,
 )
 from gv_engine.scenario.json_schema import (
@@ -26,11 +26,11 @@ from gv_engine.scenario.json_schema import (
     Key,
     KeyTable,
     either,
-    keyed,
     named,
-    several,
+    object_schema,
+    unique_list,
 )
-from gv_engine.scenario.plugin import FAMILIES, Command
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
 OWN_ACTION_KEYS: KeyTable = {
     "name": Key("What it is called, in capitals.", TEXT, required=True),
@@ -39,7 +39,7 @@ OWN_ACTION_KEYS: KeyTable = {
 }
 """What an action of a scenario's own may say."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
-    several(either(known, keyed(OWN_ACTION_KEYS))) for known in (named(ACTIONS), ACTION)
+    unique_list(either(known, object_schema(OWN_ACTION_KEYS))) for known in (named(ACTIONS), ACTION)
 )
 """The list of a scenario's actions, for editors; that of a mixture names those of its members."""
 
@@ -50,8 +50,8 @@ _KEY = "gv_engine.ui.input.bindings:free_key"
 
 
 def read_actions(
-    problems: Problems, node: YamlNode, known: Iterable[Command] = ()
-) -> tuple[tuple[int, ...], tuple[Command, ...]]:
+    problems: ErrorCollector, node: YamlNode, known: Iterable[KeyCommand] = ()
+) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
     """The numbers of listed actions, and how players take those that are a scenario's own.
 
     Args:
@@ -61,9 +61,9 @@ def read_actions(
     declared: dict[str, YamlNode] = {}
     found = distinct(problems, node, lambda item: _action(problems, item, own, declared))
     if len(declared) > _MOST_OWN:
-        raise Wrong(node, f"found {len(declared)} actions of its own, allowed are {_MOST_OWN}")
+        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MOST_OWN}")
     names = [action_name(number) for number in found]
-    usual = [command for command in FAMILIES["grid"].keys if command.name in names]
+    usual = [command for command in DOMAINS["grid"].keys if command.name in names]
     for name, at in declared.items():
         with problems.collect():
             beside = [*usual, *(own[other] for other in names if other in own)]
@@ -72,32 +72,37 @@ def read_actions(
 
 
 def _action(
-    problems: Problems, node: YamlNode, own: dict[str, Command], declared: dict[str, YamlNode]
+    problems: ErrorCollector,
+    node: YamlNode,
+    own: dict[str, KeyCommand],
+    declared: dict[str, YamlNode],
 ) -> int:
     if not isinstance(node.value, dict):
         name = word(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
         near, _, _ = nearest(name, (*ACTIONS, *own)).partition("(")
-        raise Wrong(node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own")
+        raise FieldError(
+            node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
+        )
     entries = check_keys(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
-        raise Wrong(node, "an action of your own needs its name: {name: KICK, key: K}")
+        raise FieldError(node, "an action of your own needs its name: {name: KICK, key: K}")
     name = word(entries["name"])
     if name in ACTIONS:
-        raise Wrong(entries["name"], f"{name} is built in; write its name alone")
+        raise FieldError(entries["name"], f"{name} is built in; write its name alone")
     if name in declared:
-        raise Wrong(entries["name"], f"{name} stands here a second time")
+        raise FieldError(entries["name"], f"{name} stands here a second time")
     try:
         action = named_action(name)
     except ValueError as error:
-        raise Wrong(entries["name"], str(error)) from None
+        raise FieldError(entries["name"], str(error)) from None
     declared[name] = entries.get("key", node)
     says = name.replace("_", " ").lower()
     if "says" in entries:
         with problems.collect():
             says = word(entries["says"])
-    own[name] = Command(name, says, ())
+    own[name] = KeyCommand(name, says, ())
     return action
 
 
@@ -107,15 +112,15 @@ def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     name = word(node)
     if name not in known:
         way = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
-        raise Wrong(node, f"no action {name!r}{instead(name, known)}{way}")
+        raise FieldError(node, f"no action {name!r}{suggestion(name, known)}{way}")
     return named_action(name)
 
 
-def _keys(node: YamlNode, name: str, beside: Iterable[Command]) -> tuple[str, ...]:
+def _keys(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
     """The key of an action, which nothing else has that players do in the level."""
     if isinstance(node.value, dict):  # the action itself, which has none
         return ()
     try:
-        return (resolve_name(_KEY)(FAMILIES["grid"].title, name, word(node), beside),)
+        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, word(node), beside),)
     except ValueError as error:
-        raise Wrong(node, str(error)) from None
+        raise FieldError(node, str(error)) from None

@@ -12,19 +12,19 @@ from components.appearance import Color, Kind
 from components.matter import Opaque, Solid
 from components.objects import AGENT_TYPE
 from gv_engine.rules.objects import USUAL_COLORS, Parts
-from gv_engine.rules.turns import ALONE, DONE, ENDS, TURNS, Sharing
+from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, TurnPolicy
 from gv_engine.scenario.fields import (
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
     distinct,
-    instead,
     integer,
     items,
     mapping,
     one_of,
     read_color,
+    suggestion,
     word,
 )
 from gv_engine.scenario.json_schema import (
@@ -33,11 +33,11 @@ from gv_engine.scenario.json_schema import (
     Key,
     KeyTable,
     either,
-    keyed,
     list_of,
-    mapped,
+    map_of,
     named,
-    several,
+    object_schema,
+    unique_list,
     whole,
 )
 from gv_engine.scenario.object_types import COMPONENTS, read_parts
@@ -51,7 +51,7 @@ AGENT_KEYS: KeyTable = {
     "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MOST)),
     "teams": Key(
         "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
-        mapped(several(TEXT), maxProperties=_MOST),
+        map_of(unique_list(TEXT), maxProperties=_MOST),
     ),
     "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
     "blocks": Key(
@@ -73,7 +73,7 @@ AGENT_KEYS: KeyTable = {
     ),
     "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
 }
-AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT, maxItems=_MOST), keyed(AGENT_KEYS))
+AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT, maxItems=_MOST), object_schema(AGENT_KEYS))
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of teams, and the numbers of their members."""
@@ -81,7 +81,7 @@ Teams = tuple[tuple[str, tuple[int, ...]], ...]
 _T = TypeVar("_T")
 
 
-class Crew(NamedTuple):
+class AgentSpecs(NamedTuple):
     """All agents of a scenario.
 
     Attributes:
@@ -90,7 +90,7 @@ class Crew(NamedTuple):
         kinds, colors: the types and colours by which others see them.
     """
 
-    sharing: Sharing = ALONE
+    sharing: TurnPolicy = SINGLE_AGENT
     bodies: tuple[Parts, ...] = ((),)
     kinds: tuple[int, ...] = ()
     colors: tuple[int, ...] = ()
@@ -98,33 +98,37 @@ class Crew(NamedTuple):
     def turns_of(self, node: YamlNode) -> tuple[bool, ...]:
         """By agent, whether it is one of those that are named, or in one of the teams."""
         if len(self.bodies) == 1:
-            raise Wrong(node, "`for` says which of several agents; there is one")
+            raise FieldError(node, "`for` says which of several agents; there is one")
         named = self.sharing.called
         chosen: set[int] = set()
         for each in items(node) if isinstance(node.value, list) else [node]:
             if word(each) not in named:
-                raise Wrong(each, f"no agent or team {each.text!r}{instead(each.text, named)}")
+                raise FieldError(
+                    each, f"no agent or team {each.text!r}{suggestion(each.text, named)}"
+                )
             chosen |= {*named[word(each)]}
         if not chosen:
-            raise Wrong(node, "found an empty list, expected at least one name")
+            raise FieldError(node, "found an empty list, expected at least one name")
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
-ANY_NUMBER = Crew(bodies=((),) * _MOST)
+ANY_NUMBER = AgentSpecs(bodies=((),) * _MOST)
 """In place of agents that are not understood, so that nothing is said of their number."""
 
 
-def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
+def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> AgentSpecs:
     """A number, a list of names, or a mapping of `AGENT_KEYS`."""
     entries: dict[str, YamlNode] = {}
     if isinstance(node.value, dict):
         entries = check_keys(problems, node, AGENT_KEYS)
         if "number" in entries and "names" in entries:
-            raise Wrong(node, "agents have either a `number` or `names`; both are given")
+            raise FieldError(node, "agents have either a `number` or `names`; both are given")
     named_by = entries.get("names", node if isinstance(node.value, list) else None)
     if named_by is not None:
         if len(items(named_by)) > _MOST:
-            raise Wrong(named_by, f"found {len(items(named_by))} agents, expected at most {_MOST}")
+            raise FieldError(
+                named_by, f"found {len(items(named_by))} agents, expected at most {_MOST}"
+            )
         called = distinct(problems, named_by, _read_name)
         if not called:
             return ANY_NUMBER
@@ -143,11 +147,11 @@ def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
         return key(name, lambda found: allowed[one_of(found, allowed, name)], default)
 
     no_teams: Teams = ()
-    sharing = Sharing(
+    sharing = TurnPolicy(
         called,
-        chosen("turns", TURNS, ALONE.turns),
-        chosen("done", DONE, ALONE.done),
-        chosen("ends", ENDS, ALONE.ends),
+        chosen("turns", TURNS, SINGLE_AGENT.turns),
+        chosen("done", DONE, SINGLE_AGENT.done),
+        chosen("ends", ENDS, SINGLE_AGENT.ends),
         key("teams", lambda found: _read_teams(problems, found, called), no_teams),
     )
     none: tuple[int, ...] = ()
@@ -160,12 +164,12 @@ def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
     own: list[Any] = key("components", lambda found: read_parts(problems, names, found), [])
     besides = tuple((type(part), astuple(part)) for part in own)
     if len(called) == 1:
-        return Crew(bodies=(besides,))
+        return AgentSpecs(bodies=(besides,))
     shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(called)))
     barriers = tuple((tuple(_BLOCKS.values())[number], ()) for number in sorted(blocks))
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
-    return Crew(sharing, tuple(bodies), (AGENT_TYPE,), shown)
+    return AgentSpecs(sharing, tuple(bodies), (AGENT_TYPE,), shown)
 
 
 _is_name = re.compile(r"[\w-]+").fullmatch
@@ -175,20 +179,20 @@ _EXPECTED = "expected a name of letters, digits, _ and -"  # others separate wha
 def _read_name(node: YamlNode) -> str:
     name = word(node)
     if not _is_name(name):
-        raise Wrong(node, f"found {name!r}, {_EXPECTED}")
+        raise FieldError(node, f"found {name!r}, {_EXPECTED}")
     return name
 
 
-def _read_teams(problems: Problems, node: YamlNode, names: Sequence[str]) -> Teams:
+def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
     teams = []
     if len(mapping(node)) > _MOST:
-        raise Wrong(node, f"found {len(mapping(node))} teams, expected at most {_MOST}")
+        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MOST}")
     for team, members in mapping(node).items():
         with problems.collect():
             if team in names:
-                raise Wrong(members, f"{team!r} is an agent; give the team another name")
+                raise FieldError(members, f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
-                raise Wrong(members, f"found the team {team!r}, {_EXPECTED}")
+                raise FieldError(members, f"found the team {team!r}, {_EXPECTED}")
             found = distinct(problems, members, lambda each: one_of(each, names, "agent"))
             teams.append((team, tuple(number + 1 for number in found)))
     return tuple(teams)

@@ -25,12 +25,11 @@ from gv_engine.rules.system import (
     System,
     marked,
 )
-from gv_engine.scenario.agents import Crew
+from gv_engine.scenario.agents import AgentSpecs
 from gv_engine.scenario.fields import (
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
-    instead,
     items,
     mapping,
     number,
@@ -40,6 +39,7 @@ from gv_engine.scenario.fields import (
     read_integer,
     read_pair,
     read_plain,
+    suggestion,
     truth,
     word,
 )
@@ -55,14 +55,14 @@ from gv_engine.scenario.json_schema import (
     TEXT,
     TRUTH,
     WHOLE,
-    JsonForm,
+    JsonSchema,
     Key,
     KeyTable,
     either,
     function,
     list_of,
     named,
-    several,
+    unique_list,
 )
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, Names
 from systems.reset import from_map
@@ -102,7 +102,7 @@ class Kind(NamedTuple):
 
     words: str
     example: str
-    form: JsonForm
+    form: JsonSchema
     reader: Callable[[Calls], Callable[[YamlNode], Any]]
 
 
@@ -119,7 +119,9 @@ _BY_NAME: dict[str, Kind] = {
         Kind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
     ),
     "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
-    "colors": Kind("a list of colours", "[RED, BLUE]", several(COLOR), lambda calls: calls.colors),
+    "colors": Kind(
+        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.colors
+    ),
     "distance_function": Kind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
@@ -197,9 +199,9 @@ class Calls:
         warnings: what was ignored, and where.
     """
 
-    def __init__(self, problems: Problems, names: Names) -> None:
+    def __init__(self, problems: ErrorCollector, names: Names) -> None:
         self.area: Area | None = None
-        self.crew = Crew()
+        self.crew = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: Names = names
         self._problems = problems
@@ -221,17 +223,17 @@ class Calls:
     ) -> Call:
         """The call of an entry `{name: …, parameter: …}`, or of a name alone.
 
-        Problems with parameters are collected, and the call lacks these arguments.
+        ErrorCollector with parameters are collected, and the call lacks these arguments.
 
         Args:
             besides: keys that are allowed next to the parameters.
             processors: whether an esper.Processor may be named.
         """
         if isinstance(node.value, list):
-            raise Wrong(node, f"found {node.found}, expected one function: {{name: …}}")
+            raise FieldError(node, f"found {node.found}, expected one function: {{name: …}}")
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
-            raise Wrong(node, f"a {phase.label} needs its name: {{name: …}}")
+            raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
         system = self.names.system(entries["name"], phase, processors=processors)
         says = ""
         if phase is TERMINATING and "says" in entries:
@@ -278,7 +280,7 @@ class Calls:
         try:
             return system.made_for(self.area) if self.area is not None else {}
         except ValueError as error:
-            raise Wrong(node, str(error)) from None
+            raise FieldError(node, str(error)) from None
 
     def _unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
         message = f"{system.name} takes no {key!r}"
@@ -287,7 +289,7 @@ class Calls:
             # scenarios of the reference give `teleport` a parameter that means nothing
             self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + instead(key, known))
+            self._problems.add(node, message + suggestion(key, known))
 
     def _check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         try:

@@ -14,8 +14,8 @@ from gv_engine.rules.errors import ScenarioError, printable
 from gv_engine.scenario import parameters, variants
 from gv_engine.scenario.fields import (
     Builder,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     decoded,
     mapping,
@@ -24,7 +24,7 @@ from gv_engine.scenario.fields import (
 )
 from gv_engine.scenario.files import bytes_for_people, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.library import IN_FOLDER, Level, find
+from gv_engine.scenario.library import IN_FOLDER, ScenarioRef, find
 from gv_engine.scenario.packs import (
     LEVELS,
     LEVELS_KEY,
@@ -48,13 +48,13 @@ class ScenarioIdentity(NamedTuple):
     """Identity of a scenario, by which files know theirs.
 
     Attributes:
-        family: of worlds, such as `grid`.
+        domain: of worlds, such as `grid`.
         name: of the scenario.
         digest: hexadecimal digits that stand for all it says, the Python files it names included.
         text: what it says, for people; loaded from a line that a player pastes, without Python.
     """
 
-    family: str
+    domain: str
     name: str
     digest: str
     text: str
@@ -62,7 +62,7 @@ class ScenarioIdentity(NamedTuple):
     @classmethod
     def of(
         cls,
-        family: str,
+        domain: str,
         name: str,
         document: Document,
         changes: Mapping[str, Any],
@@ -72,7 +72,7 @@ class ScenarioIdentity(NamedTuple):
         """The identity of a scenario; equal for equal content, wherever the files are.
 
         Args:
-            family, name: see the attributes.
+            domain, name: see the attributes.
             document: what was read.
             changes: what was changed in it.
             code: the Python files that it uses.
@@ -81,7 +81,7 @@ class ScenarioIdentity(NamedTuple):
         files = sorted((_label(file.path, document.folder), file.digest) for file in code)
         said = [name, document.root.plain, dict(changes), files, members]
         content = json.dumps(said, sort_keys=True, default=str)
-        return cls(family, name, text_digest(content.encode()), document.text)
+        return cls(domain, name, text_digest(content.encode()), document.text)
 
 
 def _label(path: Path, folder: Path) -> str:
@@ -113,7 +113,7 @@ FILE_KEYS: KeyTable = {
     variants.VARIANTS: variants.VARIANTS_KEY,
     LEVELS: LEVELS_KEY,
 }
-"""Those of all files, whatever family they belong to."""
+"""Those of all files, whatever domain they belong to."""
 _MOST_BASES = 20
 
 
@@ -140,7 +140,7 @@ class Document:
     label: str
     folder: Path
     source: Path | None = None
-    problems: Problems | None = None
+    problems: ErrorCollector | None = None
     """KeyTable that stand there twice, which keep nobody from reading the rest."""
     text: str = ""
     """What the file says."""
@@ -149,7 +149,7 @@ class Document:
     variant: str = ""
     parameters: tuple[ScenarioParameter, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    bases: tuple[Level, ...] = ()
+    bases: tuple[ScenarioRef, ...] = ()
     said: tuple[str, ...] = ()
     levels: tuple[PackLevel, ...] = ()
 
@@ -168,15 +168,15 @@ class Document:
         return printable("-".join(filter(None, (name, "" if self.settings else self.variant))))
 
     @property
-    def level(self) -> Level | None:
+    def level(self) -> ScenarioRef | None:
         """Where it comes from, None for a mapping."""
-        return Level(self.source, self.variant) if self.source else None
+        return ScenarioRef(self.source, self.variant) if self.source else None
 
     @property
-    def family(self) -> str:
-        """The family of worlds that it says it belongs to, see `gv_engine.scenario.plugin`."""
+    def domain(self) -> str:
+        """The domain of worlds that it says it belongs to, see `gv_engine.scenario.plugin`."""
         entries = self.root.value
-        named = entries.get("family") if isinstance(entries, dict) else None
+        named = entries.get("domain") if isinstance(entries, dict) else None
         return "grid" if named is None else named.text
 
     def inside(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
@@ -186,7 +186,7 @@ class Document:
             Wrong: it is no mapping, or as for `read_file`.
             UnknownOptionError: as for `read_file`.
         """
-        problems = Problems(self.label)
+        problems = ErrorCollector(self.label)
         inner = replace(self, root=node, problems=problems, text="", parameters=(), bases=())
         return _whole(inner, "", settings, problems)
 
@@ -211,7 +211,7 @@ class Document:
 
 
 def read_file(
-    level: Level, trust: Trust = NAMED, settings: Mapping[str, Any] | None = None
+    level: ScenarioRef, trust: Trust = NAMED, settings: Mapping[str, Any] | None = None
 ) -> Document:
     """Read a YAML file; of several variants the first, if none is named.
 
@@ -229,7 +229,7 @@ def read_file(
 
 def read_text(
     raw: bytes,
-    level: Level,
+    level: ScenarioRef,
     trust: Trust = NAMED,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
@@ -243,7 +243,7 @@ def read_text(
     Raises:
         ScenarioError: as for `read_file`.
     """
-    problems = Problems(str(level.file))
+    problems = ErrorCollector(str(level.file))
     place = level.file.absolute()
     document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
@@ -251,7 +251,7 @@ def read_text(
         root = scenario_around(level.file, problems) if pack else parsed(raw, problems)
         document = replace(document, root=root, text=decoded(raw), trust=trust)
         return _whole(document, level.variant, settings or {}, problems)
-    except Wrong as wrong:
+    except FieldError as wrong:
         raise problems.with_(wrong) from None
 
 
@@ -271,18 +271,18 @@ def read_mapping(
     Raises:
         ScenarioError: it holds something that no scenario file can, or as for `read_file`.
     """
-    problems = Problems("<mapping>")
+    problems = ErrorCollector("<mapping>")
     document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
     try:
         root = Builder(problems).from_python(data, YamlNode(None))
         problems.raise_if_any()
         text = json.dumps(root.plain, indent=2)
         return _whole(replace(document, root=root, text=text), "", settings or {}, problems)
-    except Wrong as wrong:
+    except FieldError as wrong:
         raise problems.with_(wrong) from None
 
 
-def _bytes_of(level: Level) -> bytes:
+def _bytes_of(level: ScenarioRef) -> bytes:
     try:
         return read_bytes(level.file, LARGEST_SCENARIO, "scenario files")
     except OSError as error:
@@ -290,18 +290,18 @@ def _bytes_of(level: Level) -> bytes:
 
 
 def _whole(
-    document: Document, variant: str, settings: Mapping[str, Any], problems: Problems
+    document: Document, variant: str, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> Document:
     """A document with what it extends, of one variant, and with values for its parameters."""
     extended = _extended(document, (), problems, LARGEST_SCENARIO)
     folder = document.folder if document.trust.may_name_files(document.folder) else None
     root, levels = opened(extended.root, folder)
     if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
-        raise Wrong(YamlNode(None, line=root.line), no_level(variant, levels))
+        raise FieldError(YamlNode(None, line=root.line), no_level(variant, levels))
     # a scenario whose parameters are set is none of the variants that have names
     plain = bool(settings or levels)
     root, names, variant = variants.chosen(root, variant, plain=plain)
-    label = Level(document.source, variant) if document.source else document.label
+    label = ScenarioRef(document.source, variant) if document.source else document.label
     root, parameters = settled(root, settings, problems, str(label))
     return replace(
         extended,
@@ -318,7 +318,7 @@ def _whole(
 
 
 def _extended(
-    document: Document, above: tuple[Path, ...], problems: Problems, left: int
+    document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
 ) -> Document:
     """A document over the one that it extends, if it does.
 
@@ -345,25 +345,25 @@ def _extended(
 
 
 def _base(
-    node: YamlNode, document: Document, above: tuple[Path, ...], problems: Problems, left: int
+    node: YamlNode, document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
 ) -> Document:
     """The document that another one extends, its names those of the other's folder."""
     named = word(node)
     beside = (Path(document.label).parent if document.source else document.folder) / named
     known = playable_levels()
     if named not in known and not document.trust.may_name_files(document.folder):
-        raise Wrong(node, no_file(named))
+        raise FieldError(node, no_file(named))
     try:
         level = known[named] if named in known else find(beside, known)
         raw = _bytes_of(level)
     except ScenarioError as error:
-        raise Wrong(node, str(error)) from None
+        raise FieldError(node, str(error)) from None
     if (left := left - len(raw)) < 0:
         most = bytes_for_people(LARGEST_SCENARIO)
-        raise Wrong(node, f"the files that a scenario extends are at most {most} together")
+        raise FieldError(node, f"the files that a scenario extends are at most {most} together")
     place = level.file.resolve()
     if place in above or place == document.source or len(above) == _MOST_BASES:
-        raise Wrong(node, f"{named} extends this scenario in turn")
+        raise FieldError(node, f"{named} extends this scenario in turn")
     root = _carried(parsed(raw, problems), str(level.file), place.parent, document.folder)
     base = Document(root, str(level.file), place.parent, place, trust=document.trust)
     base = _extended(base, (*above, document.source or place), problems, left)

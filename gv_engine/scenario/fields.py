@@ -94,7 +94,7 @@ class YamlNode:
         return repr(short) if isinstance(self.value, str) else short
 
 
-class Wrong(Exception):
+class FieldError(Exception):
     """One problem; an empty message stands for one that has been reported before."""
 
     def __init__(self, node: YamlNode, message: str) -> None:
@@ -103,11 +103,11 @@ class Wrong(Exception):
         self.message = message
 
 
-class Refused(Wrong):
-    """Python that may not run; an empty message as for `Wrong`."""
+class UntrustedCodeError(FieldError):
+    """Python that may not run; an empty message as for `FieldError`."""
 
 
-class Problems:
+class ErrorCollector:
     """Collects what is wrong with a scenario, to be raised at once."""
 
     def __init__(self, label: str) -> None:
@@ -128,12 +128,12 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Note a `Wrong` and go on behind the block."""
+        """Note a `FieldError` and go on behind the block."""
         try:
             yield
-        except Wrong as wrong:
+        except FieldError as wrong:
             self.add(wrong.node, wrong.message)
-            if isinstance(wrong, Refused):
+            if isinstance(wrong, UntrustedCodeError):
                 self._error = TrustError
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ class Problems:
         if self._found:
             raise self._whole()
 
-    def with_(self, wrong: Wrong) -> ScenarioError:
+    def with_(self, wrong: FieldError) -> ScenarioError:
         """The error of all problems and one more, behind which nothing can be read."""
         self.add(wrong.node, wrong.message)
         return self._whole()
@@ -168,7 +168,7 @@ def located(label: str, node: YamlNode, message: str) -> str:
     return printable(said)
 
 
-def instead(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
+def suggestion(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
     """The end of a message about a wrong name: the nearest right one, and all of them."""
     names = list(allowed)
     if not names:
@@ -180,28 +180,28 @@ def instead(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
 def mapping(node: YamlNode) -> dict[str, YamlNode]:
     """The entries of a mapping."""
     if not isinstance(node.value, dict):
-        raise Wrong(node, f"found {node.found}, expected a mapping of names to values")
+        raise FieldError(node, f"found {node.found}, expected a mapping of names to values")
     return node.value
 
 
 def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
     """The items of a list; of what, for people."""
     if not isinstance(node.value, list):
-        raise Wrong(node, f"found {node.found}, expected {expected}")
+        raise FieldError(node, f"found {node.found}, expected {expected}")
     return node.value
 
 
 def words(node: YamlNode) -> str:
     """A text, as written, maybe empty."""
     if isinstance(node.value, dict | list):
-        raise Wrong(node, f"found {node.found}, expected a text")
+        raise FieldError(node, f"found {node.found}, expected a text")
     return node.text.strip()
 
 
 def word(node: YamlNode) -> str:
     """A name or other text, as written."""
     if isinstance(node.value, dict | list) or not node.text.strip():
-        raise Wrong(node, f"found {node.found}, expected a text")
+        raise FieldError(node, f"found {node.found}, expected a text")
     return node.text
 
 
@@ -210,35 +210,35 @@ def read_name(node: YamlNode) -> str:
     try:
         return checked_line(word(node), "name")
     except ValueError as error:
-        raise Wrong(node, str(error)) from None
+        raise FieldError(node, str(error)) from None
 
 
 def integer(node: YamlNode, least: int, most: int) -> int:
     """A whole number within bounds."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
-        raise Wrong(node, f"found {node.found}, expected a whole number")
+        raise FieldError(node, f"found {node.found}, expected a whole number")
     if not least <= node.value <= most:
-        raise Wrong(node, f"found {node.found}, allowed are {least} to {most}")
+        raise FieldError(node, f"found {node.found}, allowed are {least} to {most}")
     return node.value
 
 
 def number(node: YamlNode) -> float:
     """A finite number."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-        raise Wrong(node, f"found {node.found}, expected a number")
+        raise FieldError(node, f"found {node.found}, expected a number")
     try:
         value = float(node.value)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise Wrong(node, f"found {node.found}, expected a finite number")
+        raise FieldError(node, f"found {node.found}, expected a finite number")
     return value
 
 
 def truth(node: YamlNode) -> bool:
     """true or false."""
     if not isinstance(node.value, bool):
-        raise Wrong(node, f"found {node.found}, expected true or false")
+        raise FieldError(node, f"found {node.found}, expected true or false")
     return node.value
 
 
@@ -247,12 +247,15 @@ def one_of(node: YamlNode, names: Iterable[str], what: str) -> int:
     known = list(names)
     name = word(node)
     if name not in known:
-        raise Wrong(node, f"no {what} {name!r}{instead(name, known)}")
+        raise FieldError(node, f"no {what} {name!r}{suggestion(name, known)}")
     return known.index(name)
 
 
 def check_keys(
-    problems: Problems, node: YamlNode, allowed: Iterable[str], read_before: Iterable[str] = ()
+    problems: ErrorCollector,
+    node: YamlNode,
+    allowed: Iterable[str],
+    read_before: Iterable[str] = (),
 ) -> dict[str, YamlNode]:
     """The entries of a mapping; a problem for each that is not allowed.
 
@@ -263,7 +266,7 @@ def check_keys(
     entries = mapping(node)
     unknown = [key for key in entries if key not in known]
     for key in unknown:
-        hint = instead(key, [*(other for other in read_before if other != key), *known])
+        hint = suggestion(key, [*(other for other in read_before if other != key), *known])
         if key is not unknown[0]:  # all that is allowed is said once
             hint, _, _ = hint.partition(" (")
         problems.add(entries[key], f"unknown key {key!r}{hint}")
@@ -288,22 +291,24 @@ def read_color(node: YamlNode) -> int:
     return one_of(node, COLORS, "colour")
 
 
-def read_colors(problems: Problems, node: YamlNode) -> tuple[int, ...]:
+def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
     """Indices of colours, in order of index."""
     return tuple(sorted(distinct(problems, node, read_color)))
 
 
-def distinct(problems: Problems, node: YamlNode, read: Callable[[YamlNode], _T]) -> tuple[_T, ...]:
+def distinct(
+    problems: ErrorCollector, node: YamlNode, read: Callable[[YamlNode], _T]
+) -> tuple[_T, ...]:
     """The items of a list, read one by one: at least one, and none twice."""
     found: dict[_T, None] = {}
     for item in items(node):
         with problems.collect():
             value = read(item)
             if value in found:
-                raise Wrong(item, f"{item.text} stands here a second time")
+                raise FieldError(item, f"{item.text} stands here a second time")
             found[value] = None
     if not items(node):
-        raise Wrong(node, "found an empty list, expected at least one name")
+        raise FieldError(node, "found an empty list, expected at least one name")
     return tuple(found)
 
 
@@ -312,7 +317,7 @@ def read_pair(node: YamlNode) -> tuple[int, int]:
     expected = "two numbers: [height, width]"
     pair = items(node, expected)
     if len(pair) != 2:
-        raise Wrong(node, f"found {node.found}, expected {expected}")
+        raise FieldError(node, f"found {node.found}, expected {expected}")
     return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
 
 
@@ -322,14 +327,16 @@ def read_area(node: YamlNode) -> Area:
     ranges = items(node, expected)
     sides = [items(limits, "a range: [least, most]") for limits in ranges]
     if [len(limits) for limits in sides] != [2, 2]:
-        raise Wrong(node, f"expected {expected}")
+        raise FieldError(node, f"expected {expected}")
     bounds = []
     for limits, ends in zip(ranges, sides, strict=True):
         low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in ends)
         if low > high:
-            raise Wrong(limits, f"found [{low}, {high}], expected the smaller number first")
+            raise FieldError(limits, f"found [{low}, {high}], expected the smaller number first")
         if high - low >= _WIDEST_VIEW:
-            raise Wrong(limits, f"found {high - low + 1} cells, a view has at most {_WIDEST_VIEW}")
+            raise FieldError(
+                limits, f"found {high - low + 1} cells, a view has at most {_WIDEST_VIEW}"
+            )
         bounds += [low, high]
     return Area(*bounds)
 
@@ -346,7 +353,7 @@ def read_plain(node: YamlNode) -> Any:
     for kind, read in ((bool, truth), (int, read_integer), (float, number)):
         if isinstance(node.value, kind):
             return read(node)
-    raise Wrong(node, f"found {node.found}, expected a number, true, false, or a list of them")
+    raise FieldError(node, f"found {node.found}, expected a number, true, false, or a list of them")
 
 
 # ---- yaml nodes ----------------------------------------------------------------------------------
@@ -362,7 +369,7 @@ _TELLS_MORE = 20_000
 """Characters within which a mistake is looked for again, by the slow loader with better words."""
 
 
-def parsed(raw: bytes, problems: Problems) -> YamlNode:
+def parsed(raw: bytes, problems: ErrorCollector) -> YamlNode:
     """The mapping in a YAML file. Keys that stand there twice are noted, and the first one holds.
 
     Raises:
@@ -386,12 +393,12 @@ def value_of(text: str) -> Any:
     Raises:
         ValueError: it is no YAML.
     """
-    problems = Problems("")
+    problems = ErrorCollector("")
     try:
         tree = _composed(text)
         found = Builder(problems).from_yaml(tree, YamlNode(None)) if tree is not None else None
         problems.raise_if_any()
-    except Wrong as wrong:
+    except FieldError as wrong:
         raise ValueError(wrong.message) from None
     return found.plain if found else None
 
@@ -407,7 +414,7 @@ def decoded(raw: bytes) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         found = f"byte {raw[error.start]:#x} is not UTF-8 text"
-        raise Wrong(YamlNode(None, line=line), found) from None
+        raise FieldError(YamlNode(None, line=line), found) from None
 
 
 def _composed(text: str) -> yaml.Node | None:
@@ -436,7 +443,7 @@ def _composed(text: str) -> yaml.Node | None:
         escape = re.search(r"\\U(?!000|0010)", text)
         line = text.count("\n", 0, escape.start()) + 1 if escape else 1
         message = r"not valid YAML: found an escape beyond the last character, \U0010FFFF"
-    raise Wrong(YamlNode(None, line=line), message)
+    raise FieldError(YamlNode(None, line=line), message)
 
 
 def _check_size(text: str, loader: Any) -> None:
@@ -448,9 +455,9 @@ def _check_size(text: str, loader: Any) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
         if depth > _DEEPEST:
-            raise Wrong(at, f"nested deeper than {_DEEPEST} levels")
+            raise FieldError(at, f"nested deeper than {_DEEPEST} levels")
         if values > 2 * _MOST_VALUES:  # keys, too
-            raise Wrong(at, f"more than {_MOST_VALUES} values")
+            raise FieldError(at, f"more than {_MOST_VALUES} values")
 
 
 class Builder:
@@ -460,7 +467,7 @@ class Builder:
         repeated: how many of the problems are keys that stand there twice.
     """
 
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, problems: ErrorCollector) -> None:
         self.repeated = 0
         self._problems = problems
         self._values = self._characters = 0
@@ -470,19 +477,19 @@ class Builder:
         self._values += 1
         self._characters += characters
         if depth > _DEEPEST:
-            raise Wrong(at, f"nested deeper than {_DEEPEST} levels; does it contain itself?")
+            raise FieldError(at, f"nested deeper than {_DEEPEST} levels; does it contain itself?")
         if self._values > _MOST_VALUES:
             first = self._values == _MOST_VALUES + 1
-            raise Wrong(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
+            raise FieldError(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
         if self._characters > _MOST_CHARACTERS:
             first = self._characters - characters <= _MOST_CHARACTERS
-            raise Wrong(at, f"more than {_MOST_CHARACTERS:,} characters, with aliases" * first)
+            raise FieldError(at, f"more than {_MOST_CHARACTERS:,} characters, with aliases" * first)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
         """The node of a YAML node; `at` gives its path and line."""
         self._count(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
-            raise Wrong(at, f"found the tag {tree.tag!r}; scenario files have none")
+            raise FieldError(at, f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
             return YamlNode(self._entries(tree, at, depth), at.path, at.line)
         if isinstance(tree, yaml.SequenceNode):
@@ -515,7 +522,7 @@ class Builder:
                 for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                     place = YamlNode(None, _join(at.path, "<<"), line)
                     if not isinstance(other, yaml.MappingNode):
-                        raise Wrong(place, "only mappings can be merged with <<")
+                        raise FieldError(place, "only mappings can be merged with <<")
                     self._count(place, depth)
                     for name, node in self._entries(other, at, depth + 1).items():
                         merged.setdefault(name, node)
@@ -545,7 +552,7 @@ class Builder:
             for key, value in data.items():
                 with self._problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
-                        raise Wrong(at, f"found the key {key!r}, expected a text")
+                        raise FieldError(at, f"found the key {key!r}, expected a text")
                     place = YamlNode(None, _join(at.path, str(key)))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
             return YamlNode(entries, at.path)
@@ -558,7 +565,7 @@ class Builder:
             return YamlNode(nodes, at.path)
         if data is None or isinstance(data, str | bool | int | float):
             return YamlNode(data, at.path, text="" if data is None else str(data))
-        raise Wrong(at, f"found a {type(data).__name__}, which no scenario file can hold")
+        raise FieldError(at, f"found a {type(data).__name__}, which no scenario file can hold")
 
 
 def _join(path: str, key: str) -> str:

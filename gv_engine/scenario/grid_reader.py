@@ -29,17 +29,16 @@ from gv_engine.rules.system import (
     marked,
 )
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
-from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_NUMBER, Crew, read_agents
+from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_NUMBER, AgentSpecs, read_agents
 from gv_engine.scenario.calls import Calls, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
     LARGEST,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
     distinct,
-    instead,
     integer,
     located,
     mapping,
@@ -48,6 +47,7 @@ from gv_engine.scenario.fields import (
     read_color,
     read_name,
     read_pair,
+    suggestion,
     truth,
     unique,
     words,
@@ -59,16 +59,16 @@ from gv_engine.scenario.json_schema import (
     PAIR,
     TEXT,
     TRUTH,
-    JsonForm,
+    JsonSchema,
     Key,
     KeyTable,
     either,
     function,
-    keyed,
     list_of,
-    mapped,
+    map_of,
     named,
-    several,
+    object_schema,
+    unique_list,
     whole,
 )
 from gv_engine.scenario.layout import Layout, rounded
@@ -76,12 +76,12 @@ from gv_engine.scenario.map import LEGEND_KEYS, Legend, outside, read_legend, re
 from gv_engine.scenario.missions import (
     MISSION_FORM,
     MISSION_KEYS,
-    AskedMission,
+    MissionSpec,
     asks_for_mission,
     read_mission,
 )
 from gv_engine.scenario.object_types import THING_KEYS, read_things
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.scenario.random_values import DrawnValues
 from gv_engine.scenario.resolver import Names
@@ -112,13 +112,14 @@ SHARED_KEYS: KeyTable = {
     ),
 }
 """Those of grids and of mixtures of them."""
-_SHOWN: tuple[JsonForm, ...] = tuple(
+_SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key("Names of the objects that may occur; all, if left out.", several(OBJECT)),
+    "objects": Key("Names of the objects that may occur; all, if left out.", unique_list(OBJECT)),
     "colors": Key(
-        "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.", several(COLOR)
+        "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.",
+        unique_list(COLOR),
     ),
 }
 VIEW: KeyTable = {
@@ -141,7 +142,9 @@ GRID_KEYS: KeyTable = {
         "in it, as MiniGrid and Gymnasium's `TimeLimit` do; false, if left out.",
         TRUTH,
     ),
-    "family": Key("The family of worlds, `grid` if left out; `mathy` is algebra.", named(["grid"])),
+    "domain": Key(
+        "The domain of worlds, `grid` if left out; `algebra` is the other one.", named(["grid"])
+    ),
     **SHARED_KEYS,
     "capacity": Key(
         "For how many entities a world has room; found out if left out.", whole(2, MOST_ENTITIES)
@@ -149,11 +152,11 @@ GRID_KEYS: KeyTable = {
     "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
     "objects": Key(
         "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        mapped(keyed(THING_KEYS)),
+        map_of(object_schema(THING_KEYS)),
         below=THING_KEYS,
     ),
-    "state_space": Key("What may be on the grid.", keyed(SPACE), below=SPACE),
-    "observation_space": Key("What may be seen.", keyed(SPACE), below=SPACE),
+    "state_space": Key("What may be on the grid.", object_schema(SPACE), below=SPACE),
+    "observation_space": Key("What may be seen.", object_schema(SPACE), below=SPACE),
     "map": Key(
         "The level, a character per cell, in place of a `reset_function`; messages count its rows "
         "and columns from 1.",
@@ -162,8 +165,8 @@ GRID_KEYS: KeyTable = {
     "legend": Key(
         "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
         "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
-        mapped(
-            either(OBJECT, {**keyed(LEGEND_KEYS), **either(*_SHOWN)}),
+        map_of(
+            either(OBJECT, {**object_schema(LEGEND_KEYS), **either(*_SHOWN)}),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
         below=LEGEND_KEYS,
@@ -246,7 +249,7 @@ class TopLevel:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.problems = document.problems or Problems(document.label)
+        self.problems = document.problems or ErrorCollector(document.label)
         self.entries: dict[str, YamlNode] = {}
 
     def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
@@ -270,8 +273,8 @@ class TopLevel:
         return integer(node, 1, LARGEST)
 
     def actions(
-        self, default: tuple[int, ...], known: Iterable[Command] = ()
-    ) -> tuple[tuple[int, ...], tuple[Command, ...]]:
+        self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
+    ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
         """See `read_actions`; the default without a list, or if it is wrong."""
         return self.key(
             "action_space", lambda node: read_actions(self.problems, node, known), (default, ())
@@ -297,13 +300,13 @@ class _Reader(TopLevel):
         self.read = Calls(self.problems, self.names)
         self.draws = DrawnValues(self.problems, self.names)
         self.depth = 1  # of objects in each other
-        self.mission: AskedMission | None = None
-        self.crew = Crew()
+        self.mission: MissionSpec | None = None
+        self.crew = AgentSpecs()
 
     def fields(self) -> dict[str, Any]:
-        if self.document.family != "grid":
-            other = mapping(self.root)["family"]
-            self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
+        if self.document.domain != "grid":
+            other = mapping(self.root)["domain"]
+            self.problems.add(other, f"found {other.found}; load_scenario() loads all domains")
             self.problems.raise_if_any()
         self.entries = check_keys(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
         for key, told in GRID_KEYS.items():
@@ -382,9 +385,9 @@ class _Reader(TopLevel):
             return
         asking = dict.fromkeys(
             part.name
-            for phase, several in calls.items()
+            for phase, unique_list in calls.items()
             if phase is not RENDERING
-            for call in several
+            for call in unique_list
             for part in call.parts()
             if asks_for_mission(part.system)
         )
@@ -427,7 +430,7 @@ class _Reader(TopLevel):
     def grid_object(self, node: YamlNode) -> int:
         index = self.names.object_type(node)
         if not self.names.types[index].in_grid:
-            raise Wrong(node, f"{node.text} belongs to every space by itself; leave it out")
+            raise FieldError(node, f"{node.text} belongs to every space by itself; leave it out")
         return index
 
     def list_of(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
@@ -442,7 +445,7 @@ class _Reader(TopLevel):
     def test(self, node: YamlNode, *, processors: bool) -> Call:
         """One function of TERMINATING."""
         if isinstance(node.value, list):
-            raise Wrong(
+            raise FieldError(
                 node,
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}",
@@ -461,8 +464,8 @@ class _Reader(TopLevel):
             return (self.read.call(node, phase, besides=("area",)),)
         check_keys(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
-            known = instead("", REGISTRIES[VISIBILITY])
-            raise Wrong(node, f"from_visibility needs a visibility_function{known}")
+            known = suggestion("", REGISTRIES[VISIBILITY])
+            raise FieldError(node, f"from_visibility needs a visibility_function{known}")
         return (self.read.call(entries["visibility_function"], VISIBILITY),)
 
     def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:

@@ -14,7 +14,7 @@ from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, System
 from gv_engine.scenario.fields import LARGEST, LONGEST_SIDE, SMALLEST
 
-JsonForm = Mapping[str, Any]
+JsonSchema = Mapping[str, Any]
 """A JSON schema, without what parameters and scenarios that extend others bring about."""
 
 
@@ -29,7 +29,7 @@ class Key(NamedTuple):
     """
 
     says: str
-    form: JsonForm
+    form: JsonSchema
     required: bool = False
     below: Mapping[str, Key] = {}
 
@@ -50,12 +50,12 @@ class Functions(NamedTuple):
     phase: Phase
     systems: Sequence[System]
     besides: Mapping[str, Key] = {}
-    others: tuple[JsonForm, ...] = ()
+    others: tuple[JsonSchema, ...] = ()
     bare: bool = True
 
 
 class Format(NamedTuple):
-    """The scenario files of a family.
+    """The scenario files of a domain.
 
     Attributes:
         keys: their keys.
@@ -68,37 +68,37 @@ class Format(NamedTuple):
     mixed: Mapping[str, Key] = {}
 
 
-def whole(least: int, most: int) -> JsonForm:
+def whole(least: int, most: int) -> JsonSchema:
     """A whole number within bounds."""
     return {"type": "integer", "minimum": least, "maximum": most}
 
 
-def named(names: Iterable[str]) -> JsonForm:
+def named(names: Iterable[str]) -> JsonSchema:
     """One of several names."""
     return {"enum": list(names)}
 
 
-def either(*forms: JsonForm) -> JsonForm:
+def either(*forms: JsonSchema) -> JsonSchema:
     """Any of several forms."""
     return {"anyOf": list(forms)}
 
 
-def list_of(form: JsonForm, **limits: Any) -> JsonForm:
+def list_of(form: JsonSchema, **limits: Any) -> JsonSchema:
     """A list."""
     return {"type": "array", "items": form, **limits}
 
 
-def several(form: JsonForm) -> JsonForm:
+def unique_list(form: JsonSchema) -> JsonSchema:
     """A list of at least one, and none twice."""
     return list_of(form, minItems=1, uniqueItems=True)
 
 
-def mapped(form: JsonForm, **limits: Any) -> JsonForm:
+def map_of(form: JsonSchema, **limits: Any) -> JsonSchema:
     """A mapping whose keys are the author's own."""
     return {"type": "object", "additionalProperties": form, **limits}
 
 
-def keyed(keys: KeyTable) -> JsonForm:
+def object_schema(keys: KeyTable) -> JsonSchema:
     """A mapping with such keys."""
     form: dict[str, Any] = {
         "type": "object",
@@ -110,17 +110,17 @@ def keyed(keys: KeyTable) -> JsonForm:
     return form
 
 
-def function(phase: Phase) -> JsonForm:
+def function(phase: Phase) -> JsonSchema:
     """A function of a phase, as `{name: …}` or by its name alone."""
     return defined(f"{phase.name.lower()}_function")
 
 
-def defined(name: str) -> JsonForm:
+def defined(name: str) -> JsonSchema:
     """What the schema defines under a name."""
     return {"$ref": f"#/definitions/{name}"}
 
 
-DEFINITIONS: Mapping[str, JsonForm] = {
+DEFINITIONS: Mapping[str, JsonSchema] = {
     "text": {"type": ["string", "number", "boolean", "null"]},
     "number": {"type": "number"},
     "whole": whole(SMALLEST, LARGEST),
@@ -139,7 +139,7 @@ DEFINITIONS: Mapping[str, JsonForm] = {
 """Forms that recur; a text may be any scalar, as it keeps its own."""
 
 TEXT, NUMBER, WHOLE, TRUTH, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(defined, DEFINITIONS)
-REFERENCE: JsonForm = {"type": "string", "pattern": ":"}
+REFERENCE: JsonSchema = {"type": "string", "pattern": ":"}
 """`./rules.py:name` or `module:name`."""
 SCENARIO = defined("scenario")
 """A whole scenario in place."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import instead
+from gv_engine.scenario.fields import suggestion
 from gv_engine.scenario.files import exists
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.variants import names_in
@@ -43,7 +43,7 @@ def grid_names() -> list[str]:
     return sorted(built_in_grids().keys() - minigrid_levels())
 
 
-class Level(NamedTuple):
+class ScenarioRef(NamedTuple):
     """Place of a scenario.
 
     Attributes:
@@ -56,7 +56,7 @@ class Level(NamedTuple):
     variant: str = ""
 
     @classmethod
-    def at(cls, path: Path) -> Level:
+    def at(cls, path: Path) -> ScenarioRef:
         """What `file.yaml` or `file.yaml#9x9` names, whether it is there or not."""
         name, mark, variant = path.name.rpartition("#")
         return (
@@ -67,33 +67,33 @@ class Level(NamedTuple):
         return f"{self.file}#{self.variant}" if self.variant else str(self.file)
 
 
-def built_in_grids() -> dict[str, Level]:
+def built_in_grids() -> dict[str, ScenarioRef]:
     """Each built-in scenario, by name."""
     packs = sorted(_levels_in(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     return _levels_in(SCENARIOS) | _levels_in(GALLERY) | dict(packs) | minigrid_levels()
 
 
-def levels_of_several() -> dict[str, Level]:
+def levels_of_several() -> dict[str, ScenarioRef]:
     """Each built-in scenario of several agents, by name; they are in no list of those to play."""
     return _levels_in(TOGETHER)
 
 
-def _levels_in(folder: Path) -> dict[str, Level]:
+def _levels_in(folder: Path) -> dict[str, ScenarioRef]:
     files = {path.stem: path for path in folder.glob("*.yaml")}
     return levels(files | {path.parent.name: path for path in folder.glob(f"*/{IN_FOLDER}")})
 
 
-def minigrid_levels() -> dict[str, Level]:
+def minigrid_levels() -> dict[str, ScenarioRef]:
     """MiniGrid's levels, by the ids that they have there."""
     files = sorted(MINIGRID.glob("*.yaml"))
     found = (item for file in files for item in levels({"MiniGrid": file}).items())
     return {name: level for name, level in found if level.variant}
 
 
-def levels(files: Mapping[str, Path]) -> dict[str, Level]:
+def levels(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
     """The scenarios in files of the engine's own, by name; their YAML is not read."""
     return {
-        "-".join(filter(None, (name, variant))): Level(file, variant)
+        "-".join(filter(None, (name, variant))): ScenarioRef(file, variant)
         for name, file in sorted(files.items())
         for variant in _variants(file, file.stat().st_mtime_ns) or [""]
     }
@@ -105,10 +105,10 @@ def _variants(file: Path, changed: int) -> list[str]:
     return names_in(file.read_text(encoding="utf-8"))
 
 
-def with_whole_files(known: Mapping[str, Level]) -> dict[str, Level]:
+def with_whole_files(known: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
     """Levels by name, and files of several variants by that of all: the first, or by settings."""
     files = {
-        name.removesuffix(f"-{level.variant}"): Level(level.file)
+        name.removesuffix(f"-{level.variant}"): ScenarioRef(level.file)
         for name, level in known.items()
         if level.variant and not _WITH_VERSION.fullmatch(name)
     }
@@ -131,7 +131,7 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
+def find(source: str | Path, known: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
     """Where a scenario is.
 
     Args:
@@ -148,8 +148,8 @@ def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
         if source in (name, gym_id(name)):
             return level
         if number and whole in (name, gym_id(name)) and not level.variant:
-            return Level(level.file, number)
-    path, variant = Level.at(Path(source))
+            return ScenarioRef(level.file, number)
+    path, variant = ScenarioRef.at(Path(source))
     try:
         is_folder, is_there = path.is_dir(), path.exists()
     except OSError as error:  # a name too long
@@ -157,11 +157,11 @@ def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
     if is_folder:
         if not (path / IN_FOLDER).is_file():
             raise ScenarioError([f"{path}: the folder has no {IN_FOLDER}{_instead(path)}"])
-        return Level(path / IN_FOLDER, variant)
+        return ScenarioRef(path / IN_FOLDER, variant)
     if is_there:
         if path.suffix in _OTHERS:
             raise ScenarioError([f"{path} is {_OTHERS[path.suffix].format(path)}"])
-        return Level(path, variant)
+        return ScenarioRef(path, variant)
     if path.is_symlink():
         raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
@@ -186,4 +186,4 @@ def _fault_of_link(path: Path) -> str:
 
 def _instead(folder: Path, name: str = "") -> str:
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
-    return instead(name, files, "there are")
+    return suggestion(name, files, "there are")

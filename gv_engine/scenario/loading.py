@@ -1,4 +1,4 @@
-"""Scenarios of all families, from names, files and mappings.
+"""Scenarios of all domains, from names, files and mappings.
 
 >>> load_scenario("keydoor-9x9").name
 'keydoor-9x9'
@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.document import Document, read_file, read_mapping
-from gv_engine.scenario.fields import YamlNode, instead, located
+from gv_engine.scenario.fields import YamlNode, located, suggestion
 from gv_engine.scenario.files import exists
-from gv_engine.scenario.library import Level, find
+from gv_engine.scenario.library import ScenarioRef, find
 from gv_engine.scenario.parameters import refuse_settings
-from gv_engine.scenario.plugin import FAMILIES, AnyScenario, Family, playable_levels
+from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, playable_levels
 from gv_engine.scenario.trust import Trust, parted
 
 
@@ -25,7 +25,7 @@ def load_scenario(
     folder: str | Path | None = None,
     **options: Any,
 ) -> AnyScenario:
-    """Load a scenario of any family.
+    """Load a scenario of any domain.
 
     Args:
         source: the name of a built-in scenario, or its beginning, which stands for the
@@ -36,7 +36,7 @@ def load_scenario(
 
     Raises:
         ScenarioError: all that is wrong with it, or there is no such scenario.
-        MissingExtraError: its family needs a library that is not installed.
+        MissingExtraError: its domain needs a library that is not installed.
     """
     trust, settings = parted(options)
     return read_scenario(source, trust, folder, settings)
@@ -50,7 +50,7 @@ def read_scenario(
 ) -> AnyScenario:
     """Load a scenario, as `load_scenario` does, that may run so much Python."""
     document = _document(source, trust, folder, settings)
-    return family_of(document).hooks.read(document)
+    return domain_of(document).hooks.read(document)
 
 
 def _document(
@@ -64,8 +64,8 @@ def _document(
     return read_file(level_of(source), trust, settings)
 
 
-def level_of(source: str | Path) -> Level:
-    """Where a scenario of any family is, by name, beginning of one, or file.
+def level_of(source: str | Path) -> ScenarioRef:
+    """Where a scenario of any domain is, by name, beginning of one, or file.
 
     Raises:
         ScenarioError: there is none.
@@ -78,18 +78,18 @@ def level_of(source: str | Path) -> Level:
     return find(source, known)
 
 
-def family_of(document: Document) -> Family:
-    """The family that a document says it belongs to.
+def domain_of(document: Document) -> Domain:
+    """The domain that a document says it belongs to.
 
     Raises:
         ScenarioError: there is none of that name.
     """
-    name = document.family
-    if name not in FAMILIES:
-        node = cast("dict[str, YamlNode]", document.root.value)["family"]
-        message = f"no family {name!r}{instead(name, FAMILIES)}"
+    name = document.domain
+    if name not in DOMAINS:
+        node = cast("dict[str, YamlNode]", document.root.value)["domain"]
+        message = f"no domain {name!r}{suggestion(name, DOMAINS)}"
         raise ScenarioError([located(document.label, node, message)])
-    return FAMILIES[name]
+    return DOMAINS[name]
 
 
 def settings_among(source: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,12 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
     """The reference to a scenario, as plain values.
 
     Returns:
-        `family` and `name`; `source`, a built-in name, the file, or the content if there is none;
+        `domain` and `name`; `source`, a built-in name, the file, or the content if there is none;
         `folder`, where the rule files of the content are; `settings`, the values of its parameters
         that were set; `changes`, what was changed in it; `digest`, that of its `ScenarioIdentity`.
     """
     return {
-        "family": scenario.family,
+        "domain": scenario.domain,
         "name": scenario.name,
         "source": _source(scenario),
         "folder": str(scenario.document.folder),
@@ -123,7 +123,7 @@ def _are_actions(value: Any) -> bool:
 
 
 _KNOWN = {
-    **dict.fromkeys(("family", "name", "folder", "digest"), str),
+    **dict.fromkeys(("domain", "name", "folder", "digest"), str),
     "source": str | dict,
     "settings": dict,
     "changes": dict,

@@ -21,15 +21,15 @@ from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTyp
 from gv_engine.rules.system import marked
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
-    instead,
     items,
     mapping,
     one_of,
     read_color,
+    suggestion,
     word,
 )
 from gv_engine.scenario.json_schema import (
@@ -153,20 +153,22 @@ LEGEND = {
 """What characters stand for unless a scenario says otherwise."""
 
 
-def read_legend(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode) -> Legend:
+def read_legend(
+    problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode
+) -> Legend:
     """The entries of a legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
     for character, entry in mapping(node).items():
         with problems.collect():
             legend[character] = None
             if len(character) != 1 or not character.isprintable():
-                raise Wrong(entry, f"found the key {character!r}, expected a single character")
+                raise FieldError(entry, f"found the key {character!r}, expected a single character")
             legend[character] = read_symbol(problems, names, draws, entry, ("room", "ground"))
     return legend
 
 
 def read_symbol(
-    problems: Problems,
+    problems: ErrorCollector,
     names: Names,
     draws: DrawnValues,
     node: YamlNode,
@@ -182,7 +184,7 @@ def read_symbol(
     entries = check_keys(problems, node, (*SYMBOL_KEYS, *besides))
     if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
         misspelled = len(entries) < len(node.value)
-        raise Wrong(node, "" if misspelled else "found neither `object` nor `agent`")
+        raise FieldError(node, "" if misspelled else "found neither `object` nor `agent`")
     if "ground" in entries:
         above = {key: entry for key, entry in entries.items() if key != "ground"}
         symbol = Symbol()
@@ -198,13 +200,13 @@ def read_symbol(
         facing = draws.value(entries["agent"], (WAY,), _facing)
     if "holds" in entries:
         if facing is None:
-            raise Wrong(entries["holds"], "only an `agent` holds something")
+            raise FieldError(entries["holds"], "only an `agent` holds something")
         holds = _inner(problems, names, draws, entries["holds"])
     if "one_of" in entries:
         several, weights = _one_of(problems, names, draws, entries)
         return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
     if "weights" in entries:
-        raise Wrong(entries["weights"], "`weights` goes with `one_of`")
+        raise FieldError(entries["weights"], "`weights` goes with `one_of`")
     kind, state, color = FLOOR, 0, NONE
     if "object" in entries:
         kind = draws.value(entries["object"], (AN_OBJECT,), names.object_type)
@@ -214,16 +216,16 @@ def read_symbol(
         state = states.pop()
         if states:
             where = " and ".join(each.name for each in known)
-            raise Wrong(entries["state"], f"this state has another number in {where}")
+            raise FieldError(entries["state"], f"this state has another number in {where}")
     if "color" in entries:
         color = draws.value(entries["color"], (A_COLOR,), read_color)
         for each in known:
             if draws.options(color) != (NONE,) and not each.colored:
-                raise Wrong(entries["color"], _uncolored(names, entries, each))
+                raise FieldError(entries["color"], _uncolored(names, entries, each))
     if "content" in entries:
         for each in known:
             if Box not in each.classes:
-                raise Wrong(entries["content"], f"{each.name} has no component Box to hold it")
+                raise FieldError(entries["content"], f"{each.name} has no component Box to hold it")
         content = _inner(problems, names, draws, entries["content"])
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
 
@@ -235,11 +237,11 @@ def _uncolored(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> 
     return f"{kind.name} has no colour{hint}"
 
 
-def _inner(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode) -> Symbol:
+def _inner(problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode) -> Symbol:
     """What is in a box or in the agent's hand."""
     symbol = read_symbol(problems, names, draws, node)
     if symbol.facing is not None:
-        raise Wrong(node, "found an agent, expected an object: {object: Key, color: RED}")
+        raise FieldError(node, "found an agent, expected an object: {object: Key, color: RED}")
     return symbol
 
 
@@ -248,12 +250,12 @@ def _check_layers(
 ) -> None:
     """Refuse what does not live on a layer of a cell."""
     if layer == GROUND and symbol.facing is not None:
-        raise Wrong(node, "the agent stands on the ground: write `agent` beside `ground`")
+        raise FieldError(node, "the agent stands on the ground: write `agent` beside `ground`")
     for kind in (kind for option in symbol.options for kind in draws.options(option.kind)):
         known = names.types[kind]
         if kind != FLOOR and known.layer != layer:
             hint = f"only a type with `layer: {layer}` may stand here"
-            raise Wrong(node, f"{known.name} has the layer `{known.layer}`; {hint}")
+            raise FieldError(node, f"{known.name} has the layer `{known.layer}`; {hint}")
 
 
 def _facing(node: YamlNode) -> int:
@@ -261,18 +263,18 @@ def _facing(node: YamlNode) -> int:
 
 
 def _one_of(
-    problems: Problems, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
+    problems: ErrorCollector, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
     for key in ("object", "state", "color", "content"):
         if key in entries:
-            raise Wrong(entries[key], f"`{key}` belongs into the items of `one_of`")
+            raise FieldError(entries[key], f"`{key}` belongs into the items of `one_of`")
     several = items(entries["one_of"])
     if not 1 <= len(several) <= _MOST_OPTIONS:
-        raise Wrong(entries["one_of"], f"found {len(several)}, expected 1 to {_MOST_OPTIONS}")
+        raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MOST_OPTIONS}")
     found = tuple(read_symbol(problems, names, draws, item) for item in several)
     for item, symbol in zip(several, found, strict=True):
         if symbol.one_of or symbol.facing is not None:
-            raise Wrong(item, "an item of `one_of` is an object; put all else beside `one_of`")
+            raise FieldError(item, "an item of `one_of` is an object; put all else beside `one_of`")
     weights = (1,) * len(found)
     if "weights" in entries:
         weights = read_weights(entries["weights"], len(found))
@@ -283,7 +285,7 @@ _MOST_OPTIONS = 100
 
 
 def read_map(
-    problems: Problems,
+    problems: ErrorCollector,
     node: YamlNode,
     legend: Legend,
     allowed: Callable[[Symbol], str],
@@ -357,7 +359,7 @@ class MapReader:
 
     def __init__(
         self,
-        problems: Problems,
+        problems: ErrorCollector,
         node: YamlNode,
         legend: Legend,
         allowed: Callable[[Symbol], str],
@@ -397,13 +399,13 @@ class MapReader:
 
     def _rows(self) -> list[str]:
         if self._node.folded:
-            raise Wrong(self._node, "its rows are joined into one line; write `map: |`")
+            raise FieldError(self._node, "its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
         if isinstance(self._node.value, dict | list) or not rows[0]:
-            raise Wrong(self._node, f"found {self._node.found}, expected rows of characters")
+            raise FieldError(self._node, f"found {self._node.found}, expected rows of characters")
         for y, row in enumerate(rows):
             if "\t" in row:
-                raise Wrong(self._at(y), f"row {y + 1} has a tab; use spaces or dots")
+                raise FieldError(self._at(y), f"row {y + 1} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 self._problems.add(
                     self._at(y, min(len(row), len(rows[0]))),
@@ -411,7 +413,7 @@ class MapReader:
                     f"must be as long as the first",
                 )
         if max(len(rows), len(rows[0])) > LONGEST_SIDE:
-            raise Wrong(self._node, f"larger than {LONGEST_SIDE} rows or columns")
+            raise FieldError(self._node, f"larger than {LONGEST_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
 
     def _read(self, y: int, x: int, character: str) -> None:
@@ -422,7 +424,7 @@ class MapReader:
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
-                hint = instead(character, (c if c != " " else "blank" for c in self.legend))
+                hint = suggestion(character, (c if c != " " else "blank" for c in self.legend))
                 self._problems.add(self._at(y, x), f"{place}: no {character!r} in the legend{hint}")
             return
         if fault := self._allowed(symbol):

@@ -27,15 +27,15 @@ from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System, marked
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
     distinct,
-    instead,
     integer,
     items,
     one_of,
+    suggestion,
     truth,
     word,
 )
@@ -44,13 +44,13 @@ from gv_engine.scenario.json_schema import (
     REFERENCE,
     TEXT,
     WHOLE,
-    JsonForm,
+    JsonSchema,
     Key,
     KeyTable,
     either,
-    keyed,
     list_of,
-    several,
+    object_schema,
+    unique_list,
 )
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, DrawnValues, table
@@ -195,7 +195,7 @@ MISSION_KEYS: KeyTable = {
     "among": Key(
         "Types of objects: one of those on the grid is drawn, and the mission is about its type "
         "and colour.",
-        either(OBJECT_FORM, several(OBJECT_FORM)),
+        either(OBJECT_FORM, unique_list(OBJECT_FORM)),
     ),
     "object": Key("The type of objects that it is about; any, if left out.", OBJECT_FORM),
     "color": Key("The colour of the objects that it is about; any, if left out.", TEXT),
@@ -206,11 +206,14 @@ MISSION_KEYS: KeyTable = {
     ),
 }
 """What `mission` may say."""
-MISSION_FORM: JsonForm = {**keyed(MISSION_KEYS), "additionalProperties": either(TEXT, WHOLE)}
+MISSION_FORM: JsonSchema = {
+    **object_schema(MISSION_KEYS),
+    "additionalProperties": either(TEXT, WHOLE),
+}
 
 
 @dataclass(frozen=True)
-class AskedMission:
+class MissionSpec:
     """What stands under `mission`.
 
     Attributes:
@@ -231,13 +234,13 @@ class AskedMission:
 
 
 def read_mission(
-    problems: Problems,
+    problems: ErrorCollector,
     names: Names,
     draws: DrawnValues,
     node: YamlNode,
     objects: Sequence[int],
     colors: Sequence[int],
-) -> AskedMission:
+) -> MissionSpec:
     """What stands under `mission`.
 
     Args:
@@ -250,7 +253,7 @@ def read_mission(
 class _Reader:
     def __init__(
         self,
-        problems: Problems,
+        problems: ErrorCollector,
         names: Names,
         draws: DrawnValues,
         objects: Sequence[int],
@@ -259,15 +262,15 @@ class _Reader:
         self._problems, self._names, self._draws = problems, names, draws
         self._objects, self._colors = objects, colors
 
-    def read(self, node: YamlNode) -> AskedMission:
+    def read(self, node: YamlNode) -> MissionSpec:
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
-            raise Wrong(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.found}, {hint}")
         component = self._component(node.value["component"]) if "component" in node.value else None
         fields = {name_in_text(f.name): f for f in shown_fields(component or Mission)}
         entries = check_keys(self._problems, node, {**MISSION_KEYS, **fields})
         if "text" not in entries:
-            raise Wrong(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
+            raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
         texts = self._texts(entries["text"], [name for name in fields if name != "wording"])
         values: dict[str, int] = {}
         wordings = 0
@@ -291,24 +294,26 @@ class _Reader:
                 "among": types,
                 "wordings": wordings,
             }
-        return AskedMission(component or Mission, texts, given)
+        return MissionSpec(component or Mission, texts, given)
 
     def _component(self, node: YamlNode) -> type:
         found: type = self._names.thing(node)
         if not (is_component(found) and issubclass(found, Mission)):
-            raise Wrong(
+            raise FieldError(
                 node,
                 f"{node.text} is no mission; make it a @component, and a class of "
                 f"components.Mission with more fields",
             )
         if column_name(found) != column_name(Mission):
-            raise Wrong(node, f"call the class Mission, as rules read w.mission; found {node.text}")
+            raise FieldError(
+                node, f"call the class Mission, as rules read w.mission; found {node.text}"
+            )
         return found
 
     def _texts(self, node: YamlNode, known: Sequence[str]) -> tuple[str, ...]:
         listed = items(node) if isinstance(node.value, list) else [node]
         if not 1 <= len(listed) <= _MOST_TEXTS:
-            raise Wrong(node, f"found {len(listed)} texts, expected 1 to {_MOST_TEXTS}")
+            raise FieldError(node, f"found {len(listed)} texts, expected 1 to {_MOST_TEXTS}")
         found = []
         for each in listed:
             with self._problems.collect():
@@ -326,7 +331,7 @@ class _Reader:
         said = entries.get("wording")
         if said is None:
             if len(texts) > 1:
-                raise Wrong(node, "several texts; say which of them it is: `wording: any`")
+                raise FieldError(node, "several texts; say which of them it is: `wording: any`")
         elif said.text == ANY:
             return len(texts)
         elif said.text != BY_RULE:
@@ -335,7 +340,9 @@ class _Reader:
             )
             most = max(self._draws.options(values["wording"]))
             if most >= len(texts):
-                raise Wrong(said, f"{said.text} may be {most}, texts are 0 to {len(texts) - 1}")
+                raise FieldError(
+                    said, f"{said.text} may be {most}, texts are 0 to {len(texts) - 1}"
+                )
         return 0
 
     def _value(self, field: Field, node: YamlNode) -> int:
@@ -350,7 +357,7 @@ class _Reader:
             for color in self._draws.options(value):
                 if color not in self._colors:
                     allowed = ", ".join(COLORS[index] for index in self._colors)
-                    raise Wrong(
+                    raise FieldError(
                         node,
                         f"{COLORS[color]} is not in the scenario, which has {allowed}; add it to "
                         f"the colors of its state_space",
@@ -363,7 +370,7 @@ class _Reader:
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
         if kind <= FLOOR or kind not in self._objects:
-            raise Wrong(
+            raise FieldError(
                 node,
                 f"{self._names.types[kind].name} is nothing that the scenario has; add it to the "
                 f"objects of its state_space, or name another",
@@ -373,7 +380,7 @@ class _Reader:
         node = entries["among"]
         for key in ("object", "color"):
             if key in entries:
-                raise Wrong(entries[key], f"a mission has either `among` or `{key}`")
+                raise FieldError(entries[key], f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
             kind = self._names.object_type(each)
@@ -383,7 +390,9 @@ class _Reader:
         if not isinstance(node.value, list):
             return (read(node),)
         if len(items(node)) > LONGEST_SIDE:
-            raise Wrong(node, f"found {len(items(node))} types, expected at most {LONGEST_SIDE}")
+            raise FieldError(
+                node, f"found {len(items(node))} types, expected at most {LONGEST_SIDE}"
+            )
         return distinct(self._problems, node, read)
 
 
@@ -391,18 +400,18 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
     """A text whose `{…}` are fields."""
     text = word(node)
     if len(text) > _LONGEST_TEXT:
-        raise Wrong(node, f"found {len(text)} characters, expected at most {_LONGEST_TEXT}")
+        raise FieldError(node, f"found {len(text)} characters, expected at most {_LONGEST_TEXT}")
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise Wrong(node, f"{error}; write {{{{ for a brace that is none of a field") from None
+        raise FieldError(node, f"{error}; write {{{{ for a brace that is none of a field") from None
     for _, name, form, conversion in parts:
         if name is None:
             continue
         if name not in known:
-            raise Wrong(node, f"a mission has no {{{name}}}{instead(name, known)}")
+            raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, known)}")
         if form or conversion:
-            raise Wrong(node, f"write {{{name}}} alone, without a form of it")
+            raise FieldError(node, f"write {{{name}}} alone, without a form of it")
     return text
 
 

@@ -21,8 +21,8 @@ from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
-    Refused,
-    Wrong,
+    FieldError,
+    UntrustedCodeError,
     YamlNode,
     check_keys,
     items,
@@ -39,12 +39,12 @@ from gv_engine.scenario.json_schema import (
     Key,
     KeyTable,
     either,
-    keyed,
     list_of,
-    mapped,
+    map_of,
+    object_schema,
 )
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.library import Level
+from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file
 from gv_engine.scenario.plugin import playable_levels
 from gv_engine.scenario.type_ids import Numbering
@@ -65,14 +65,14 @@ _MEMBER: KeyTable = {
         "How often it is drawn beside the others, 1 if left out.",
         {"type": "number", "exclusiveMinimum": 0},
     ),
-    "set": Key("Values of its parameters, by name.", mapped({})),
+    "set": Key("Values of its parameters, by name.", map_of({})),
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
     "action_space": SHARED_KEYS["action_space"]._replace(form=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
-        list_of(either(TEXT, keyed(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
+        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
         required=True,
         below=_MEMBER,
     ),
@@ -146,7 +146,7 @@ class _Reader(TopLevel):
         """(where it stands, scenario, weight) of each."""
         listed = items(node)
         if not 1 <= len(listed) <= _MOST_MEMBERS:
-            raise Wrong(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
+            raise FieldError(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
         found = []
         for item in listed:
             with self.problems.collect():
@@ -154,7 +154,7 @@ class _Reader(TopLevel):
                 if isinstance(item.value, dict):
                     entries = check_keys(self.problems, item, _MEMBER)
                 if "scenario" not in entries:
-                    raise Wrong(item, "the scenario is missing: {scenario: …, weight: …}")
+                    raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
                 with self.problems.collect():  # what is wrong with the scenario is said too
                     weight = _weight(entries["weight"]) if "weight" in entries else 1.0
@@ -193,9 +193,9 @@ class _Reader(TopLevel):
             wanted = word(node)
             if self.document.trust.may_name_files(self.document.folder):
                 file = self.document.folder / wanted
-                wanted = file if exists(Level.at(file).file) else wanted
+                wanted = file if exists(ScenarioRef.at(file).file) else wanted
             elif wanted not in playable_levels():
-                raise Wrong(node, no_file(wanted))
+                raise FieldError(node, no_file(wanted))
         with self.told(node):
             return self.find(wanted, self.document, settings)
 
@@ -207,7 +207,9 @@ class _Reader(TopLevel):
         except ScenarioError as error:
             for problem in error.problems:
                 self.problems.add(node, problem)
-            raise (Refused if isinstance(error, TrustError) else Wrong)(node, "") from None
+            raise (UntrustedCodeError if isinstance(error, TrustError) else FieldError)(
+                node, ""
+            ) from None
 
     def compare(self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool) -> None:
         """What members must have in common."""
@@ -312,7 +314,7 @@ def _component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
 def _weight(node: YamlNode) -> float:
     weight = number(node)
     if weight <= 0:
-        raise Wrong(node, f"found {weight:g}, expected more than 0")
+        raise FieldError(node, f"found {weight:g}, expected more than 0")
     return weight
 
 

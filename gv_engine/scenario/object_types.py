@@ -21,17 +21,17 @@ from components.appearance import FLOOR, NONE
 from gv_engine.rules.component import Field, fields_of, snake_case
 from gv_engine.rules.objects import ABOVE, LAYERS, ObjectType, in_range, type_of
 from gv_engine.scenario.fields import (
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
-    instead,
     integer,
     items,
     mapping,
     number,
     one_of,
     read_color,
+    suggestion,
     truth,
     word,
 )
@@ -44,13 +44,13 @@ from gv_engine.scenario.json_schema import (
     KeyTable,
     either,
     list_of,
-    mapped,
+    map_of,
     named,
 )
 from gv_engine.scenario.resolver import Names
 from gv_engine.scenario.type_ids import module_of_texts
 
-COMPONENTS = either(list_of(TEXT), mapped({"type": ["object", "array", "null"]}))
+COMPONENTS = either(list_of(TEXT), map_of({"type": ["object", "array", "null"]}))
 THING_KEYS: KeyTable = {
     "components": Key(
         "What it is made of: names, built-in ones or `./rules.py:Worth`, or a mapping of names to "
@@ -83,7 +83,7 @@ _MOST_STATES = 100
 
 
 def read_things(
-    problems: Problems, names: Names, node: YamlNode, folder: Path
+    problems: ErrorCollector, names: Names, node: YamlNode, folder: Path
 ) -> tuple[ObjectType, ...]:
     """The types under `objects`, in their order; those that are wrong are left out.
 
@@ -107,17 +107,17 @@ def read_things(
 def _left(names: Names, node: YamlNode) -> int | None:
     index = names.object_type(node)
     if not names.types[index].in_grid:
-        raise Wrong(node, f"{node.text} cannot stand in a cell")
+        raise FieldError(node, f"{node.text} cannot stand in a cell")
     return None if index == FLOOR else index
 
 
 def _declared(
-    problems: Problems, names: Names, name: str, node: YamlNode, module: str
+    problems: ErrorCollector, names: Names, name: str, node: YamlNode, module: str
 ) -> ObjectType:
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
-        raise Wrong(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
+        raise FieldError(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_taken(name):
-        raise Wrong(node, f"there is an object type {name!r} already; choose another name")
+        raise FieldError(node, f"there is an object type {name!r} already; choose another name")
     entries = check_keys(problems, node, THING_KEYS)
     parts: list[Any] = []
     if "components" in entries:
@@ -150,25 +150,27 @@ def _declared(
             index=index,
         )
     except ValueError as error:
-        raise Wrong(node, str(error)) from None
+        raise FieldError(node, str(error)) from None
 
 
 def _color(entries: dict[str, YamlNode]) -> list[Any]:
     color = read_color(entries["color"]) if "color" in entries else NONE
     colored = truth(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not colored:
-        raise Wrong(entries["color"], "a colour for what is not `colored`")
+        raise FieldError(entries["color"], "a colour for what is not `colored`")
     return [Color(color)] if colored else []
 
 
 def _sprite(node: YamlNode) -> str:
     name = word(node)
     if not name.replace("-", "_").isidentifier():
-        raise Wrong(node, f"found {node.found}, expected the name of a drawing, without `.svg`")
+        raise FieldError(
+            node, f"found {node.found}, expected the name of a drawing, without `.svg`"
+        )
     return name
 
 
-def _states(problems: Problems, names: Names, node: YamlNode) -> dict[str, list[Any]]:
+def _states(problems: ErrorCollector, names: Names, node: YamlNode) -> dict[str, list[Any]]:
     """The components that each state brings, by its name; a list of names brings none."""
     states: dict[str, list[Any]] = {}
     given: dict[str, tuple[YamlNode, YamlNode | None]]
@@ -177,17 +179,17 @@ def _states(problems: Problems, names: Names, node: YamlNode) -> dict[str, list[
     else:
         given = {word(item): (item, None) for item in items(node)}
         if len(given) < len(items(node)):
-            raise Wrong(node, "a state stands here a second time")
+            raise FieldError(node, "a state stands here a second time")
     if not 1 <= len(given) <= _MOST_STATES:
-        raise Wrong(node, f"found {node.found}, expected 1 to {_MOST_STATES} states")
+        raise FieldError(node, f"found {node.found}, expected 1 to {_MOST_STATES} states")
     for name, (at, brought) in given.items():
         if not name.isidentifier():
-            raise Wrong(at, f"found the state {name!r}, expected a name like `OPEN`")
+            raise FieldError(at, f"found the state {name!r}, expected a name like `OPEN`")
         states[name] = [] if brought is None else read_parts(problems, names, brought)
     return states
 
 
-def read_parts(problems: Problems, names: Names, node: YamlNode) -> list[Any]:
+def read_parts(problems: ErrorCollector, names: Names, node: YamlNode) -> list[Any]:
     """The components of a list of names, or of a mapping of names to values."""
     named: list[tuple[YamlNode, YamlNode | None]] = []
     if isinstance(node.value, dict):
@@ -199,26 +201,28 @@ def read_parts(problems: Problems, names: Names, node: YamlNode) -> list[Any]:
         with problems.collect():
             cls = names.component(at)
             if cls in _KEPT:
-                raise Wrong(at, f"no type lists {cls.__name__}: {_KEPT[cls]}")
+                raise FieldError(at, f"no type lists {cls.__name__}: {_KEPT[cls]}")
             if cls in parts:
-                raise Wrong(at, f"{cls.__name__} stands here a second time")
+                raise FieldError(at, f"{cls.__name__} stands here a second time")
             parts[cls] = cls(**({} if values is None else _values(problems, cls, values)))
     return list(parts.values())
 
 
-def _values(problems: Problems, cls: type, node: YamlNode) -> dict[str, float]:
+def _values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
     """The values of a component's fields, by name."""
     fields = {field.name: field for field in fields_of(cls)}
     settable = [name for name, field in fields.items() if isinstance(field.dtype, np.dtype)]
     if node.value is None:
         return {}
     if not settable and mapping(node):
-        raise Wrong(node, f"{cls.__name__} has no values to set; write {{}}")
+        raise FieldError(node, f"{cls.__name__} has no values to set; write {{}}")
     values = {}
     for name, entry in mapping(node).items():
         with problems.collect():
             if name not in settable:
-                raise Wrong(entry, f"{cls.__name__} has no {name!r}{instead(name, settable)}")
+                raise FieldError(
+                    entry, f"{cls.__name__} has no {name!r}{suggestion(name, settable)}"
+                )
             values[name] = _value(entry, fields[name])
     return values
 

@@ -33,18 +33,27 @@ from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     MOST_CELLS,
     Builder,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
-    instead,
     integer,
     mapping,
+    suggestion,
     word,
     words,
 )
 from gv_engine.scenario.files import bytes_for_people, parse_xml, read_bytes
-from gv_engine.scenario.json_schema import TEXT, Key, KeyTable, either, keyed, list_of, named, whole
+from gv_engine.scenario.json_schema import (
+    TEXT,
+    Key,
+    KeyTable,
+    either,
+    list_of,
+    named,
+    object_schema,
+    whole,
+)
 from gv_engine.scenario.variants import VARIANTS
 
 # ---- sokoban -------------------------------------------------------------------------------------
@@ -298,7 +307,7 @@ _LEVEL_KEYS: KeyTable = {
     "view": Key("How the window shows it at first.", named(VIEWS)),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = either(TEXT, keyed(_LEVEL_KEYS))
+_LEVEL = either(TEXT, object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
@@ -350,7 +359,7 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
     return kind in SOKOBAN or (kind == ".txt" and bool(_BOARD.match(raw)))
 
 
-def scenario_around(file: Path, problems: Problems) -> YamlNode:
+def scenario_around(file: Path, problems: ErrorCollector) -> YamlNode:
     """What a file of levels alone is as a scenario."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
     return Builder(problems).from_python(text, YamlNode(None, line=1))
@@ -369,15 +378,17 @@ def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLev
         return root, ()
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
-        raise Wrong(entries[VARIANTS], "a scenario has either `levels` or `variants`")
+        raise FieldError(entries[VARIANTS], "a scenario has either `levels` or `variants`")
     reading, found, cells = _Reading(), list[PackLevel](), 0
     for level in _levels(node, Path(node.file).parent if node.file else folder, reading):
         found.append(level)
         cells += len(level.map.text)
         if len(found) > _MOST or cells > MOST_CELLS:
-            raise Wrong(node, f"found more than {_MOST} levels, or more than {MOST_CELLS:,} cells")
+            raise FieldError(
+                node, f"found more than {_MOST} levels, or more than {MOST_CELLS:,} cells"
+            )
     if not found:
-        raise Wrong(node, f"found 0 levels, expected 1 to {_MOST}")
+        raise FieldError(node, f"found 0 levels, expected 1 to {_MOST}")
     if reading.legend:
         own = mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**reading.legend, **own})
@@ -411,17 +422,17 @@ def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[
         for item in node.value:
             yield from _levels(item, folder, reading)
     elif isinstance(node.value, dict):
-        problems = Problems("")
+        problems = ErrorCollector("")
         entries = check_keys(problems, node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
-            raise Wrong(node.value[key], f"unknown key {key!r}{instead(key, _LEVEL_KEYS)}")
+            raise FieldError(node.value[key], f"unknown key {key!r}{suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:
-            raise Wrong(node, "the map is missing: {title: …, map: …}")
+            raise FieldError(node, "the map is missing: {title: …, map: …}")
         told: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
         par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **told)
     elif folder is None:
-        raise Wrong(node, no_file(word(node)))
+        raise FieldError(node, no_file(word(node)))
     else:
         for file in _files(node, folder / word(node)):
             yield from _levels_of(node, file, reading)
@@ -433,11 +444,11 @@ def _files(node: YamlNode, place: Path) -> list[Path]:
         found = sorted(place.iterdir()) if place.is_dir() else [place]
         known = [file for file in found if file.suffix.lower() in _FORMATS]
     except OSError as error:
-        raise Wrong(node, f"{place}: {error.strerror}") from None
+        raise FieldError(node, f"{place}: {error.strerror}") from None
     if not known:
         ends = ", ".join(_FORMATS)
         what = "there is none in it" if place.is_dir() else "found another one"
-        raise Wrong(node, f"{place}: expected a file of levels, named {ends}; {what}")
+        raise FieldError(node, f"{place}: expected a file of levels, named {ends}; {what}")
     return known
 
 
@@ -446,11 +457,11 @@ def _levels_of(node: YamlNode, file: Path, reading: _Reading) -> Iterator[PackLe
     try:
         yield from _FORMATS[file.suffix.lower()](file, reading)
     except OSError as error:
-        raise Wrong(node, str(error)) from None
+        raise FieldError(node, str(error)) from None
     except UnicodeDecodeError:
-        raise Wrong(node, f"{file}: no UTF-8 text") from None
+        raise FieldError(node, f"{file}: no UTF-8 text") from None
     except ValueError as error:
-        raise Wrong(node, f"{file}: {error}") from None
+        raise FieldError(node, f"{file}: {error}") from None
 
 
 def _sokoban(file: Path, reading: _Reading) -> Iterator[PackLevel]:
@@ -502,7 +513,7 @@ class _Reading:
         key = repr(symbol)
         if key not in self._known:
             self._known[key] = next(self._free)
-            self.legend[self._known[key]] = Builder(Problems("")).from_python(symbol, at)
+            self.legend[self._known[key]] = Builder(ErrorCollector("")).from_python(symbol, at)
         return self._known[key]
 
 

@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 from gv_engine.rules.errors import UnknownOptionError, shortened
 from gv_engine.scenario.fields import (
     Builder,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
-    instead,
     items,
     mapping,
     number,
+    suggestion,
     words,
 )
 from gv_engine.scenario.json_schema import (
@@ -42,10 +42,10 @@ from gv_engine.scenario.json_schema import (
     Key,
     KeyTable,
     either,
-    keyed,
     list_of,
-    mapped,
+    map_of,
     named,
+    object_schema,
 )
 from gv_engine.scenario.trust import Consent
 
@@ -83,7 +83,7 @@ _PARAMETER: KeyTable = {
 PARAMETERS_KEY = Key(
     "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
     "value stands, and `$(size + 2)` for what is worked out.",
-    mapped(either(PLAIN, TEXT, keyed(_PARAMETER)), propertyNames={"not": named(_RESERVED)}),
+    map_of(either(PLAIN, TEXT, object_schema(_PARAMETER)), propertyNames={"not": named(_RESERVED)}),
     below=_PARAMETER,
 )
 _LONGEST = 200
@@ -148,7 +148,7 @@ class ScenarioParameter:
 
 
 def settled(
-    root: YamlNode, settings: Mapping[str, Any], problems: Problems, label: str
+    root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
     """A scenario with the values of its parameters in place of their names, and what they are.
 
@@ -175,7 +175,7 @@ def settled(
     for name, node in declared.items():
         with problems.collect():
             if name in values:
-                raise Wrong(node, f"{name} is drawn, too; give one of the two another name")
+                raise FieldError(node, f"{name} is drawn, too; give one of the two another name")
             told = _replaced(node, values, problems)
             found[name] = _read(name, told, settings, problems)
         values[name] = found[name].value if name in found else _WRONG
@@ -227,26 +227,28 @@ def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionErr
 
 
 def _read(
-    name: str, node: YamlNode, settings: Mapping[str, Any], problems: Problems
+    name: str, node: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> ScenarioParameter:
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
-        raise Wrong(node, f"found the name {name!r}, expected letters, digits and _, not {names}")
+        raise FieldError(
+            node, f"found the name {name!r}, expected letters, digits and _, not {names}"
+        )
     entries = {"default": node}
     if isinstance(node.value, dict):
         entries = check_keys(problems, node, _PARAMETER)
     if "default" not in entries:
-        raise Wrong(node, f"the default is missing: {name}: {{default: …}}")
+        raise FieldError(node, f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
     kind = _kind_of(entries["default"])
     if "type" in entries:
         kind = words(entries["type"])
         if kind not in _KINDS:
-            raise Wrong(entries["type"], f"no type {kind!r}{instead(kind, _KINDS)}")
+            raise FieldError(entries["type"], f"no type {kind!r}{suggestion(kind, _KINDS)}")
     bounds = {"min": -math.inf, "max": math.inf}
     for key in bounds.keys() & entries.keys():
         if kind not in ("int", "float"):
-            raise Wrong(entries[key], f"bounds are for numbers, {name} is of the type {kind}")
+            raise FieldError(entries[key], f"bounds are for numbers, {name} is of the type {kind}")
         bounds[key] = number(entries[key])
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
@@ -256,14 +258,14 @@ def _read(
         name, kind, default, default, bounds["min"], bounds["max"], choices, says
     )
     if fault := made.fault(default):
-        raise Wrong(entries["default"], f"found {entries['default'].found}, {fault}")
+        raise FieldError(entries["default"], f"found {entries['default'].found}, {fault}")
     if name not in settings:
         return made
     given = Builder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
     value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
     if fault := made.fault(value):  # the rest cannot be known
         told = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
-        raise problems.with_(Wrong(node, told))
+        raise problems.with_(FieldError(node, told))
     return replace(made, value=value)
 
 
@@ -271,13 +273,13 @@ def _kind_of(node: YamlNode) -> str:
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
-    raise Wrong(node, f"found {node.found}, expected a number, true, false, a text or a list")
+    raise FieldError(node, f"found {node.found}, expected a number, true, false, a text or a list")
 
 
 # ---- in place of names -----------------------------------------------------------------------
 
 
-def _replaced(node: YamlNode, values: Mapping[str, Any], problems: Problems) -> YamlNode:
+def _replaced(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
@@ -294,7 +296,7 @@ def _replaced(node: YamlNode, values: Mapping[str, Any], problems: Problems) -> 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _filled(node: YamlNode, values: Mapping[str, Any], problems: Problems) -> YamlNode:
+def _filled(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
     text, pieces, start = node.text, list[Any](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
@@ -328,11 +330,11 @@ class _Value:
 
 def _named(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
     if name not in values:
-        raise Wrong(node, f"no parameter {name!r}{instead(name, values)}")
+        raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
     if values[name] is _WRONG:
-        raise Wrong(node, "")
+        raise FieldError(node, "")
     if values[name] is _DRAWN:
-        raise Wrong(node, f"{name} is drawn with each level, and $(…) is worked out before")
+        raise FieldError(node, f"{name} is drawn with each level, and $(…) is worked out before")
     return values[name]
 
 
@@ -343,7 +345,7 @@ def _closing(node: YamlNode, text: str, start: int) -> int:
         if not depth:
             return i
     hint = "; put it in quotes, as a comma within {…} or […] ends a value"
-    raise Wrong(node, f"found {node.found}, in which a parenthesis is not closed{hint}")
+    raise FieldError(node, f"found {node.found}, in which a parenthesis is not closed{hint}")
 
 
 _Operators = Mapping[type[ast.AST], Callable[..., Any]]
@@ -370,13 +372,13 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": a
 def _worked_out(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
     """What an expression is worth: numbers, names, + - * / // %, comparisons, and, or, not, if."""
     if len(text) > _LONGEST:
-        raise Wrong(node, f"an expression of more than {_LONGEST} characters")
+        raise FieldError(node, f"an expression of more than {_LONGEST} characters")
     try:
         value = _value(ast.parse(text.strip(), mode="eval").body, node, values)
     except SyntaxError as error:
-        raise Wrong(node, f"$({text}) cannot be read: {error.msg}") from None
+        raise FieldError(node, f"$({text}) cannot be read: {error.msg}") from None
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
-        raise Wrong(node, f"$({text}) cannot be worked out: {error}") from None
+        raise FieldError(node, f"$({text}) cannot be worked out: {error}") from None
     return value
 
 

@@ -1,7 +1,7 @@
-"""Families of worlds, and what each of them hands out.
+"""Domains of worlds, and what each of them hands out.
 
-A scenario file's key `family` says which one it belongs to: `grid` where it is missing. A family is
-a module with the functions of `Hooks`, imported when one of its scenarios is asked for.
+A scenario file's key `domain` says which one it belongs to: `grid` where it is missing. A domain is
+a module with the functions of `DomainPlugin`, imported when one of its scenarios is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from gv_engine.scenario.library import Level
+from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.optional_deps import Extra
 from gv_engine.scenario.resources import HOME
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from gv_engine.rules.call import Call
     from gv_engine.rules.system import Phase, System
-    from gv_engine.rules.turns import Sharing
+    from gv_engine.rules.turns import TurnPolicy
     from gv_engine.scenario.document import Document, ScenarioIdentity
 
 
 class AnyScenario(Protocol):
-    """What the scenarios of all families have in common."""
+    """What the scenarios of all domains have in common."""
 
     @property
-    def family(self) -> str: ...
+    def domain(self) -> str: ...
     @property
     def name(self) -> str: ...
     @property
@@ -38,9 +38,9 @@ class AnyScenario(Protocol):
     @property
     def reward_names(self) -> tuple[str, ...]: ...
     @property
-    def own_actions(self) -> tuple[Command, ...]: ...
+    def own_actions(self) -> tuple[KeyCommand, ...]: ...
     @property
-    def sharing(self) -> Sharing: ...
+    def sharing(self) -> TurnPolicy: ...
     @property
     def tells_success(self) -> bool: ...
     @property
@@ -56,8 +56,8 @@ Systems = list[tuple[str, list[tuple[str, str, str]]]]
 """Titles, and for each (phase, system, where) in order."""
 
 
-class Hooks(Protocol):
-    """The functions of a family's module."""
+class DomainPlugin(Protocol):
+    """The functions of a domain's module."""
 
     def read(self, document: Document) -> AnyScenario:
         """The scenario of a document.
@@ -94,7 +94,7 @@ class Hooks(Protocol):
         limit: float,
         quick: bool = False,
         policy: str = "",
-    ) -> Examination:
+    ) -> CheckReport:
         """Play episodes, and look for what is wrong.
 
         Args:
@@ -109,7 +109,7 @@ class Hooks(Protocol):
         """
 
     def adviser(self, scenario: Any) -> Any:
-        """What finds ways to win its games, a `gv_engine.session.autoplay.Adviser`."""
+        """What finds ways to win its games, a `gv_engine.session.autoplay.HintProvider`."""
 
     def compile(self, scenario: Any) -> str:
         """Compile its programs into the cache, if it has any; what came of it, in a few words.
@@ -140,7 +140,7 @@ class Hooks(Protocol):
 
 
 @dataclass(frozen=True)
-class Examination:
+class CheckReport:
     """The findings that `gv-engine check` prints.
 
     Attributes:
@@ -175,7 +175,7 @@ def from_here(name: str, line: int) -> str:
     return f"{file.relative_to(homes[0]) if homes else file}:{line}"
 
 
-class Command(NamedTuple):
+class KeyCommand(NamedTuple):
     """Something that a key can do."""
 
     name: str
@@ -190,20 +190,20 @@ class Command(NamedTuple):
 Schedules = list[tuple[str, "Mapping[Phase, Iterable[Call]]"]]
 """Names, and the calls of each phase in order."""
 
-LevelsByName = Mapping[str, Level]
+LevelsByName = Mapping[str, ScenarioRef]
 """By name: where each built-in scenario is."""
 
 
 @dataclass(frozen=True)
-class Family:
-    """One family: all that can be told of it before anything of it is imported.
+class Domain:
+    """One domain: all that can be told of it before anything of it is imported.
 
     Whatever is imported when it is needed is named by its place, `module:name`.
 
     Attributes:
         name: as scenario files write it.
         title: as people call it; its group of keys has this name too.
-        hooks_module: with the functions of `Hooks`.
+        hooks_module: with the functions of `DomainPlugin`.
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine, by the names that they have; none
             is read for it.
@@ -235,7 +235,7 @@ class Family:
     text: str
     terminal: str
     views: Mapping[str, str]
-    keys: tuple[Command, ...]
+    keys: tuple[KeyCommand, ...]
     panels: tuple[str, ...] = ()
     sketch: str = ""
     rules: str = ""
@@ -253,37 +253,37 @@ class Family:
         return self.extra.missing if self.extra else ""
 
     @property
-    def hooks(self) -> Hooks:
+    def hooks(self) -> DomainPlugin:
         """Its functions.
 
         Raises:
             MissingExtraError: a library is missing; the message says how to get it.
         """
-        return cast(Hooks, importlib.import_module(self.hooks_module))
+        return cast(DomainPlugin, importlib.import_module(self.hooks_module))
 
 
 _HOMES = ("gv_engine.domains.grid", "gv_engine.domains.algebra")
-"""Every family's folder, whose module `about` holds its `FAMILY`."""
+"""Every domain's folder, whose module `about` holds its `DOMAIN`."""
 
-FAMILIES: dict[str, Family] = {
-    family.name: family for family in (resolve_name(f"{home}.plugin:FAMILY") for home in _HOMES)
+DOMAINS: dict[str, Domain] = {
+    domain.name: domain for domain in (resolve_name(f"{home}.plugin:DOMAIN") for home in _HOMES)
 }
-"""All families, by name."""
+"""All domains, by name."""
 
 
-def hooks_of(scenario: AnyScenario) -> Hooks:
-    """The functions of a scenario's family."""
-    return FAMILIES[scenario.family].hooks
+def hooks_of(scenario: AnyScenario) -> DomainPlugin:
+    """The functions of a scenario's domain."""
+    return DOMAINS[scenario.domain].hooks
 
 
 def built_in_levels() -> LevelsByName:
-    """Where each built-in scenario of any family stands; none is read for it."""
-    return {name: at for family in FAMILIES.values() for name, at in family.built_in().items()}
+    """Where each built-in scenario of any domain stands; none is read for it."""
+    return {name: at for domain in DOMAINS.values() for name, at in domain.built_in().items()}
 
 
 def playable_levels() -> LevelsByName:
     """The same, those of several agents too."""
-    return {name: at for family in FAMILIES.values() for name, at in family.playable.items()}
+    return {name: at for domain in DOMAINS.values() for name, at in domain.playable.items()}
 
 
 def built_in_names() -> list[str]:

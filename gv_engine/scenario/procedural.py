@@ -26,32 +26,32 @@ from gv_engine.rules.system import marked
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     MOST_CELLS,
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
     distinct,
-    instead,
     integer,
     items,
     mapping,
     one_of,
     read_pair,
+    suggestion,
     word,
 )
 from gv_engine.scenario.json_schema import (
     OBJECT,
     PAIR,
     TEXT,
-    JsonForm,
+    JsonSchema,
     Key,
     KeyTable,
     either,
-    keyed,
     list_of,
-    mapped,
+    map_of,
     named,
-    several,
+    object_schema,
+    unique_list,
     whole,
 )
 from gv_engine.scenario.layout import rounded
@@ -127,7 +127,7 @@ class DrawnMaps:
 
     def __init__(
         self,
-        problems: Problems,
+        problems: ErrorCollector,
         entries: Mapping[str, YamlNode],
         draws: DrawnValues,
         legend: Legend,
@@ -155,7 +155,7 @@ class DrawnMaps:
         assert node
         drawn = items(node) if "maps" in self._entries else [node]
         if not 1 <= len(drawn) <= _MOST_MAPS:
-            raise Wrong(node, f"found {len(drawn)} maps, expected 1 to {_MOST_MAPS}")
+            raise FieldError(node, f"found {len(drawn)} maps, expected 1 to {_MOST_MAPS}")
         self.maps = [
             MapReader(self._problems, each, self._legend, self._allowed, self._most)
             for each in drawn
@@ -205,7 +205,7 @@ class DrawnMaps:
         """A number for each character of all maps."""
         height, width = (rounded(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
         if len(self.maps) * height * width > MOST_CELLS:
-            raise Wrong(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
+            raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
         cells = np.zeros((len(table(0, len(self.maps))), height, width), np.int64)
         for k, level in enumerate(self.maps):
             known = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
@@ -271,28 +271,28 @@ _REACHED: KeyTable = {
     "things": Key("Where ways begin, and where they lead: [agent, Exit].", _LIST),
     "through": Key("Objects that are in nobody's way.", _LIST),
 }
-_REGIONS: JsonForm = mapped({"type": ["string", "array", "object"]})
+_REGIONS: JsonSchema = map_of({"type": ["string", "array", "object"]})
 
 CHANCE_KEYS: KeyTable = {
     "draw": Key(
         "Values that a level draws once, for `$name` in legend and places: a list of options, "
         "`{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
-        mapped({"type": ["array", "object"]}),
+        map_of({"type": ["array", "object"]}),
     ),
     "maps": Key("Maps of which one is drawn.", list_of(TEXT, minItems=1)),
     "symmetries": Key(
-        "Whether maps are turned and mirrored by chance.", several(named(["turn", "mirror"]))
+        "Whether maps are turned and mirrored by chance.", unique_list(named(["turn", "mirror"]))
     ),
     "room": Key("[height, width] of a room with walls around, in place of a map.", PAIR),
     "rooms": Key("Names for regions.", _REGIONS),
     "place": Key(
         "Things that are put into free cells, in this order.",
-        list_of(either(OBJECT, keyed({**SYMBOL_KEYS, **_PLACES}))),
+        list_of(either(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
         below={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Ways must lead from the first to all others: [agent, Exit].",
-        either(_LIST, keyed(_REACHED)),
+        either(_LIST, object_schema(_REACHED)),
         below=_REACHED,
     ),
     "tries": Key("How many levels are drawn before that is an error.", whole(1, _MOST_TRIES)),
@@ -312,7 +312,7 @@ class Region(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlacedThing:
+class Placement:
     """Things that are placed.
 
     Attributes:
@@ -345,7 +345,7 @@ class ChanceReader:
 
     def __init__(
         self,
-        problems: Problems,
+        problems: ErrorCollector,
         names: Names,
         entries: Mapping[str, YamlNode],
         draws: DrawnValues,
@@ -406,7 +406,7 @@ class ChanceReader:
         for name, node in mapping(self._entries["rooms"]).items():
             with self._problems.collect():
                 if name in self._rooms:
-                    raise Wrong(node, f"the legend marks the cells of {name} already")
+                    raise FieldError(node, f"the legend marks the cells of {name} already")
                 self._rooms[name] = self._area(node)
 
     def _region(self, node: YamlNode) -> Region:
@@ -417,8 +417,8 @@ class ChanceReader:
         rooms = []
         for each in named:
             if each.text not in self._rooms:
-                known = instead(each.text, self._rooms) or "; name it under `rooms`"
-                raise Wrong(each, f"no room {each.text!r}{known}")
+                known = suggestion(each.text, self._rooms) or "; name it under `rooms`"
+                raise FieldError(each, f"no room {each.text!r}{known}")
             rooms.append(self._rooms[each.text])
         boxes = tuple(box for room in rooms for box in room.boxes)
         return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
@@ -429,7 +429,7 @@ class ChanceReader:
             entries = check_keys(self._problems, node, ("cells",))
             cells = items(entries["cells"]) if "cells" in entries else []
             if not 1 <= len(cells) <= _MOST_BOXES:
-                raise Wrong(node, f"found {len(cells)} cells, expected 1 to {_MOST_BOXES}")
+                raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MOST_BOXES}")
             return Region(tuple(self._box(cell) for cell in cells))
         return Region((self._box(node),))
 
@@ -437,19 +437,21 @@ class ChanceReader:
         sides = items(node)
         if len(sides) != 2:
             hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
-            raise Wrong(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.found}, {hint}")
         (top, low), (left, right) = map(_limits, sides)
         return top, low, left, right
 
     # ---- places ------------------------------------------------------------------------------
 
-    def _places(self) -> list[PlacedThing]:
-        found: list[PlacedThing] = []
+    def _places(self) -> list[Placement]:
+        found: list[Placement] = []
         with self._problems.collect():
             listed = items(self._entries["place"]) if "place" in self._entries else []
             if len(listed) > _MOST_PLACES:
                 node = self._entries["place"]
-                raise Wrong(node, f"found {len(listed)} places, expected at most {_MOST_PLACES}")
+                raise FieldError(
+                    node, f"found {len(listed)} places, expected at most {_MOST_PLACES}"
+                )
             for node in listed:
                 with self._problems.collect():
                     found.append(self._place(node))
@@ -459,30 +461,32 @@ class ChanceReader:
             self._problems.add(place.node, which)
         return found
 
-    def _place(self, node: YamlNode) -> PlacedThing:
+    def _place(self, node: YamlNode) -> Placement:
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._problems, self._names, self._draws, node, tuple(_PLACES))
         if fault := self._allowed(symbol):
-            raise Wrong(node, f"it is {fault}")
+            raise FieldError(node, f"it is {fault}")
         count, region, apart = (1, 1), Region(), list[int]()
         if "count" in entries:
             count = self._count(entries["count"])
             if symbol.facing is not None:
-                raise Wrong(entries["count"], "it is one agent; leave it out")
+                raise FieldError(entries["count"], "it is one agent; leave it out")
         if "in" in entries:
             region = self._region(entries["in"])
         if "not_next_to" in entries:
             near = entries["not_next_to"]
             listed = near.value if isinstance(near.value, list) else [near]
             apart = [self._thing(each) for each in listed]
-        return PlacedThing(node, symbol, count, region, tuple(apart))
+        return Placement(node, symbol, count, region, tuple(apart))
 
     def _count(self, node: YamlNode) -> tuple[int, int]:
         if not isinstance(node.value, list):
             number = self._draws.number(node, MOST_CELLS)
             return number, number
         if len(node.value) != 2:
-            raise Wrong(node, f"found {node.found}, expected the least and the greatest: [2, 4]")
+            raise FieldError(
+                node, f"found {node.found}, expected the least and the greatest: [2, 4]"
+            )
         return self._draws.range(node.value[0], node.value[1], MOST_CELLS)
 
     def _thing(self, node: YamlNode) -> int:
@@ -491,10 +495,10 @@ class ChanceReader:
             return THE_AGENT
         kind = self._names.object_type(node)
         if kind <= FLOOR:
-            raise Wrong(node, f"found {node.text!r}, expected `agent` or an object")
+            raise FieldError(node, f"found {node.text!r}, expected `agent` or an object")
         return kind
 
-    def _check_room(self, place: PlacedThing, reset: Call | None) -> None:
+    def _check_room(self, place: Placement, reset: Call | None) -> None:
         """Refuse a region that has no room for all things of a place, as far as that is known."""
         most = max(self._draws.options(place.count[1]))
         marks = [*self._rooms]
@@ -509,9 +513,11 @@ class ChanceReader:
             if left_over < most:
                 where = f" of map {number}" if len(self._maps.maps) > 1 else ""
                 room = "no free cell" if left_over == 0 else f"{left_over} free cells"
-                raise Wrong(place.node, f"up to {most} of it, where its region{where} has {room}")
+                raise FieldError(
+                    place.node, f"up to {most} of it, where its region{where} has {room}"
+                )
 
-    def _placing(self, places: list[PlacedThing]) -> Call:
+    def _placing(self, places: list[Placement]) -> Call:
         marks = [*self._rooms]
         lines, counts = table(0, len(places)), table(0, len(places), 2)
         boxes = table(-1, len(places), max(len(place.region.boxes) for place in places) or 1, 4)
@@ -560,7 +566,7 @@ class ChanceReader:
                 for key, listed in entries.items():
                     found[key] = [self._thing(each) for each in items(listed)]
                 if not 2 <= len(found["things"]) <= _MOST_PLACES:
-                    raise Wrong(
+                    raise FieldError(
                         node, "expected where ways begin, and where they lead: [agent, Exit]"
                     )
         tables = []
@@ -577,10 +583,10 @@ def _limits(node: YamlNode) -> tuple[int, int]:
         only = integer(node, 0, LONGEST_SIDE - 1)
         return only, only
     if len(node.value) != 2:
-        raise Wrong(node, f"found {node.found}, expected the first and the last one: [1, 3]")
+        raise FieldError(node, f"found {node.found}, expected the first and the last one: [1, 3]")
     low, high = (integer(limit, 0, LONGEST_SIDE - 1) for limit in node.value)
     if low > high:
-        raise Wrong(node, f"found [{low}, {high}], expected the smaller number first")
+        raise FieldError(node, f"found [{low}, {high}], expected the smaller number first")
     return low, high
 
 

@@ -22,16 +22,16 @@ from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import marked
 from gv_engine.scenario.fields import (
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
-    instead,
     integer,
     items,
     mapping,
     one_of,
     read_color,
+    suggestion,
     word,
 )
 from gv_engine.scenario.resolver import Names
@@ -79,7 +79,9 @@ def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
     """How likely each of several options is, as whole numbers."""
     weights = tuple(integer(weight, 1, HEAVIEST) for weight in items(node))
     if len(weights) != count:
-        raise Wrong(node, f"found {len(weights)} weights for {count} options; give one for each")
+        raise FieldError(
+            node, f"found {len(weights)} weights for {count} options; give one for each"
+        )
     return weights
 
 
@@ -90,7 +92,7 @@ class DrawnValues:
         names: that options may have.
     """
 
-    def __init__(self, problems: Problems, names: Names) -> None:
+    def __init__(self, problems: ErrorCollector, names: Names) -> None:
         self._problems = problems
         self._names = names
         self._values: list[DrawnValue] = []
@@ -100,13 +102,15 @@ class DrawnValues:
         """Take what stands under `draw`."""
         entries = mapping(node)
         if len(entries) > _MOST:
-            raise Wrong(node, f"found {len(entries)} values, a level draws at most {_MOST}")
+            raise FieldError(node, f"found {len(entries)} values, a level draws at most {_MOST}")
         for name, entry in entries.items():
             with self._problems.collect():
                 made = None
                 try:
                     if not name.isidentifier():
-                        raise Wrong(entry, f"found the name {name!r}, expected letters, digits, _")
+                        raise FieldError(
+                            entry, f"found the name {name!r}, expected letters, digits, _"
+                        )
                     made = self._add(self._entry(entry))
                 finally:
                     self._named[name] = made
@@ -129,20 +133,20 @@ class DrawnValues:
     def _entry(self, node: YamlNode) -> DrawnValue:
         if not isinstance(node.value, dict | list):
             hint = "expected a list of options, or {from: …, to: …}"
-            raise Wrong(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.found}, {hint}")
         if isinstance(node.value, list):
             return self._one_of(node, {"one_of": node})
         entries = check_keys(self._problems, node, ("one_of", "weights", "not", "from", "to"))
         if "one_of" in entries:
             for key in ("from", "to"):
                 if key in entries:
-                    raise Wrong(entries[key], f"a value has either `one_of` or `{key}`")
+                    raise FieldError(entries[key], f"a value has either `one_of` or `{key}`")
             return self._one_of(node, entries)
         if not ("from" in entries and "to" in entries):
-            raise Wrong(node, "expected a list of options, {one_of: […]}, or {from: …, to: …}")
+            raise FieldError(node, "expected a list of options, {one_of: […]}, or {from: …, to: …}")
         for key in ("weights", "not"):
             if key in entries:
-                raise Wrong(entries[key], f"`{key}` goes with `one_of`, not with a range")
+                raise FieldError(entries[key], f"`{key}` goes with `one_of`, not with a range")
         low, high = self.range(entries["from"], entries["to"], _LARGEST)
         options = min(self.options(low)), max(self.options(high))
         return DrawnValue(0, NUMBER, options, ends=(low, high))
@@ -150,13 +154,15 @@ class DrawnValues:
     def _one_of(self, node: YamlNode, entries: dict[str, YamlNode]) -> DrawnValue:
         options = items(entries["one_of"])
         if not 1 <= len(options) <= _MOST_OPTIONS:
-            raise Wrong(node, f"found {len(options)} options, expected 1 to {_MOST_OPTIONS}")
+            raise FieldError(node, f"found {len(options)} options, expected 1 to {_MOST_OPTIONS}")
         what, read = self._kind(options)
         found = []
         for option in options:
             found.append(read(option))
             if found[-1] in found[:-1]:
-                raise Wrong(option, f"{option.text} stands here a second time; give it a weight")
+                raise FieldError(
+                    option, f"{option.text} stands here a second time; give it a weight"
+                )
         weights = (1,) * len(found)
         if "weights" in entries:
             weights = read_weights(entries["weights"], len(found))
@@ -166,12 +172,14 @@ class DrawnValues:
             listed = others.value if isinstance(others.value, list) else [others]
             unlike = [-1 - self.value(other, (what,), self._no_name) for other in listed]
         if len({*unlike}) >= len(found):
-            raise Wrong(entries["not"], "it may leave nothing; give `one_of` more options")
+            raise FieldError(entries["not"], "it may leave nothing; give `one_of` more options")
         words = tuple(option.text for option in options)
         return DrawnValue(0, what, tuple(found), words, weights, tuple(unlike))
 
     def _no_name(self, node: YamlNode) -> int:
-        raise Wrong(node, f"found {node.found}, expected the name of a value drawn above: $color")
+        raise FieldError(
+            node, f"found {node.found}, expected the name of a value drawn above: $color"
+        )
 
     def _kind(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
         """What options are, by the first of them, and what reads one."""
@@ -204,7 +212,7 @@ class DrawnValues:
         if drawn is None:
             return read(node)
         if drawn.what not in wanted:
-            raise Wrong(node, f"{node.text} is a {drawn.what}, expected {_a(wanted[0])}")
+            raise FieldError(node, f"{node.text} is a {drawn.what}, expected {_a(wanted[0])}")
         return -1 - drawn.number
 
     def _drawn(self, node: YamlNode) -> DrawnValue | None:
@@ -212,18 +220,18 @@ class DrawnValues:
             return None
         name = node.text[1:]
         if name not in self._named:
-            known = instead(name, self._named) or "; nothing stands under `draw`"
-            raise Wrong(node, f"no drawn value {name!r}{known}")
+            known = suggestion(name, self._named) or "; nothing stands under `draw`"
+            raise FieldError(node, f"no drawn value {name!r}{known}")
         found = self._named[name]
         if found is None:
-            raise Wrong(node, "")
+            raise FieldError(node, "")
         return found
 
     def state(self, node: YamlNode, kind: int) -> int:
         """The state of an object of a type, as tables have it."""
         known = self._names.types[kind]
         if not known.states:
-            raise Wrong(node, f"{known.name} has no states")
+            raise FieldError(node, f"{known.name} has no states")
         what = f"state of {known.name}"
         drawn = self._drawn(node)
         if drawn is None:
@@ -231,8 +239,10 @@ class DrawnValues:
         value = self.value(node, (STATE, WAY), self._no_name)
         for option, name in zip(drawn.options, drawn.words, strict=True):
             if name not in known.states or known.states.index(name) != option:
-                hint = instead(name, known.states)
-                raise Wrong(node, f"{node.text} may be {name!r}, no {what} in this place{hint}")
+                hint = suggestion(name, known.states)
+                raise FieldError(
+                    node, f"{node.text} may be {name!r}, no {what} in this place{hint}"
+                )
         return value
 
     def number(self, node: YamlNode, most: int) -> int:
@@ -240,14 +250,14 @@ class DrawnValues:
         value = self.value(node, (NUMBER,), lambda node: integer(node, 0, most))
         for option in self.options(value):
             if option > most:
-                raise Wrong(node, f"{node.text} may be {option}, allowed are 0 to {most}")
+                raise FieldError(node, f"{node.text} may be {option}, allowed are 0 to {most}")
         return value
 
     def range(self, low: YamlNode, high: YamlNode, most: int) -> tuple[int, int]:
         """The least and the greatest number of a range, as tables have them."""
         found = self.number(low, most), self.number(high, most)
         if max(self.options(found[0])) > min(self.options(found[1])):
-            raise Wrong(low, f"a range from {low.text} to {high.text} may be empty")
+            raise FieldError(low, f"a range from {low.text} to {high.text} may be empty")
         return found
 
     def options(self, value: int) -> tuple[int, ...]:

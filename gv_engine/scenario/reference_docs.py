@@ -33,7 +33,7 @@ from gv_engine.scenario.document import FILE_KEYS
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.missions import asks_for_mission
-from gv_engine.scenario.plugin import FAMILIES, Schedules
+from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.resources import HOME
 from gv_engine.scenario.schema import formats
 from systems import building, queries
@@ -78,7 +78,7 @@ def chapters() -> list[Chapter]:
     """All that comes with the engine."""
     found = [("Scenario files: all", _keys(FILE_KEYS))]
     for name, each in formats().items():
-        found.append((f"Scenario files: {FAMILIES[name].title}", _keys(each.keys)))
+        found.append((f"Scenario files: {DOMAINS[name].title}", _keys(each.keys)))
         if each.mixed:
             found.append(("Scenario files: mixtures", _keys(each.mixed)))
     found += [

@@ -39,8 +39,15 @@ from gv_engine.rules.system import (
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.actions import read_action
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import Refused, Wrong, YamlNode, instead, one_of, word
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.fields import (
+    FieldError,
+    UntrustedCodeError,
+    YamlNode,
+    one_of,
+    suggestion,
+    word,
+)
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.trust import is_dotted, is_file
 from gv_engine.scenario.type_ids import MOST_MODULES, Numbering, references
 from systems.reset import from_map
@@ -119,24 +126,24 @@ class Names:
         """
         where, _, name = word(node).rpartition(":")
         if not name.isidentifier() or not (is_file(where) or is_dotted(where)):
-            raise Wrong(node, f"found {node.found}, expected ./rules.py:name or module:name")
+            raise FieldError(node, f"found {node.found}, expected ./rules.py:name or module:name")
         self._import(where, node.text)
         if where not in self.modules:
             raise self._failure(node, where)
         return where, name
 
-    def _failure(self, node: YamlNode, where: str) -> Wrong:
+    def _failure(self, node: YamlNode, where: str) -> FieldError:
         """The problem of a module that is not imported; without a message if it is known."""
         if where in self._failed:
             message, self._failed[where] = self._failed[where], ""
-            return Wrong(node, message)
+            return FieldError(node, message)
         refusal = self._refused[where]
         if not refusal:
-            return Refused(node, "")
+            return UntrustedCodeError(node, "")
         alike = [each for each, why in self._refused.items() if why == refusal]
         self._refused |= dict.fromkeys(alike, "")
         references = ", ".join(text for each in alike for text in self._named[each])
-        return Refused(node, f"{references}: not loaded, {refusal}")
+        return UntrustedCodeError(node, f"{references}: not loaded, {refusal}")
 
     def thing(self, node: YamlNode) -> Any:
         """What a reference names: something that the scenario, or a module it may name, defines."""
@@ -152,8 +159,8 @@ class Names:
             return any(map(rule_modules.folder_of(home).is_relative_to, folders))
         return bool(home) and not self._trust.refusal(self._folder, home)
 
-    def _foreign(self, node: YamlNode, thing: Any) -> Wrong:
-        return Refused(
+    def _foreign(self, node: YamlNode, thing: Any) -> FieldError:
+        return UntrustedCodeError(
             node,
             f"{node.text} comes from {_home(thing) or 'elsewhere'}; name something that is a "
             f"system, is registered, or is defined in the scenario's own folder",
@@ -164,8 +171,8 @@ class Names:
         where, name = self._split(node)
         module = self.modules[where]
         if not hasattr(module, name):
-            defined = instead(name, rule_modules.defined_in(module), "it defines")
-            raise Wrong(node, f"{where} has no {name!r}{defined}")
+            defined = suggestion(name, rule_modules.defined_in(module), "it defines")
+            raise FieldError(node, f"{where} has no {name!r}{defined}")
         return getattr(module, name)
 
     def function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
@@ -176,13 +183,13 @@ class Names:
         """
         thing = self.thing(node)
         if not callable(thing):
-            raise Wrong(node, f"{node.text} is a {type(thing).__name__}, expected a function")
+            raise FieldError(node, f"{node.text} is a {type(thing).__name__}, expected a function")
         if example:
             try:
                 inspect.signature(thing).bind(*example)
             except (TypeError, ValueError) as error:
                 count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
-                raise Wrong(node, f"{node.text} does not take {count}: {error}") from None
+                raise FieldError(node, f"{node.text} does not take {count}: {error}") from None
         return thing  # type: ignore[no-any-return]  # callable is all that is known of it
 
     def distance(self, node: YamlNode) -> Callable[..., Any]:
@@ -222,22 +229,22 @@ class Names:
         if name in known:
             return REGISTRIES[phase][name]
         if name == _DRAWN.name:
-            raise Wrong(node, f"{name} draws what stands under `map`; write that key instead")
+            raise FieldError(node, f"{name} draws what stands under `map`; write that key instead")
         places = [other for other, registry in REGISTRIES.items() if name in registry]
         fault = f"{name!r} is a {places[0].label}" if places else f"no {phase.label} {name!r}"
-        raise Wrong(node, fault + self._instead(name, known))
+        raise FieldError(node, fault + self._instead(name, known))
 
     def _for_grids(self, node: YamlNode, found: System) -> System:
-        for family in FAMILIES.values():
-            if found.function.__module__ == family.rules:
-                known = instead(found.name, REGISTRIES[found.phase])
-                raise Wrong(node, f"{found.title} is for {family.title}{known}")
+        for domain in DOMAINS.values():
+            if found.function.__module__ == domain.rules:
+                known = suggestion(found.name, REGISTRIES[found.phase])
+                raise FieldError(node, f"{found.title} is for {domain.title}{known}")
         return found
 
     def _instead(self, name: str, known: Iterable[str]) -> str:
         """The end of a message about a name that is not built in."""
         beside = rule_modules.declared_in(self._folder, name)
-        return f"; a file beside declares it, write {beside}" if beside else instead(name, known)
+        return f"; a file beside declares it, write {beside}" if beside else suggestion(name, known)
 
     def _own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
         """The system of a reference."""
@@ -245,7 +252,7 @@ class Names:
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSORS:
                 lists = ", ".join(each.name for each in _PROCESSORS)
-                raise Wrong(
+                raise FieldError(
                     node,
                     f"{thing.__name__} is an esper.Processor; these stand by themselves and in "
                     f"{lists} only; write a function and decorate it with @system({phase.name})",
@@ -255,13 +262,13 @@ class Names:
             try:
                 return rule_modules.processor_system(thing, phase)
             except TypeError as error:
-                raise Wrong(node, str(error)) from None
+                raise FieldError(node, str(error)) from None
         system = system_of(thing)
         if system is None:
             return self._function_of_states(node, thing, phase)
         if system.phase is not phase:
             found = system.phase.name
-            raise Wrong(node, f"{node.text} is a {found} system, but listed for {phase.name}")
+            raise FieldError(node, f"{node.text} is a {found} system, but listed for {phase.name}")
         return system
 
     def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
@@ -271,7 +278,7 @@ class Names:
             name = node.text.rpartition(":")[2]
             made: System = resolve_name(_OF_STATES)(thing, phase, name)
         except TypeError as error:
-            raise Wrong(
+            raise FieldError(
                 node,
                 f"{node.text} is no system; decorate it with @system({phase.name}), or take "
                 f"states: {error}",
@@ -305,7 +312,7 @@ class Names:
 
     def _table(self) -> ObjectTypes:
         homes = self._homes()
-        # one of another scenario's file or family would be known only if that was loaded before
+        # one of another scenario's file or domain would be known only if that was loaded before
         told = (kind for kind in OBJECT_TYPES if kind.module in homes or _is_anyones(kind.module))
         declared = (kind for package in self._packages() for kind in OBJECT_TYPES.of(package))
         return ObjectTypes((*self.own, *(k for k in declared if k.module in homes), *told))
@@ -335,14 +342,14 @@ class Names:
         if ":" in word(node):
             found = self.thing(node)
             if not is_component(found):
-                raise Wrong(
+                raise FieldError(
                     node, f"{node.text} is no component; decorate its class with @component"
                 )
             return found  # type: ignore[no-any-return]  # is_component is no TypeGuard
         known = {cls.__name__: cls for cls in built_in_components()}
         if node.text not in known:
             hint = self._instead(node.text, known)
-            raise Wrong(node, f"no component {node.text!r}{hint}")
+            raise FieldError(node, f"no component {node.text!r}{hint}")
         return known[node.text]
 
     def object_type(self, node: YamlNode) -> int:
@@ -356,7 +363,7 @@ class Names:
             for module in (*self._failed, *self._refused):  # which may declare it
                 raise self._failure(node, module)
             known = (kind.name for kind in types if kind.in_grid)
-            raise Wrong(node, f"no object type {name!r}{self._instead(name, known)}")
+            raise FieldError(node, f"no object type {name!r}{self._instead(name, known)}")
         return types[name].index
 
 

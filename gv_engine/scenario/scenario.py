@@ -28,14 +28,14 @@ from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
-from gv_engine.rules.turns import ALONE, Sharing
+from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario.document import Document, ScenarioIdentity, read_file, read_mapping, watched
 from gv_engine.scenario.grid_reader import read_document, shapes_of
 from gv_engine.scenario.layout import Layout, rounded
 from gv_engine.scenario.library import find
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
-from gv_engine.scenario.plugin import Command, playable_levels
+from gv_engine.scenario.plugin import KeyCommand, playable_levels
 from gv_engine.scenario.row_check import checked_rows
 from gv_engine.scenario.rule_modules import SourceFile
 from gv_engine.scenario.trust import parted
@@ -81,7 +81,7 @@ class Scenario:
         numbering: of its object types.
     """
 
-    family: ClassVar[str] = "grid"
+    domain: ClassVar[str] = "grid"
 
     name: str
     description: str
@@ -92,7 +92,7 @@ class Scenario:
     observation_objects: tuple[int, ...]
     observation_colors: tuple[int, ...]
     actions: tuple[int, ...]
-    own_actions: tuple[Command, ...]
+    own_actions: tuple[KeyCommand, ...]
     area: Area
     layout: Layout
     source: Path | None
@@ -105,7 +105,7 @@ class Scenario:
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
-    sharing: Sharing = ALONE
+    sharing: TurnPolicy = SINGLE_AGENT
     always_truncates: bool = False
     numbering: Numbering = field(default_factory=Numbering, repr=False)
 
@@ -433,8 +433,8 @@ def _document_of(
         level, called = find(wanted, playable_levels()), str(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust, settings)
-    if document.family != Scenario.family:
-        unmixed = f"of the family {document.family}, which cannot be mixed"
+    if document.domain != Scenario.domain:
+        unmixed = f"of the domain {document.domain}, which cannot be mixed"
         raise ScenarioError([f"{called} is {unmixed}; members of mixtures are grids"])
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])

@@ -23,21 +23,21 @@ from gv_engine.scenario.json_schema import (
     VARIANT,
     Format,
     Functions,
-    JsonForm,
+    JsonSchema,
     Key,
     KeyTable,
     defined,
     either,
     function,
-    keyed,
+    object_schema,
 )
 from gv_engine.scenario.mixture import MIXTURE
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.variants import VARIANTS
 
-_ANY: JsonForm = {"type": "object"}
-_NULL: JsonForm = {"type": "null"}
-_VALUE: JsonForm = {
+_ANY: JsonSchema = {"type": "object"}
+_NULL: JsonSchema = {"type": "null"}
+_VALUE: JsonSchema = {
     "description": "The value of a parameter, or what is worked out from some.",
     "type": "string",
     "pattern": r"\$[A-Za-z_(]",
@@ -45,17 +45,17 @@ _VALUE: JsonForm = {
 
 
 def formats() -> dict[str, Format]:
-    """The formats of the families whose libraries are there, by name."""
-    present = [family for family in FAMILIES.values() if not family.missing]
-    return {family.name: resolve_name(family.format) for family in present}
+    """The formats of the domains whose libraries are there, by name."""
+    present = [domain for domain in DOMAINS.values() if not domain.missing]
+    return {domain.name: resolve_name(domain.format) for domain in present}
 
 
 def schema() -> dict[str, Any]:
-    """The schema of all scenario files; those of a family whose library is missing may say all."""
+    """The schema of all scenario files; those of a domain whose library is missing may say all."""
     found = formats()
-    unknown = [_ANY] * (len(FAMILIES) - len(found))
+    unknown = [_ANY] * (len(DOMAINS) - len(found))
     any_changed = either(*(defined(_changed(name)) for name in found), *unknown)
-    definitions: dict[str, JsonForm] = {
+    definitions: dict[str, JsonSchema] = {
         "scenario": _chosen(found),
         _changed("scenario"): any_changed,
     }
@@ -69,9 +69,9 @@ def schema() -> dict[str, Any]:
             definitions[_changed(own)] = _Opened(same, True).place(_function(functions))
         variants = {_name(VARIANT): _changed(name)}
         for key, keys in ((name, each.keys), (_mixed(name), each.mixed)):
-            definitions[key] = _Opened(variants).within(keyed({**FILE_KEYS, **keys}))
+            definitions[key] = _Opened(variants).within(object_schema({**FILE_KEYS, **keys}))
         every = {**FILE_KEYS, **each.mixed, **each.keys}
-        definitions[_changed(name)] = _Opened(variants, True).within(keyed(every))
+        definitions[_changed(name)] = _Opened(variants, True).within(object_schema(every))
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A scenario of GV Engine",
@@ -80,24 +80,24 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _chosen(found: Mapping[str, Format]) -> JsonForm:
+def _chosen(found: Mapping[str, Format]) -> JsonSchema:
     """Which definition holds for a file, by what it says."""
-    usual, *others = FAMILIES
-    chosen = _family(usual, found)
+    usual, *others = DOMAINS
+    chosen = _domain(usual, found)
     for name in others:
-        named = {"properties": {"family": {"const": name}}, "required": ["family"]}
-        chosen = {"if": named, "then": _family(name, found), "else": chosen}
+        named = {"properties": {"domain": {"const": name}}, "required": ["domain"]}
+        chosen = {"if": named, "then": _domain(name, found), "else": chosen}
     return {"if": _has(EXTENDS), "then": defined(_changed("scenario")), "else": chosen}
 
 
-def _family(name: str, found: Mapping[str, Format]) -> JsonForm:
+def _domain(name: str, found: Mapping[str, Format]) -> JsonSchema:
     if name not in found:
         return _ANY
     whole = {"if": _has(MIXTURE), "then": defined(_mixed(name)), "else": defined(name)}
     return {"if": _has(VARIANTS), "then": defined(_changed(name)), "else": whole}
 
 
-def _has(key: str) -> JsonForm:
+def _has(key: str) -> JsonSchema:
     return {"required": [key]}
 
 
@@ -111,14 +111,14 @@ def _mixed(name: str) -> str:
     return f"mixed_{name}"
 
 
-def _name(reference: JsonForm) -> str:
+def _name(reference: JsonSchema) -> str:
     return str(reference["$ref"].rpartition("/")[2])
 
 
 # ---- functions -------------------------------------------------------------------------------
 
 
-def _function(functions: Functions) -> JsonForm:
+def _function(functions: Functions) -> JsonSchema:
     """An entry of a function: its name alone, or a mapping with its parameters."""
     told = {
         "enum": [system.name for system in functions.systems],
@@ -126,7 +126,7 @@ def _function(functions: Functions) -> JsonForm:
     }
     name = Key(f"Of the {functions.phase.label}.", either(told, REFERENCE), required=True)
     entry = {
-        **keyed({"name": name, **functions.besides}),
+        **object_schema({"name": name, **functions.besides}),
         "additionalProperties": True,
         "allOf": [_parameters(system, functions.besides) for system in functions.systems],
     }
@@ -138,7 +138,7 @@ def _says(system: System) -> str:
     return " ".join((inspect.getdoc(system.function) or "").partition("\n\n")[0].split())
 
 
-def _parameters(system: System, besides: KeyTable) -> JsonForm:
+def _parameters(system: System, besides: KeyTable) -> JsonSchema:
     """What stands beside the name of a built-in system."""
     known: KeyTable = {
         parameter.name: Key(kind.words, kind.form, parameter.required)
@@ -147,7 +147,7 @@ def _parameters(system: System, besides: KeyTable) -> JsonForm:
         for kind in [kind_of(parameter)]
     }
     named = {"properties": {"name": {"const": system.name}}, "required": ["name"]}
-    then = {**keyed(known), "propertyNames": {"enum": ["name", *besides, *known]}}
+    then = {**object_schema(known), "propertyNames": {"enum": ["name", *besides, *known]}}
     return {"if": named, "then": {key: then[key] for key in then if key != "additionalProperties"}}
 
 
@@ -166,7 +166,7 @@ class _Opened:
     own: Mapping[str, str] = field(default_factory=dict)
     changed: bool = False
 
-    def place(self, form: JsonForm) -> JsonForm:
+    def place(self, form: JsonSchema) -> JsonSchema:
         """What may stand where such a value does."""
         opened = dict(self.within(form))
         said = {"description": opened.pop("description")} if "description" in opened else {}
@@ -180,7 +180,7 @@ class _Opened:
             else {**said, **either(opened, defined("value"))}
         )
 
-    def within(self, form: JsonForm) -> JsonForm:
+    def within(self, form: JsonSchema) -> JsonSchema:
         """The form, with what may stand in its parts."""
         opened = dict(form)
         if "$ref" in form:
@@ -207,7 +207,7 @@ class _Opened:
         return _changed(name) if self.changed else name
 
 
-def _takes_texts(form: JsonForm) -> bool:
+def _takes_texts(form: JsonSchema) -> bool:
     """Whether any text may stand there, and so `$name`."""
     parts = form.get("anyOf", ())
     free = not form.keys() & {"enum", "pattern", "$ref", "anyOf"}

@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gv_engine.scenario.fields import Wrong, YamlNode, instead, mapping, unique, word
-from gv_engine.scenario.json_schema import VARIANT, Key, mapped
+from gv_engine.scenario.fields import FieldError, YamlNode, mapping, suggestion, unique, word
+from gv_engine.scenario.json_schema import VARIANT, Key, map_of
 
 # ---- merging -------------------------------------------------------------------------------------
 
@@ -91,11 +91,11 @@ def _changed(below: list[YamlNode], above: Entries) -> list[YamlNode]:
     for name, node in above.items():
         if node.value is None:
             if name not in found:
-                raise Wrong(node, f"there is no {name!r} to take out{instead(name, found)}")
+                raise FieldError(node, f"there is no {name!r} to take out{suggestion(name, found)}")
             del found[name]
         elif not isinstance(node.value, dict):
             hint = "expected a mapping of what differs, or nothing to take it out"
-            raise Wrong(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.found}, {hint}")
         elif name in found and node.value:
             item = _entry(found[name], "name")
             found[name] = replace(item, value=_merged(mapping(item), node.value))
@@ -145,7 +145,7 @@ def differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[s
 VARIANTS = "variants"
 VARIANTS_KEY = Key(
     "Settings with names, each of which says what it does otherwise than the file.",
-    mapped(VARIANT, minProperties=1),
+    map_of(VARIANT, minProperties=1),
 )
 _RESET = "reset_function"
 _BEGINNINGS = ("map", "maps", "room", _RESET)
@@ -171,12 +171,14 @@ def names_of(root: YamlNode) -> tuple[str, ...]:
         return ()
     variants = mapping(entries[VARIANTS])
     if not variants:
-        raise Wrong(
+        raise FieldError(
             entries[VARIANTS], "found nothing, expected a mapping from names to what differs"
         )
     for name, node in variants.items():
         if not _NAME.fullmatch(name):
-            raise Wrong(node, f"found the name {name!r}, expected letters, digits, '-', '_', '.'")
+            raise FieldError(
+                node, f"found the name {name!r}, expected letters, digits, '-', '_', '.'"
+            )
     return tuple(variants)
 
 
@@ -216,8 +218,8 @@ def chosen(
     if not (wanted or plain or _is_whole(mapping(root))):
         wanted = names[0]
     if wanted and wanted not in names:
-        others = instead(wanted, names) or "; there are none in it"
-        raise Wrong(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")
+        others = suggestion(wanted, names) or "; there are none in it"
+        raise FieldError(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")
     entries = mapping(root).copy()
     variant = mapping(entries.pop(VARIANTS)).get(wanted, root)
     if not wanted:

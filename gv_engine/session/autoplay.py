@@ -18,7 +18,7 @@ from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.rule_modules import failure
 from gv_engine.session.episode import Seen
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 # ---- acting --------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
     """How likely each action was; empty where that is not told."""
 
 
-class Actor(Protocol):
+class Autoplayer(Protocol):
     """Acts in a game as long as nobody else does.
 
     Attributes:
@@ -44,7 +44,7 @@ class Actor(Protocol):
 
     name: str
 
-    def choose(self, game: Game) -> Choice | None:
+    def choose(self, game: Session) -> Choice | None:
         """What it would do in the present state of the game; None while it thinks. The same every
         time that the game comes there on the same way.
 
@@ -70,7 +70,7 @@ class PolicyActor:
         PolicyError: there is no such policy.
     """
 
-    def __init__(self, game: Game, named: str) -> None:
+    def __init__(self, game: Session, named: str) -> None:
         self.name = named
         self._num_actions = game.seen()[1]["action_mask"].shape[-1]
         self._policy = load_policies(named, game.scenario, 1, self._num_actions, more=[SOLVER])
@@ -78,8 +78,8 @@ class PolicyActor:
         self._seen: list[Seen] = []
         self._choices: list[Choice] = []
 
-    def choose(self, game: Game) -> Choice:
-        """What it would do; see `Actor.choose`."""
+    def choose(self, game: Session) -> Choice:
+        """What it would do; see `Autoplayer.choose`."""
         way = game.way()
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(way, self._way)))
         if shared < len(way):
@@ -98,7 +98,7 @@ class PolicyActor:
         for seen in self._seen:
             self._act(seen)
 
-    def _look_on(self, game: Game, way: tuple[str, ...]) -> None:
+    def _look_on(self, game: Session, way: tuple[str, ...]) -> None:
         """See the states from the last one that it knows to the present one."""
         position, message = game.position, game.message
         for number in range(len(self._way), len(way)):
@@ -134,10 +134,10 @@ class Way(NamedTuple):
     """Why there is none; or what there is to say of it."""
 
 
-class Adviser(Protocol):
+class HintProvider(Protocol):
     """Finds ways to win games of one scenario, while these go on."""
 
-    def ask(self, game: Game) -> None:
+    def ask(self, game: Session) -> None:
         """Look for a way from the present state; what was asked before is forgotten."""
 
     def answer(self) -> Way | None:
@@ -156,12 +156,12 @@ class SolverActor:
 
     name = SOLVER
 
-    def __init__(self, adviser: Adviser) -> None:
+    def __init__(self, adviser: HintProvider) -> None:
         self._adviser = adviser
         self._ways: dict[str, Way] = {}  # by digest of the state
         self._asked = ""
 
-    def way(self, game: Game) -> Way | None:
+    def way(self, game: Session) -> Way | None:
         """The way from the present state; None while it is looked for."""
         *_, before, state = ("", *game.way())
         action = game.taken[-1].action if game.taken else ""
@@ -177,8 +177,8 @@ class SolverActor:
             self._ways[state] = found
         return self._ways[state]
 
-    def choose(self, game: Game) -> Choice | None:
-        """The next step of the way; see `Actor.choose`."""
+    def choose(self, game: Session) -> Choice | None:
+        """The next step of the way; see `Autoplayer.choose`."""
         way = self.way(game)
         if way is None:
             return None
@@ -191,7 +191,7 @@ class SolverActor:
         self._adviser.close()
 
 
-def actor_of(game: Game, named: str) -> Actor:
+def actor_of(game: Session, named: str) -> Autoplayer:
     """An actor by name.
 
     Args:
@@ -209,7 +209,7 @@ def actor_of(game: Game, named: str) -> Actor:
 # ---- racing --------------------------------------------------------------------------------------
 
 
-class Rival:
+class Opponent:
     """The game of somebody else, which is always as many steps old as one's own.
 
     Args:
@@ -221,12 +221,12 @@ class Rival:
         name, game: the same.
     """
 
-    def __init__(self, name: str, game: Game, actor: Actor | None = None) -> None:
+    def __init__(self, name: str, game: Session, actor: Autoplayer | None = None) -> None:
         self.name, self.game = name, game
         self._actor = actor
 
     @classmethod
-    def named(cls, named: str, own: Game) -> Rival:
+    def named(cls, named: str, own: Session) -> Opponent:
         """A rival for the level of one's own game.
 
         Args:
@@ -244,8 +244,8 @@ class Rival:
                 raise ReplayError(
                     f"{file} is of seed {replay.seed}, and here is {own.seed}: race it on its own"
                 )
-            return cls(file.stem, Game.of(replay, own.scenario))
-        game = Game(own.scenario, own.seed)
+            return cls(file.stem, Session.of(replay, own.scenario))
+        game = Session(own.scenario, own.seed)
         return cls(named, game, actor_of(game, named))
 
     @property
@@ -282,24 +282,24 @@ class Rival:
         if self._actor is not None:
             self._actor.close()
 
-    def begins_again(self, own: Game) -> bool:
+    def begins_again(self, own: Session) -> bool:
         """Play the level that one's own game has now, if it is another; False if it cannot."""
         if (own.seed, own.scenario) == (self.game.seed, self.game.scenario):
             return True
         if self._actor is None or own.scenario is not self.game.scenario:
             return False
-        self.game = Game(own.scenario, own.seed)
+        self.game = Session(own.scenario, own.seed)
         return True
 
 
-def standing(name: str, game: Game) -> str:
+def standing(name: str, game: Session) -> str:
     """How a game stands, in a line."""
     total = signed(sum(taken.reward for taken in game.taken))
     steps = "1 step" if game.position == 1 else f"{game.position} steps"
     return f"{name}: {steps}, return {total}"
 
 
-def verdict(own: Game, rival: Rival) -> str:
+def verdict(own: Session, rival: Opponent) -> str:
     """Who was better: whoever got more, and with the same in fewer steps."""
     mine, theirs = (
         (round(sum(taken.reward for taken in game.taken), 9), -game.position)

@@ -17,7 +17,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import load_policy
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import row_digest
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.vector.compiled_backend import CompiledBatch
 
 LOOK_BITS = 0xFFFFFF
@@ -108,7 +108,7 @@ class Curves:
         self.curves.append(Means(success, total, length, speed))
 
 
-class WallWorlds:
+class BatchViewer:
     """N worlds of one vector environment in which a policy acts; see `Watched`.
 
     What happens in a world depends on no other one: a world can be taken out, played by somebody
@@ -269,7 +269,7 @@ class WallWorlds:
         if failed:
             raise failed[0]
 
-    def take_out(self, world: int) -> Game:
+    def take_out(self, world: int) -> Session:
         """A world as a game, which can go back to where its episode began; until it is put back it
         stands still among the others."""
         found: list[tuple[Any, NDArray[Any], NDArray[Any]]] = []
@@ -287,7 +287,7 @@ class WallWorlds:
 
         self.between_steps(hold)
         now, start, actions = found[0]
-        game, types = Game(self.scenario, 0), self.scenario.types
+        game, types = Session(self.scenario, 0), self.scenario.types
         game.restore(start)
         for action in actions.tolist():
             if isinstance(game.take_on(game.actions[action]), str):
@@ -296,7 +296,7 @@ class WallWorlds:
             game.restore(now)
         return game
 
-    def put_back(self, world: int, game: Game) -> None:
+    def put_back(self, world: int, game: Session) -> None:
         """Let a world go on among the others from where the game is; or anew if that is over."""
 
         def release() -> None:

@@ -24,12 +24,12 @@ from gv_engine.scenario.library import (
     MINIGRID,
     PUZZLES,
     TOGETHER,
-    Level,
+    ScenarioRef,
     find,
 )
 from gv_engine.scenario.loading import read_scenario
 from gv_engine.scenario.packs import PackLevel, is_pack
-from gv_engine.scenario.plugin import FAMILIES, built_in_names, playable_levels
+from gv_engine.scenario.plugin import DOMAINS, built_in_names, playable_levels
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.trust import Consent, Trust, parted
 from gv_engine.scenario.variants import names_in
@@ -88,7 +88,7 @@ def _is_like(word: str, parts: Sequence[str]) -> bool:
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
 _GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHER: "Together"}
 """What all levels of a folder stand under."""
-_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
+_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
 _MOST = 200  # files of each kind in a folder that are looked into
 
@@ -110,7 +110,7 @@ class Entry:
         self, source: str, group: str, missing: str = "", level: PackLevel | None = None
     ) -> None:
         self.source, self.group, self.missing, self.level = source, group, missing, level
-        path, variant = Level.at(Path(source))
+        path, variant = ScenarioRef.at(Path(source))
         name = path.parent.name if path.name == IN_FOLDER else path.stem
         named = "-".join(filter(None, (name, variant)))
         self.title = f"{named} {level.title}".strip() if level else named
@@ -152,7 +152,7 @@ class Entry:
 
 
 def load_playable(source: str | Path, **options: Any) -> Playable:
-    """A scenario of any family of worlds that somebody names, by name or file.
+    """A scenario of any domain of worlds that somebody names, by name or file.
 
     Args:
         source: its name, file or folder.
@@ -160,7 +160,7 @@ def load_playable(source: str | Path, **options: Any) -> Playable:
 
     Raises:
         ScenarioError: all that is wrong with it, there is no such scenario, or a library that
-            its family needs is missing.
+            its domain needs is missing.
     """
     return read_playable(source, *parted(options))
 
@@ -186,7 +186,7 @@ def read_playable(source: str | Path, trust: Trust, settings: Mapping[str, Any])
 def says(source: str, text: str) -> bool:
     """Whether a scenario file holds a text; nothing of it is run."""
     try:
-        return Path(source).is_file() and read_file(Level(Path(source))).text == text
+        return Path(source).is_file() and read_file(ScenarioRef(Path(source))).text == text
     except (ScenarioError, OSError):
         return False
 
@@ -204,8 +204,8 @@ def source_of(scenario: Playable) -> str:
 def built_in_entries() -> list[Entry]:
     """The scenarios that come with the engine, kind by kind."""
     entries: list[Entry] = []
-    for family in FAMILIES.values():
-        levels, missing = family.playable, family.missing
+    for domain in DOMAINS.values():
+        levels, missing = domain.playable, domain.missing
         found = list(levels)
         own = {
             name: group
@@ -214,8 +214,8 @@ def built_in_entries() -> list[Entry]:
             if level.file.is_relative_to(folder)
         }
         kinds = {_SIZE.sub("", name) for name in found if name not in own}
-        of_family = [Entry(name, own.get(name) or _group(name, kinds), missing) for name in found]
-        entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
+        of_domain = [Entry(name, own.get(name) or _group(name, kinds), missing) for name in found]
+        entries += sorted(of_domain, key=lambda entry: (entry.group, found.index(entry.source)))
     return entries
 
 
@@ -236,7 +236,7 @@ def beside_in_pack(scenario: Playable, step: int) -> Playable | None:
         return None
     number = int(document.variant) + step
     if 1 <= number <= len(document.levels):
-        source = str(Level(document.source, str(number)))
+        source = str(ScenarioRef(document.source, str(number)))
         return read_playable(source, document.trust, document.settings)
     pack = document.source.stem
     if number < 1 or document.source.parent != PUZZLES or pack not in COURSE:
@@ -257,7 +257,7 @@ def in_pack(scenario: Playable, name: str) -> Playable | None:
         return None
     if number not in map(str, range(1, len(document.levels) + 1)):
         return None
-    source = str(Level(document.source, number))
+    source = str(ScenarioRef(document.source, number))
     return read_playable(source, document.trust, document.settings)
 
 
@@ -283,11 +283,11 @@ def next_of_kin(name: str) -> str:
     return others[(others.index(name) + 1) % len(others)]
 
 
-def _group(name: str, families: Iterable[str]) -> str:
-    """The shortest family that the name belongs to: memory-four-rooms is a kind of memory."""
+def _group(name: str, domains: Iterable[str]) -> str:
+    """The shortest domain that the name belongs to: memory-four-rooms is a kind of memory."""
     own = _SIZE.sub("", name)
-    family = min((f for f in families if own == f or own.startswith(f"{f}-")), key=len)
-    return family.replace("-", " ").capitalize()
+    domain = min((f for f in domains if own == f or own.startswith(f"{f}-")), key=len)
+    return domain.replace("-", " ").capitalize()
 
 
 def in_folder(folder: Path) -> list[Entry]:
@@ -302,7 +302,7 @@ def in_folder(folder: Path) -> list[Entry]:
     return [Entry(source, "In this folder") for source in sources[:_MOST]]
 
 
-def _levels(file: Path) -> list[Level]:
+def _levels(file: Path) -> list[ScenarioRef]:
     """The levels in a file: a scenario, its variants, or none."""
     try:
         text = read_bytes(file, LARGEST_SCENARIO, "scenario files").decode()
@@ -311,4 +311,4 @@ def _levels(file: Path) -> list[Level]:
     told = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
     if not told and file.name != IN_FOLDER:
         return []
-    return [Level(file, variant) for variant in names_in(text) or [""]]
+    return [ScenarioRef(file, variant) for variant in names_in(text) or [""]]

@@ -1,4 +1,4 @@
-"""Episodes and scenarios as games know them, whichever family of worlds they are of."""
+"""Episodes and scenarios as games know them, whichever domain of worlds they are of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.scenario.plugin import FAMILIES, AnyScenario, Command
+from gv_engine.scenario.plugin import DOMAINS, AnyScenario, KeyCommand
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
@@ -27,7 +27,7 @@ class Episode(Protocol):
 
     Actions are texts: names in a grid, there of several agents `ann MOVE_FORWARD | bob TOGGLE`,
     where those who are not named wait; a rule and a node in algebra. What a snapshot holds is the
-    family's own business; it stays within the process.
+    domain's own business; it stays within the process.
     """
 
     @property
@@ -64,7 +64,7 @@ class Episode(Protocol):
         the one that is controlled, do as is said for others."""
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[KeyCommand, ...]:
         """What keys do in this level alone."""
 
     @property
@@ -112,7 +112,7 @@ class Episode(Protocol):
         """The frame of the present state, in a grid a `gv_engine.rules.frame.Frame`."""
 
     def row(self) -> Any:
-        """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""
+        """The state as the domain has it, a () array of `scenario.layout.dtype` in a grid."""
 
     def become(self, row: Any) -> None:
         """Begin with a state that `row` has returned, maybe in another process.
@@ -129,7 +129,7 @@ class Episode(Protocol):
         """A number for what agents are shown beside the state, equal where that is the same."""
 
     def differences(self, was: Any) -> list[str]:
-        """What is different here from another episode of the family, maybe of another scenario, in
+        """What is different here from another episode of the domain, maybe of another scenario, in
         words, what matters most first; of all but rewards, end and mission."""
 
     def snapshot(self) -> Any:
@@ -158,7 +158,7 @@ class Told:
         return 0
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[KeyCommand, ...]:
         """None: what keys do is the same in all its levels."""
         return ()
 
@@ -207,7 +207,7 @@ def of_one_world(observation: Mapping[str, Any], info: Mapping[str, Any]) -> See
 
 
 class Playable(AnyScenario, Protocol):
-    """A scenario of any family, with its files."""
+    """A scenario of any domain, with its files."""
 
     @property
     def source(self) -> Path | None:
@@ -226,5 +226,5 @@ class Playable(AnyScenario, Protocol):
 
 def episode_of(scenario: AnyScenario) -> Episode:
     """Something to play a scenario in, before its first reset."""
-    made: Episode = resolve_name(FAMILIES[scenario.family].episode)(scenario)
+    made: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
     return made

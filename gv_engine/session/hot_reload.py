@@ -11,7 +11,7 @@ from gv_engine.scenario.map import signed
 from gv_engine.session.episode import Episode, Playable
 from gv_engine.session.file_watch import Watch
 from gv_engine.session.replay import Difference
-from gv_engine.session.timeline import Before, Course
+from gv_engine.session.timeline import Before, Timeline
 
 Answer = TypeVar("Answer")
 
@@ -30,8 +30,8 @@ def to_the_end(work: Generator[None, None, Answer]) -> Answer:
 
 
 def flow(
-    was: Course, scenario: Playable, episode: Episode, watch: Watch
-) -> Generator[None, None, Course]:
+    was: Timeline, scenario: Playable, episode: Episode, watch: Watch
+) -> Generator[None, None, Timeline]:
     """Take the steps of a course in a scenario that was loaded anew.
 
     Args:
@@ -47,7 +47,7 @@ def flow(
     Raises:
         RuleError: a rule failed; the message says at which step.
     """
-    now = Course(scenario, episode, was.seed, watch, was.row)
+    now = Timeline(scenario, episode, was.seed, watch, was.row)
     was = was.apart()
     refused = ""
     for number, taken in enumerate(was.steps, 1):
@@ -82,12 +82,12 @@ def flow(
     return now
 
 
-def _before(was: Course, step: int, told: str, shared: int) -> Before:
+def _before(was: Timeline, step: int, told: str, shared: int) -> Before:
     since = f"from step {step} on" if step else "from the beginning on"
     return Before(was, Difference(step, f"{since}: {told}"), shared)
 
 
-def _looks_alike(was: Course, now: Course, position: int) -> bool:
+def _looks_alike(was: Timeline, now: Timeline, position: int) -> bool:
     """Whether nothing is different after so many steps; False if it has to be looked at."""
     return (
         was.state_at(position) == now.state_at(position)
@@ -96,11 +96,11 @@ def _looks_alike(was: Course, now: Course, position: int) -> bool:
     )
 
 
-def course_differences(was: Course, now: Course) -> list[str]:
+def course_differences(was: Timeline, now: Timeline) -> list[str]:
     """What is different where two courses are now, in words, what matters most first."""
     before, after = was.episode.frame(""), now.episode.frame("")
-    if before.family != after.family:
-        return ["worlds of another family"]
+    if before.domain != after.domain:
+        return ["worlds of another domain"]
     told = [*_scene(before, after), *now.episode.differences(was.episode)]
     if before.total != after.total and before.reward == after.reward:
         told.append(f"return {signed(after.total)}, was {signed(before.total)}")
@@ -108,7 +108,7 @@ def course_differences(was: Course, now: Course) -> list[str]:
 
 
 def _scene(was: Scene, now: Scene) -> list[str]:
-    """What is different in how a game stands, whatever family it is of."""
+    """What is different in how a game stands, whatever domain it is of."""
     told = []
     if was.reward != now.reward:
         names = dict.fromkeys((*now.terms, *was.terms))

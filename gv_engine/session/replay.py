@@ -35,8 +35,8 @@ from gv_engine.scenario.files import (
     replacing,
 )
 from gv_engine.scenario.layout import RNG
-from gv_engine.scenario.library import Level, with_whole_files
-from gv_engine.scenario.loading import family_of
+from gv_engine.scenario.library import ScenarioRef, with_whole_files
+from gv_engine.scenario.loading import domain_of
 from gv_engine.scenario.plugin import playable_levels
 from gv_engine.scenario.trust import Trust
 from gv_engine.session.catalogue import in_pack, read_playable, says
@@ -132,8 +132,10 @@ def brought(replay: Replay, folder: Path) -> Playable:
     for name, variant in _variant_names(said.name):
         file = folder / checked_digest(said.digest)[:16] / f"{name}.yaml"
         try:
-            document = read_text(said.text.encode(), Level(file, variant), _TRUST, replay.settings)
-            found = cast(Playable, family_of(document).hooks.read(document))
+            document = read_text(
+                said.text.encode(), ScenarioRef(file, variant), _TRUST, replay.settings
+            )
+            found = cast(Playable, domain_of(document).hooks.read(document))
         except GVEngineError as error:
             why = f": {error}"
         else:
@@ -174,7 +176,7 @@ class ReplayError(GVEngineError):
     """A file that is no replay, is damaged, or belongs to another scenario; one line says it."""
 
 
-class Taken(NamedTuple):
+class TimelineStep(NamedTuple):
     """A step that was taken."""
 
     action: str
@@ -211,7 +213,7 @@ class Replay:
     scenario: ScenarioIdentity
     seed: int
     start: str
-    steps: tuple[Taken, ...]
+    steps: tuple[TimelineStep, ...]
     engine: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     variant: str = ""
@@ -355,7 +357,9 @@ class Replay:
             f"a replay of {scenario.name!r}, which has changed since{self._other_engine()}"
         )
 
-    def difference(self, step: int, found: Taken | str, said: Taken | str) -> Difference | None:
+    def difference(
+        self, step: int, found: TimelineStep | str, said: TimelineStep | str
+    ) -> Difference | None:
         """What is different after a step, None if nothing is.
 
         Args:
@@ -421,10 +425,10 @@ def _understood(content: Any) -> Replay:
     seed = content["seed"]
     if type(seed) is not int or seed < 0:
         raise ValueError(f"its seed is {seed!r}")
-    family, text = _text(said, "family"), _text(said, "text")
+    domain, text = _text(said, "domain"), _text(said, "text")
     text.encode()  # it may become a file
     name, digest = checked_line(said["name"], "name"), checked_digest(said["digest"])
-    identity = ScenarioIdentity(family, name, digest, text)
+    identity = ScenarioIdentity(domain, name, digest, text)
     settings = content["settings"]
     if not isinstance(settings, dict):
         raise ValueError(f"its settings are {settings!r}")
@@ -432,10 +436,10 @@ def _understood(content: Any) -> Replay:
     return Replay(identity, seed, start, tuple(steps), engine, settings, variant)
 
 
-def _step(action: Any, reward: Any, state: Any) -> Taken:
+def _step(action: Any, reward: Any, state: Any) -> TimelineStep:
     if not isinstance(action, str) or not isinstance(state, str):
         raise TypeError("a step is an action, a reward and a state")
-    return Taken(action, float(reward), "", state)
+    return TimelineStep(action, float(reward), "", state)
 
 
 def _text(content: Any, name: str) -> str:

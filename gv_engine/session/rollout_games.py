@@ -12,7 +12,7 @@ from gv_engine.scenario.lookup import found_again
 from gv_engine.scenario.map import signed
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.replay import Difference
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 if TYPE_CHECKING:
     from gv_engine.session.episode import Playable
@@ -45,7 +45,7 @@ class RolloutGames:
     def __len__(self) -> int:
         return len(self._arrays["episode_start"])
 
-    def game(self, number: int) -> Game:
+    def game(self, number: int) -> Session:
         """The game of an episode, at its beginning; `difference` says where it goes another way.
 
         Args:
@@ -54,7 +54,7 @@ class RolloutGames:
         starts, steps = self._arrays["episode_start"], self._arrays["action"]
         begin = int(starts[number])
         end = int(starts[number + 1]) if number + 1 < len(starts) else len(steps)
-        game = Game(self._scenario, int(self._arrays["episode_seed"][number]))
+        game = Session(self._scenario, int(self._arrays["episode_seed"][number]))
         for step in range(begin, end):
             said = float(self._arrays["reward"][step])
             try:

@@ -13,15 +13,15 @@ import numpy as np
 from gv_engine import __version__
 from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedError
 from gv_engine.scenario.packs import PackLevel
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import failure
 from gv_engine.session.catalogue import beside_in_pack, kin
 from gv_engine.session.episode import AND, Episode, Playable, Seen, episode_of
 from gv_engine.session.file_watch import Watch
 from gv_engine.session.hot_reload import course_differences, flow, to_the_end
-from gv_engine.session.replay import Difference, Replay, ReplayError, Taken
+from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.session.timeline import Course, Left, Lineage, Played
+from gv_engine.session.timeline import EpisodeSummary, LeftSession, SessionHistory, Timeline
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-class PresentGame:
+class SessionView:
     """A game where it is now, forward of which and before which there may be more.
 
     Args:
@@ -42,7 +42,7 @@ class PresentGame:
         message: what the frame says to the player.
     """
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Timeline) -> None:
         self._course = course
         self.message = self._goal()
 
@@ -114,7 +114,7 @@ class PresentGame:
         return self._episode.agents[self._episode.controlled]
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[KeyCommand, ...]:
         """What keys do in this level alone."""
         return self._episode.commands
 
@@ -160,7 +160,7 @@ class PresentGame:
             raise failure(error) from error
 
     @property
-    def taken(self) -> Sequence[Taken]:
+    def taken(self) -> Sequence[TimelineStep]:
         """The steps from the beginning to this position."""
         return self._course.steps[: self.position]
 
@@ -201,7 +201,7 @@ class PresentGame:
         return _SENTENCE_END.split(self.scenario.description)[-1]
 
 
-_KNOWS: dict[str, Callable[[PresentGame], bool]] = {
+_KNOWS: dict[str, Callable[[SessionView], bool]] = {
     "kin": lambda game: len(kin(game.scenario.name)) > 1,
     "next_agent": lambda game: len(game.agents) > 1,
     "real_time": lambda game: bool(game.wait),
@@ -218,7 +218,7 @@ _TRIES = 2  # to take steps again while more of them are taken
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
 
 
-class Game(PresentGame):
+class Session(SessionView):
     """One scenario being played, without a window.
 
     Episode k is that of an environment with `reset(seed=seed + k)`: the same actions lead to the
@@ -238,21 +238,21 @@ class Game(PresentGame):
         seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
         try:
             watch = Watch(scenario.watched())
-            super().__init__(Course(scenario, episode_of(scenario), seed, watch))
+            super().__init__(Timeline(scenario, episode_of(scenario), seed, watch))
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             raise failure(error) from error
-        self._lineage = Lineage()
+        self._lineage = SessionHistory()
 
     @classmethod
-    def showing(cls, course: Course) -> Game:
+    def showing(cls, course: Timeline) -> Session:
         """A game where a course is."""
         game = cls.__new__(cls)
-        PresentGame.__init__(game, course)
-        game._lineage = Lineage()
+        SessionView.__init__(game, course)
+        game._lineage = SessionHistory()
         return game
 
     @classmethod
-    def of(cls, replay: Replay, scenario: Playable) -> Game:
+    def of(cls, replay: Replay, scenario: Playable) -> Session:
         """A game in which a replay has been played, at its beginning.
 
         Where a state is another than the replay says, `difference` tells, and the game ends there.
@@ -345,11 +345,11 @@ class Game(PresentGame):
                 raise StoppedError(f"{error}; the step was taken back") from error
             raise
         if undone and not self.message:
-            self._lineage.leave(Left(before, None))
+            self._lineage.leave(LeftSession(before, None))
             were = "1 undone step is" if undone == 1 else f"{undone} undone steps are"
             self.message = f"{were} kept as the game before"
 
-    def take_on(self, action: str) -> Taken | str:
+    def take_on(self, action: str) -> TimelineStep | str:
         """Take an action without showing what came of it, for who plays again what was played.
 
         Returns:
@@ -457,7 +457,7 @@ class Game(PresentGame):
         Raises:
             RuleError: a rule failed, and the game is as it was before.
         """
-        left, begun = self._left(), Game(scenario, self.seed)
+        left, begun = self._left(), Session(scenario, self.seed)
         self._course, self.message = begun._course, begun.message
         self._lineage.leave(left)
 
@@ -476,7 +476,7 @@ class Game(PresentGame):
         """Begin with a state in place of a seed's level.
 
         Args:
-            row: the state as the family has it, see `Episode.row`.
+            row: the state as the domain has it, see `Episode.row`.
 
         Raises:
             ValueError: the row is not one of this scenario's.
@@ -484,15 +484,15 @@ class Game(PresentGame):
         self._begin(self.seed, row)
 
     @property
-    def played(self) -> list[Played]:
+    def played(self) -> list[EpisodeSummary]:
         """All episodes that had a step, in their order; the present one is the last, unless it has
         been gone back to."""
         return [played for _, played in self.titled]
 
     @property
-    def titled(self) -> list[tuple[str, Played]]:
+    def titled(self) -> list[tuple[str, EpisodeSummary]]:
         """What is `played`, each with what its scenario is called."""
-        return self._lineage.titled(Left(self._course, self._course.played()))
+        return self._lineage.titled(LeftSession(self._course, self._course.played()))
 
     def replay(self) -> Replay:
         """The present episode, with the steps that were undone.
@@ -514,13 +514,13 @@ class Game(PresentGame):
         """What was recorded of it is another game from here on."""
         self._course.difference = difference
 
-    def was(self) -> Game | None:
+    def was(self) -> Session | None:
         """How the same steps went before the files were changed, here or at the last step that can
         be compared; None where they went the same way. It is moved wherever it is asked for."""
         before = self._course.before
         if before is None:
             return None
-        game = Game.showing(before.course)
+        game = Session.showing(before.course)
         game.seek(min(self.position, before.shared))
         return game
 
@@ -588,7 +588,7 @@ class Game(PresentGame):
             return "Reloaded"
         return f"Reloaded: {difference.message}"
 
-    def _flowing(self, played: Course, watch: Watch) -> Generator[None, None, Course]:
+    def _flowing(self, played: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
         """The steps of a course again, as the files are now."""
         scenario = played.scenario.loaded_again()
         episode, others = episode_of(scenario), played.episode
@@ -604,36 +604,36 @@ class Game(PresentGame):
     def _begin(self, seed: int, row: Any = None) -> None:
         course = self._course
         try:
-            self._course = Course(self.scenario, course.episode, seed, course.watch, row)
+            self._course = Timeline(self.scenario, course.episode, seed, course.watch, row)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             course.go(course.position)
             raise failure(error) from error
         self.message = self._goal()
 
-    def _become(self, course: Course, says: str = "") -> None:
+    def _become(self, course: Timeline, says: str = "") -> None:
         self._course = course
         self._show(course.position, anew=True)
         if self.message != _INEXACT:
             self.message = says
 
-    def _left(self) -> Left:
+    def _left(self) -> LeftSession:
         self._course.told = self._course.played()
-        return Left(self._course, self._course.told)
+        return LeftSession(self._course, self._course.told)
 
 
-GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
-    "undo": Game.undo,
-    "redo": Game.redo,
+GAME_COMMANDS: dict[str, Callable[[Session], None]] = {
+    "undo": Session.undo,
+    "redo": Session.redo,
     "first": lambda game: game.seek(0),
     "last": lambda game: game.seek(game.length),
-    "again": Game.again,
-    "next_level": Game.next_level,
-    "previous_level": Game.previous_level,
-    "game_before": Game.game_before,
-    "game_after": Game.game_after,
-    "go_on": Game.go_on,
-    "first_change": Game.first_change,
-    "next_agent": Game.next_agent,
+    "again": Session.again,
+    "next_level": Session.next_level,
+    "previous_level": Session.previous_level,
+    "game_before": Session.game_before,
+    "game_after": Session.game_after,
+    "go_on": Session.go_on,
+    "first_change": Session.first_change,
+    "next_agent": Session.next_agent,
 }
 """What keys do with a game alone, by the names of their commands."""
 

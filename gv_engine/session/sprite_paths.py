@@ -9,7 +9,7 @@ from pathlib import Path
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.modules import TEXTS, is_engine_module
 from gv_engine.rules.objects import ObjectType
-from gv_engine.scenario.fields import instead, located, mapping
+from gv_engine.scenario.fields import located, mapping, suggestion
 from gv_engine.scenario.files import parse_xml, read_bytes
 from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
@@ -116,7 +116,7 @@ def missing_drawings(scenario: Scenario) -> Iterator[str]:
             continue
         for name in missing:
             file = f"{name}.svg"
-            hint = instead(file, near, "there are")
+            hint = suggestion(file, near, "there are")
             yield f"no {file} beside the scenario, so it looks like ?{hint}"
 
 

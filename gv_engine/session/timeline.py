@@ -9,7 +9,7 @@ from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.rule_modules import failure
 from gv_engine.session.episode import Episode, Playable, episode_of
 from gv_engine.session.file_watch import Watch
-from gv_engine.session.replay import Difference, Taken
+from gv_engine.session.replay import Difference, TimelineStep
 
 # ---- course --------------------------------------------------------------------------------------
 
@@ -18,7 +18,7 @@ _EVERY = 16
 _LATELY = 1024
 
 
-class Played(NamedTuple):
+class EpisodeSummary(NamedTuple):
     """An episode that was played, in figures."""
 
     seed: int
@@ -31,14 +31,14 @@ class Played(NamedTuple):
 class Before(NamedTuple):
     """How the same steps went before the files of a scenario were changed."""
 
-    course: Course
+    course: Timeline
     difference: Difference
     """The first one."""
     shared: int
     """So many steps of both courses have the same actions."""
 
 
-class Course:
+class Timeline:
     """An episode that is played, forward and back.
 
     Args:
@@ -70,23 +70,23 @@ class Course:
         self.scenario, self.episode, self.seed = scenario, episode, seed
         self.watch, self.row = watch, row
         self.start = episode.state()
-        self.steps: list[Taken] = []
+        self.steps: list[TimelineStep] = []
         self.sights = [episode.sight]
         self.position = 0
         self.difference: Difference | None = None
         self.before: Before | None = None
         self.by_hand = False
-        self.told: Played | None = None
+        self.told: EpisodeSummary | None = None
         self._keys: dict[int, Any] = {}
         self._keep()
 
-    def copy(self) -> Course:
+    def copy(self) -> Timeline:
         """The same course, which goes on as it likes."""
         course = copy.copy(self)
         course.steps, course.sights = [*self.steps], [*self.sights]
         return course
 
-    def apart(self) -> Course:
+    def apart(self) -> Timeline:
         """The same course in an episode of its own."""
         course = self.copy()
         course.episode = episode_of(self.scenario)
@@ -103,7 +103,7 @@ class Course:
         """The digest of the state after so many steps."""
         return self.steps[position - 1].state if position else self.start
 
-    def take(self, action: str) -> Taken | str:
+    def take(self, action: str) -> TimelineStep | str:
         """Take an action; the steps that had been undone are forgotten.
 
         Returns:
@@ -119,7 +119,7 @@ class Course:
             return "the episode is over"
         try:
             episode.step(action)
-            taken = Taken(action, float(episode.reward), episode.outcome, episode.state())
+            taken = TimelineStep(action, float(episode.reward), episode.outcome, episode.state())
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             self.go(self.position)
             raise failure(error) from error
@@ -168,10 +168,10 @@ class Course:
             at: key for at, key in self._keys.items() if at % _distance(self.position - at) == 0
         }
 
-    def played(self) -> Played | None:
+    def played(self) -> EpisodeSummary | None:
         """What was played, in figures, now or when it was left; None without a step."""
         episode = self.episode
-        here = Played(self.seed, episode.steps, episode.total, episode.ending)
+        here = EpisodeSummary(self.seed, episode.steps, episode.total, episode.ending)
         furthest = max(self.told or here, here, key=lambda played: played.steps)
         return furthest if furthest.steps else None
 
@@ -187,44 +187,44 @@ _KEPT = 20
 """Games that were left and can be gone back to."""
 
 
-class Left(NamedTuple):
+class LeftSession(NamedTuple):
     """A game that was left for another one."""
 
-    course: Course
-    played: Played | None
+    course: Timeline
+    played: EpisodeSummary | None
     """None where no step was taken."""
 
 
-class Lineage:
+class SessionHistory:
     """The games before and after the present one, oldest first."""
 
     def __init__(self) -> None:
-        self.before: list[Left] = []
-        self.after: list[Left] = []
-        self._forgotten: list[tuple[str, Played]] = []
+        self.before: list[LeftSession] = []
+        self.after: list[LeftSession] = []
+        self._forgotten: list[tuple[str, EpisodeSummary]] = []
 
-    def leave(self, left: Left) -> None:
+    def leave(self, left: LeftSession) -> None:
         """Keep a game as the one before this, those that came after it before it."""
         self.before += [*self.after, left]
         self.after = []
         while len(self.before) > _KEPT:
             self._forgotten += _titled(self.before.pop(0))
 
-    def back(self, present: Left) -> Course:
+    def back(self, present: LeftSession) -> Timeline:
         """The game before, in place of the present one, which comes after it."""
         self.after.insert(0, present)
         return self.before.pop().course
 
-    def on(self, present: Left) -> Course:
+    def on(self, present: LeftSession) -> Timeline:
         """The game after, in place of the present one, which comes before it."""
         self.before.append(present)
         return self.after.pop(0).course
 
-    def titled(self, present: Left) -> list[tuple[str, Played]]:
+    def titled(self, present: LeftSession) -> list[tuple[str, EpisodeSummary]]:
         """All that were played, in their order, each with what its scenario is called."""
         games = (*self.before, present, *self.after)
         return self._forgotten + [told for left in games for told in _titled(left)]
 
 
-def _titled(left: Left) -> list[tuple[str, Played]]:
+def _titled(left: LeftSession) -> list[tuple[str, EpisodeSummary]]:
     return [(left.course.scenario.name, left.played)] if left.played else []

@@ -54,7 +54,7 @@ _LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two looks: as a rule, and unt
 _AT_ONCE = 1.0  # s in which another Ctrl-C is the same one, as what starts us may hand on its own
 
 
-class Runaway(NamedTuple):
+class StuckRule(NamedTuple):
     """A rule that has been running for long.
 
     Attributes:
@@ -71,7 +71,7 @@ class Runaway(NamedTuple):
         return f"{self.name} ({self.place})"
 
 
-class Guard:
+class Watchdog:
     """Watches the rules that the main thread runs, as a context manager; elsewhere it does nothing.
 
     Args:
@@ -81,7 +81,7 @@ class Guard:
     """
 
     def __init__(
-        self, limit: float, overrun: Callable[[Runaway], bool], ends: bool = False
+        self, limit: float, overrun: Callable[[StuckRule], bool], ends: bool = False
     ) -> None:
         self._limit, self._overrun, self._ends = limit, overrun, ends
         self._patience = min(limit + _GRACE, _LONGEST)
@@ -94,7 +94,7 @@ class Guard:
         self._thread = threading.Thread(target=self._watch, name="gv-engine guard", daemon=True)
         self._before: Any = None
 
-    def __enter__(self) -> Guard:
+    def __enter__(self) -> Watchdog:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(_ALARM, self._look)
             self._thread.start()
@@ -155,11 +155,11 @@ class Guard:
         finally:
             self._asking = False
 
-    def _runaway(self, stack: list[FrameType], now: float) -> Runaway:
+    def _runaway(self, stack: list[FrameType], now: float) -> StuckRule:
         inner = list(dropwhile(lambda frame: not is_rules(frame), stack))
         place = from_here(inner[0].f_code.co_filename, inner[0].f_lineno)
         *_, called = filter(is_rules, takewhile(lambda frame: not is_engines(frame), inner))
-        return Runaway(called.f_code.co_qualname, place, now - self._since)
+        return StuckRule(called.f_code.co_qualname, place, now - self._since)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
         """Raise in the rule, or in what of others it has called; the engine is left whole."""
@@ -214,7 +214,7 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
     return trace
 
 
-class Fuse:
+class HardTimeout:
     """Ends the process if what runs while it is lit takes too long, as a context manager.
 
     For compiled code, which nothing else ends; it has to let other threads run.
@@ -228,7 +228,7 @@ class Fuse:
         self._burns_until, self._says = math.inf, ""
         self._over = threading.Event()
 
-    def __enter__(self) -> Fuse:
+    def __enter__(self) -> HardTimeout:
         threading.Thread(target=self._watch, name="gv-engine fuse", daemon=True).start()
         return self
 
@@ -251,12 +251,12 @@ class Fuse:
 
 
 @contextmanager
-def heeded(seconds: float, says: str) -> Iterator[None]:
+def force_exit_after(seconds: float, says: str) -> Iterator[None]:
     """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds, or
     SIGTERM where something heeds it.
 
     Another Ctrl-C, a second later or more, ends it. For compiled code in the main thread, as
-    `Fuse`.
+    `HardTimeout`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

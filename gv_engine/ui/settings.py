@@ -21,7 +21,7 @@ from gv_engine.rules.errors import shortened
 from gv_engine.scenario.files import file_name_of, read_bytes, replacing, size_of
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.session.replay import SUFFIX, Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS
 from gv_engine.ui.colors import PALETTES, THEMES
 
@@ -133,7 +133,7 @@ def keep_unsaved(name: str, text: str) -> Path:
     return file
 
 
-def new_file(folder: Path, game: Game, suffix: str) -> Path:
+def new_file(folder: Path, game: Session, suffix: str) -> Path:
     """A new file in a folder of the player's, named after the level and the time.
 
     Raises:
@@ -344,14 +344,14 @@ class Progress:
         par, least = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
         return " · ".join(filter(None, (par, least)))
 
-    def told(self, game: Game, steps: int) -> str:
+    def told(self, game: Session, steps: int) -> str:
         """The steps of a level of a pack beside its par and the player's best; "" elsewhere."""
         level = game.pack_level
         if level is None:
             return ""
         return " · ".join(filter(None, (f"{steps} steps", self.goal(level))))
 
-    def solved(self, game: Game, steps: int) -> None:
+    def solved(self, game: Session, steps: int) -> None:
         """Keep in how many steps the level of a pack was solved, if that is the fewest.
 
         Raises:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import form_of
-from gv_engine.rollout.policy import Uniform, load_policies
+from gv_engine.rollout.policy import RandomPolicy, load_policies
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.system import (
     OBSERVATION,
@@ -32,9 +32,9 @@ from gv_engine.rules.system import (
 from gv_engine.rules.world import World
 from gv_engine.scenario.layout import OF_AGENTS
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.watchdog import Fuse
+from gv_engine.session.watchdog import HardTimeout
 from gv_engine.validation.invariants import fault_of_observation, fault_of_row
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
@@ -192,7 +192,7 @@ def play_in_lockstep(
         worlds[_AGAIN] = _one(scenario, "object", False)
     steps = 0
     actor = _Policy(scenario, policy) if policy else _Chance(scenario)
-    with Fuse(limit) as fuse:
+    with HardTimeout(limit) as fuse:
         for number in range(episodes):
             actor.begin(seed, number)
             action: NDArray[np.int64] | None = None
@@ -220,7 +220,7 @@ class _Chance:
     def __init__(self, scenario: Scenario) -> None:
         agents, actions = scenario.layout.agents, len(scenario.actions)
         self._agents = agents
-        self._kinds = [Uniform(agents, actions, valid=valid) for valid in (False, True)]
+        self._kinds = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
         self._drawing = self._kinds[0]
 
     def begin(self, seed: int, number: int) -> None:
@@ -313,7 +313,7 @@ def _advance(
     worlds: dict[str, GridEnv | _Together],
     seed: int,
     action: NDArray[np.int64] | None,
-    fuse: Fuse,
+    fuse: HardTimeout,
 ) -> dict[str, Any]:
     """Take a step, or reset, in every world; what the object world shows, by name."""
     shown: dict[str, dict[str, Any]] = {}
@@ -428,7 +428,7 @@ def _fault_of_turns(scenario: Scenario, kind: str, turns: int, seed: int) -> str
 
 
 def _alone(
-    batch: Worlds, row: NDArray[Any], actions: NDArray[np.int64], mode: int
+    batch: Backend, row: NDArray[Any], actions: NDArray[np.int64], mode: int
 ) -> dict[str, Any]:
     """What there is after a turn of the world of a row, in a batch of one, by name."""
     if actions[0] == KEEP:
@@ -441,7 +441,7 @@ def _alone(
     return _after(batch, 0, actions, mode)
 
 
-def _after(batch: Worlds, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
+def _after(batch: Backend, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
     """What world i shows after a turn, and its row, by name."""
     out, agents = batch.outputs, len(actions)
     own = slice(i * agents, (i + 1) * agents) if agents > 1 else i

@@ -34,7 +34,7 @@ from gv_engine.rules.system import (
     marked,
     source_place,
 )
-from gv_engine.scenario.fields import YamlNode, instead, located, mapping
+from gv_engine.scenario.fields import YamlNode, located, mapping, suggestion
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import from_here
 from gv_engine.scenario.scenario import Scenario
@@ -74,7 +74,7 @@ def undeclared(scenario: Scenario) -> list[str]:
     own = [command.name for command in scenario.own_actions]
     said = {
         f"{from_here(*source_place(function))}: {function.__name__} asks for {action.name}, which "
-        f"no action_space declares{instead(action.name, own, 'declared')}"
+        f"no action_space declares{suggestion(action.name, own, 'declared')}"
         for call in _calls(scenario)
         for function, uses in _functions(call).items()
         for _, value in uses

@@ -23,7 +23,7 @@ from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOV
 from gv_engine.rules.system import OBSERVATION, REGISTRIES, VISIBILITY
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Worlds, make_batch, words_of
+from gv_engine.vector.backend import Backend, make_batch, words_of
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.vector.planning import at_once, expand, goes_by_steps, state_keys
 from gv_engine.world.simulation import Simulation
@@ -149,7 +149,7 @@ class Solver:
                 return self._search(self._worlds, start, True, ends)
         return self._searched[level]
 
-    def _search(self, worlds: Worlds, start: NDArray[Any], draws: bool, ends: float) -> Solution:
+    def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
         how = draws, self._by_steps, worlds.compiles
         states, known = start, state_keys(start, *how)
         steps: list[Any] = []  # (n,) for each step: from which state before it, and by which action
@@ -316,7 +316,7 @@ def _have_drawn(states: NDArray[Any], followers: NDArray[Any]) -> bool:
     return bool((followers["rng"] != states["rng"][:, None]).any())
 
 
-def _worlds(scenario: Scenario, checked: bool) -> Worlds:
+def _worlds(scenario: Scenario, checked: bool) -> Backend:
     """Compiled worlds if there can be any; rather those of `check`, if it has left them, than new
     ones."""
     try:

@@ -13,15 +13,15 @@ from gv_engine.session.autoplay import Way
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
-    from gv_engine.session.session import Game
+    from gv_engine.session.session import Session
 
 _STATES = 500_000
 _SECONDS = 20.0
 """Limits of one search."""
 
 
-class WayFinder:
-    """Finds shortest ways; see `gv_engine.session.autoplay.Adviser`.
+class ShortestPathHints:
+    """Finds shortest ways; see `gv_engine.session.autoplay.HintProvider`.
 
     Args:
         scenario: of the games that it is asked about.
@@ -36,7 +36,7 @@ class WayFinder:
         self._process.start()
         theirs.close()
 
-    def ask(self, game: Game) -> None:
+    def ask(self, game: Session) -> None:
         """Look for a way from the present state; what was asked before is forgotten."""
         self._asked += 1
         self._named = game.action_of

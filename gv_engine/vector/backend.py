@@ -1,6 +1,6 @@
 """Many worlds of a scenario at once, with whichever backend.
 
-A backend is a class that does what `Worlds` says, and a line in `BACKENDS`. All of them show the
+A backend is a class that does what `Backend` says, and a line in `BACKENDS`. All of them show the
 same thing in the same arrays (`StepArrays`), so that nobody asks which one it is.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-class Worlds(Protocol):
+class Backend(Protocol):
     """N worlds of a scenario. A copy of them, or what comes out of a pickle, has the same future.
 
     The base class of all backends: these say how worlds are made, stepped, put and read; what
@@ -95,7 +95,7 @@ class Worlds(Protocol):
         return  # without it mypy takes this for a method that all have to write
 
     @property
-    def settled(self) -> Worlds:
+    def settled(self) -> Backend:
         """The same worlds, without what only those need that will change their backend."""
         return self
 
@@ -190,7 +190,7 @@ class Worlds(Protocol):
             self.asked[worlds] = [seed % number for seed in seeds.values()]
         self.reset(chosen)
 
-    def bench(self, num_worlds: int) -> Worlds:
+    def bench(self, num_worlds: int) -> Backend:
         """Worlds of the same kind for whoever plans, in one thread."""
         made = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.more)
         made.prepare()
@@ -228,10 +228,10 @@ BACKENDS = {
     "compiled": "gv_engine.vector.compiled_backend:CompiledBatch",
     "object": "gv_engine.vector.object_backend:ObjectBatch",
 }
-"""Where the `Worlds` of each backend are, by the name that `world=` takes; imported when needed."""
+"""Where the `Backend` of each backend are, by the name that `world=` takes; imported when needed."""
 
-_AT_ONCE = "gv_engine.vector.object_backend:WorldsAtOnce"
-"""Where the `Worlds` are that are objects first, and compiled later."""
+_AT_ONCE = "gv_engine.vector.object_backend:DeferredBackend"
+"""Where the `Backend` are that are objects first, and compiled later."""
 
 
 def make_batch(
@@ -243,13 +243,13 @@ def make_batch(
     checked: bool = False,
     more: tuple[str, ...] = (),
     levels: NDArray[Any] | None = None,
-) -> Worlds:
+) -> Backend:
     """Worlds of a backend, ready to step; compiled ones by default.
 
     Args:
         world: a name in `BACKENDS`, or "auto": compiled if possible, objects until their program
             is there; if an author's rule does not compile, objects and a warning.
-        num_threads, masks, checked, more, levels: as for `Worlds`.
+        num_threads, masks, checked, more, levels: as for `Backend`.
 
     Raises:
         DoesNotCompileError: a backend was asked for and cannot run a rule, or "auto" and none of
@@ -261,7 +261,7 @@ def make_batch(
         *names, last = map(repr, ("auto", *BACKENDS))
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
     place = _AT_ONCE if world == "auto" else BACKENDS[world]
-    worlds = cast(type[Worlds], resolve_name(place))(
+    worlds = cast(type[Backend], resolve_name(place))(
         scenario, num_worlds, num_threads, masks, checked, more, levels
     )
     worlds.prepare()

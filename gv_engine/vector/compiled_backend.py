@@ -20,7 +20,7 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.rule_modules import in_words
-from gv_engine.vector.backend import Worlds, words_of
+from gv_engine.vector.backend import Backend, words_of
 from gv_engine.world.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row
@@ -72,7 +72,7 @@ class _Lane(NamedTuple):
         return systems.get(int(record[field]["running"])) if field else None
 
 
-class CompiledBatch(Worlds):
+class CompiledBatch(Backend):
     """N worlds as rows of one array, run by compiled code.
 
     Programs of rules that do not come with the engine refuse an index beyond its array, in the

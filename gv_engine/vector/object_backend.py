@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.rule_modules import in_words
-from gv_engine.vector.backend import Worlds
+from gv_engine.vector.backend import Backend
 from gv_engine.world.autoreset import DRAWN, KEEP, Which, begins, begins_at_once, clear, tell
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # ---- objects -------------------------------------------------------------------------------------
 
 
-class ObjectBatch(Worlds):
+class ObjectBatch(Backend):
     """N object worlds: any Python, at the speed of Python.
 
     They take turns in one thread, and refuse an index beyond their columns in any rule.
@@ -169,7 +169,7 @@ class ObjectBatch(Worlds):
 # ---- at once -------------------------------------------------------------------------------------
 
 
-class WorldsAtOnce(Worlds):
+class DeferredBackend(Backend):
     """N worlds that are compiled if their program is kept, and objects until it is compiled.
 
     They move over between two steps, and nothing that they show or do tells when. They stay
@@ -179,7 +179,7 @@ class WorldsAtOnce(Worlds):
         now: the worlds that step.
     """
 
-    now: Worlds
+    now: Backend
     _coming: tuple[CompiledBatch, Compilation] | None = None
 
     def make(self, num_worlds: int) -> None:
@@ -211,10 +211,10 @@ class WorldsAtOnce(Worlds):
             return None
 
     @property
-    def settled(self) -> Worlds:
+    def settled(self) -> Backend:
         return self if self._coming else self.now
 
-    def _take(self, worlds: Worlds) -> None:
+    def _take(self, worlds: Backend) -> None:
         self.now, self.world, self.compiles = worlds, worlds.world, worlds.compiles
         self.asked = worlds.asked
 

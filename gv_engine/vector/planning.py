@@ -18,7 +18,7 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Worlds, words_of
+from gv_engine.vector.backend import Backend, words_of
 from gv_engine.world.autoreset import DISABLED, KEEP
 
 _IN_THE_CACHE = 1 << 21
@@ -55,7 +55,7 @@ def at_once(scenario: Scenario) -> int:
     return min(1024, max(64, _IN_THE_CACHE // scenario.layout.dtype.itemsize))
 
 
-def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
+def expand(bench: Backend, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
     """Let each state go on by each action.
 
     Args:

@@ -65,7 +65,7 @@ Which = int | NDArray[np.int64]
 
 
 def looking(num_worlds: int, agents: int, worlds: Which) -> NDArray[np.int64]:
-    """(N * A,) for `Worlds.step`: these worlds are looked at, the others left alone."""
+    """(N * A,) for `Backend.step`: these worlds are looked at, the others left alone."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
     return actions.ravel()

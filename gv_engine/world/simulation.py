@@ -24,7 +24,7 @@ from gv_engine.rules.system import (
     TRANSITION,
     Phase,
 )
-from gv_engine.rules.turns import ANY, LEAVE, TURNS, Sharing, arrange, forget, is_over, prepare
+from gv_engine.rules.turns import ANY, LEAVE, TURNS, TurnPolicy, arrange, forget, is_over, prepare
 from gv_engine.rules.world import stands_somewhere
 from gv_engine.world.bound_call import BoundCall, Wrap, mark_answered
 from gv_engine.world.rng import draw_member
@@ -117,7 +117,7 @@ class TerminatingProcessor(SystemProcessor):
                     world.ended_by[agent] = self._numbers[id(self.bound.cause(agent))]
 
 
-class Standing(esper.Processor):
+class EnsurePlaced(esper.Processor):
     """Between transitions and rewards: makes sure that agents stand somewhere."""
 
     def __init__(self, world: Any) -> None:
@@ -200,7 +200,7 @@ class BoundScenario:
             self.measuring.append(in_turns(self.success.measure, world, world.playing))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             if phase is REWARD:
-                self._processors.append(Standing(world))
+                self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
                 made = processor(world, call, phase)
                 self._processors.append(made)
@@ -326,7 +326,7 @@ class Simulation:
         goes_on = not world.terminated or scenario.always_truncates
         world.truncated = limit is not None and world.steps >= limit and goes_on
 
-    def _arrange(self, actions: Sequence[int], sharing: Sharing) -> None:
+    def _arrange(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
         """Find out which of several agents take part in a step, and in which order."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):

@@ -10,7 +10,7 @@ from gv_engine.cli import main
 from gv_engine.envs.level_sets import level_set
 from gv_engine.rollout import episode_folder
 from gv_engine.session.replay import Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 pytestmark = pytest.mark.compiled
 
@@ -44,7 +44,7 @@ def test_games_of_people_become_episodes_in_their_order(capsys):
     for seed in seeds:
         words = ["--policy", "solver", "--seed", str(seed)]
         assert main(["record", LEVEL, f"{seed}.gvreplay", *words]) == 0
-    game = Game(scenario, 5)
+    game = Session(scenario, 5)
     game.step("TURN_LEFT")
     game.replay().save(Path("left.gvreplay"))
     game.step(game.wait)
@@ -103,8 +103,8 @@ def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
 def test_what_cannot_be_played_again_is_told(words, message, capsys):
-    Game(Scenario.load(LEVEL), 5).replay().save(Path("left.gvreplay"))
-    Game(Scenario.load("empty-4x4"), 5).replay().save(Path("other.gvreplay"))
+    Session(Scenario.load(LEVEL), 5).replay().save(Path("left.gvreplay"))
+    Session(Scenario.load("empty-4x4"), 5).replay().save(Path("other.gvreplay"))
     assert main(["rollout", LEVEL, *words, "--out", "games"]) in (1, 2)
     assert message in capsys.readouterr().err
     assert not Path("games").exists()
@@ -144,7 +144,7 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
         "done": ["ann MOVE_FORWARD | bob MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"],
         "waits": ["ann MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"] * 3,
     }.items():
-        game = Game(Scenario.load("two.yaml"), 0)
+        game = Session(Scenario.load("two.yaml"), 0)
         for step in steps:
             game.step(step)
         game.replay().save(Path(f"{name}.gvreplay"))

@@ -14,8 +14,8 @@ from gv_engine.domains.grid.stage import GridStage, place_views
 from gv_engine.domains.grid.views import Views
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.plugin import FAMILIES
-from gv_engine.session.session import Game
+from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT
 from gv_engine.ui.drawing.camera import Camera, corner, usual
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -54,9 +54,9 @@ CROWD = a_world()
 
 def a_stage(
     scenario: Scenario | str = "keydoor-9x9", seed: int = 1, line: int = 12
-) -> tuple[Game, GridStage]:
+) -> tuple[Session, GridStage]:
     found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
-    game = Game(found, seed)
+    game = Session(found, seed)
     stage = GridStage(game, DARK)
     stage.line = line
     stage.begin(None, game.frame())
@@ -70,7 +70,7 @@ def drawn(stage: GridStage, size: tuple[int, int], progress: float = 1.0) -> NDA
     return pygame.surfarray.array3d(surface).swapaxes(0, 1)
 
 
-def walked(game: Game, stage: GridStage, steps: int) -> None:
+def walked(game: Session, stage: GridStage, steps: int) -> None:
     """Take steps by chance."""
     chance = np.random.default_rng(0)
     for action in chance.choice(ACTIONS[:6], steps).tolist():
@@ -90,7 +90,7 @@ def test_it_is_the_stage_of_grids():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("view", FAMILIES["grid"].views)
+@pytest.mark.parametrize("view", DOMAINS["grid"].views)
 def test_what_is_drawn_bit_by_bit_is_what_is_drawn_at_once(size: tuple[int, int], view: str):
     game, stage = a_stage(CROWD)
     stage.view = view
@@ -117,7 +117,7 @@ def test_zooming_and_resizing_leave_nothing_behind():
     assert np.array_equal(drawn(stage, (500, 300)), drawn(a_copy(game), (500, 300)))
 
 
-def a_copy(game: Game) -> GridStage:
+def a_copy(game: Session) -> GridStage:
     fresh = GridStage(game, DARK)
     fresh.line = 12
     return fresh
@@ -125,7 +125,7 @@ def a_copy(game: Game) -> GridStage:
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
-    for view in FAMILIES["grid"].views:
+    for view in DOMAINS["grid"].views:
         _, stage = a_stage(CROWD)
         stage.view = view
         stage.side_panel = stage.side_panels[0]
@@ -142,7 +142,7 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", [2, 8, 20])
-@pytest.mark.parametrize("view", FAMILIES["grid"].views)
+@pytest.mark.parametrize("view", DOMAINS["grid"].views)
 def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
     game, stage = a_stage(CROWD)
     views = Views(SpriteSheet(), view, cell)
@@ -266,7 +266,7 @@ def test_the_minimap_never_hides_the_agent(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("grid", [(1, 1), (4, 4), (9, 9), (3, 9), (64, 64), (1, 300)], ids=str)
 def test_views_are_apart_and_inside(size: tuple[int, int], grid: tuple[int, int]):
     whole = pygame.Rect(10, 20, *size)
-    for view, seen in product(FAMILIES["grid"].views, ((7, 7), (41, 3))):
+    for view, seen in product(DOMAINS["grid"].views, ((7, 7), (41, 3))):
         places = place_views(view, tuple(whole), 12, grid, seen, 15)
         assert set(places) - {"map"} == ({"state", "observation"} if view == "both" else {view})
         if min(size) < 40:  # no room, no promise but that it is drawn

@@ -13,7 +13,7 @@ from gv_engine.scenario.plugin import built_in_names
 from gv_engine.validation.invariants import fault_of_row
 from tests.comparing import same, under_hash_seeds
 
-FAMILIES = [
+DOMAINS = [
     "crossing-5x5",
     "dynamic-obstacles-5x5",
     "empty-4x4",
@@ -60,7 +60,7 @@ def test_a_misspelt_option_is_told_whatever_the_scenario_is(name, make):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", DOMAINS)
 def test_objects_and_compiled_play_the_same(name):
     one, other = (played(GridEnv(name, world=w), 5, 300) for w in ("object", "compiled"))
     assert all(same(*shown) for shown in zip(one, other, strict=True))

@@ -9,7 +9,7 @@ import pytest
 from gv_engine.domains.grid.input_map import Steering
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings, as_toml
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.settings import Settings
@@ -94,7 +94,7 @@ def test_each_action_is_undone_and_replayed_as_one_of_its_own(desk: Desk, tmp_pa
     desk.press("Home", "Down", "Right", "Right")
     assert screen.frame.success
     replay = Replay.from_line(screen.game.replay().to_line())
-    again = Game.of(replay, screen.game.scenario)
+    again = Session.of(replay, screen.game.scenario)
     assert (again.difference, again.length) == (None, 5)
 
 
@@ -152,7 +152,7 @@ def test_two_at_a_keyboard_keep_their_keys(desk: Desk):
 def test_in_a_terminal_too(tmp_path: Path):
     file = tmp_path / "room.yaml"
     file.write_text(ROOM + TURNING)
-    game = Game(load_playable(str(file)), 0)
+    game = Session(load_playable(str(file)), 0)
     screen = TerminalGame(game, Settings(steering="screen"), Bindings())
     for key in ("Up", "Left", "V", "V", "Left"):
         screen.press(key)

@@ -11,17 +11,17 @@ from gv_engine.domains.grid.input_map import Walk
 from gv_engine.domains.grid.stage import GridStage
 from gv_engine.scenario.library import PUZZLES
 from gv_engine.scenario.map import board
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
 
 
-def game_of(rows: str, **more: object) -> Game:
+def game_of(rows: str, **more: object) -> Session:
     level = {"extends": "shared/rules.yaml", "map": rows.replace(" ", "\n"), **more}
-    return Game(Scenario.load(level, folder=PUZZLES), 0)
+    return Session(Scenario.load(level, folder=PUZZLES), 0)
 
 
-def walked(game: Game, goal: tuple[int, int]) -> list[str]:
+def walked(game: Session, goal: tuple[int, int]) -> list[str]:
     """The actions of the way that a click begins."""
     walk, taken = Walk(goal, game.actions), []
     while action := walk.next(game.frame(), game.mask()):
@@ -92,7 +92,7 @@ def test_there_is_no_way_to_what_is_walled_in():
 
 
 def test_who_cannot_turn_pushes_aside():
-    game = Game(Scenario.load("sokoban#1"), 0)
+    game = Session(Scenario.load("sokoban#1"), 0)
     assert walked(game, (2, 3)) == ["MOVE_RIGHT"]
     stage = GridStage(game, DARK)
     assert stage.command("TURN_LEFT") == "MOVE_LEFT"
@@ -129,7 +129,7 @@ def test_what_was_seen_is_remembered_as_it_was_and_forgotten_by_undo():
     assert (game.frame().as_explored().grid == known[0]).all()
     game.redo(2)
     assert (game.frame().as_explored().grid == known[2]).all()
-    again = Game.of(game.replay(), game.scenario)
+    again = Session.of(game.replay(), game.scenario)
     again.seek(2)
     assert (again.frame().as_explored().grid == known[2]).all()
     whole = game.frame().grid

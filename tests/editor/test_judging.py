@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.background_check import Judge, Judgement, judgements
-from gv_engine.editor.document import Workpiece, new_work
-from gv_engine.editor.text_buffer import Manuscript
+from gv_engine.editor.background_check import BackgroundChecker, Judgement, judgements
+from gv_engine.editor.document import EditorDocument, new_work
+from gv_engine.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
 
 
-def last(made: Workpiece) -> Judgement:
+def last(made: EditorDocument) -> Judgement:
     assert made.scenario
     return [*judgements(made.scenario)][-1]
 
@@ -43,7 +43,7 @@ def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
     text = new_work("room").manuscript.text.replace(
         "- turn_agent", "- turn_agent\n  - ./own.py:drop"
     )
-    made = Workpiece(Manuscript(text, tmp_path / "own.yaml"))
+    made = EditorDocument(TextBuffer(text, tmp_path / "own.yaml"))
     assert made.scenario
     (fault,) = next(judgements(made.scenario)).faults
     assert fault.place.path == "transition_functions[2]"
@@ -61,7 +61,7 @@ def drop(w: World) -> int:
 
 @pytest.mark.slow
 def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said():
-    made, judge = new_work("room"), Judge()
+    made, judge = new_work("room"), BackgroundChecker()
     try:
         judge.ask(made.scenario)
         paint(made, (1, 2), {"agent": "RIGHT"})

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from gv_engine.editor.document import Workpiece, new_work, open_work
+from gv_engine.editor.document import EditorDocument, new_work, open_work
 from gv_engine.editor.form_fields import field, form_fields
 from gv_engine.editor.rules import RULE_PARTS, Rule
-from gv_engine.editor.text_buffer import Manuscript
+from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.system import system_of
 from gv_engine.scenario.json_schema import COLOR, TEXT, TRUTH, Key, either, named, whole
@@ -16,15 +16,15 @@ from systems.terminating import reduce_any
 HAPPENS, PAYS, ENDS, WINS = RULE_PARTS
 
 
-def rule(made: Workpiece, part: object, number: int) -> Rule:
+def rule(made: EditorDocument, part: object, number: int) -> Rule:
     return made.rules.rules(part)[number]  # type: ignore[arg-type]
 
 
-def names(made: Workpiece, part: object) -> list[str]:
+def names(made: EditorDocument, part: object) -> list[str]:
     return [each.name for each in made.rules.rules(part)]  # type: ignore[arg-type]
 
 
-def add(made: Workpiece, part: object, name: str) -> None:
+def add(made: EditorDocument, part: object, name: str) -> None:
     rules = made.rules
     known = next(each for each in rules.known(part) if each.name == name)  # type: ignore[arg-type]
     made.edit(lambda _: rules.added(part, known))  # type: ignore[arg-type]
@@ -110,7 +110,7 @@ def test_every_rule_can_be_added_to_a_level():
 
 
 def test_rules_of_what_is_extended_are_said_before_they_are_changed():
-    extending = Workpiece(Manuscript("extends: empty-8x8\n"))
+    extending = EditorDocument(TextBuffer("extends: empty-8x8\n"))
     text = extending.rules.moved(rule(extending, HAPPENS, 0), 1)
     extending.edit(lambda _: text)
     assert names(extending, HAPPENS)[:2] == ["turn_agent", "move_agent"]

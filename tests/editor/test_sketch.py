@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gv_engine.editor.document import STARTERS, Workpiece, new_work, open_work
+from gv_engine.editor.document import STARTERS, EditorDocument, new_work, open_work
 from gv_engine.editor.map_model import Brushes
-from gv_engine.editor.text_buffer import Manuscript
+from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError, put
 from gv_engine.scenario.map import LEGEND, Symbol
 from gv_engine.scenario.resources import SCENARIOS
@@ -32,17 +32,17 @@ objects: {{Ice: {{layer: ground}}, Coin: {{}}, Gem: {{colored: yes, states: [ROU
 {RULES}"""
 
 
-def work(text: str = ICE) -> Workpiece:
-    made = Workpiece(Manuscript(text))
+def work(text: str = ICE) -> EditorDocument:
+    made = EditorDocument(TextBuffer(text))
     assert not made.faults
     return made
 
 
-def paint(made: Workpiece, cell: tuple[int, int], thing: dict[str, Any]) -> None:
+def paint(made: EditorDocument, cell: tuple[int, int], thing: dict[str, Any]) -> None:
     made.edit(lambda _: made.sketch.painted([(cell, thing)]))
 
 
-def entries(made: Workpiece) -> dict[str, Any]:
+def entries(made: EditorDocument) -> dict[str, Any]:
     found: dict[str, Any] = made.said["legend"]
     return found
 
@@ -128,7 +128,7 @@ def test_what_is_alike_lies_together():
 
 def test_all_characters_may_be_taken():
     taken = [chr(code) for code in range(33, 0x180) if chr(code).isprintable()]
-    made = Workpiece(Manuscript(put(ICE, ("legend",), dict.fromkeys(taken, "Coin"))))
+    made = EditorDocument(TextBuffer(put(ICE, ("legend",), dict.fromkeys(taken, "Coin"))))
     with pytest.raises(EditError, match="all characters stand for something"):
         paint(made, (1, 3), {"object": "Box"})
     assert not made.undo()
@@ -146,7 +146,7 @@ def test_every_usual_character_is_what_its_thing_says():
 
 def test_a_map_of_what_a_file_extends_becomes_its_own(tmp_path: Path):
     (tmp_path / "base.yaml").write_text(ICE)
-    made = Workpiece(Manuscript("extends: base.yaml\n", tmp_path / "own.yaml"))
+    made = EditorDocument(TextBuffer("extends: base.yaml\n", tmp_path / "own.yaml"))
     assert made.sketch.rows[1] == "#>i.#"
     paint(made, (1, 3), {"object": "Coin"})
     assert (
@@ -157,12 +157,12 @@ def test_a_map_of_what_a_file_extends_becomes_its_own(tmp_path: Path):
 
 def test_the_level_of_a_variant_or_of_a_pack_is_edited():
     two = f"variants: {{a: {{}}, b: {{}}}}\nmap: |\n  #>E#\n{RULES}"
-    assert Workpiece(Manuscript(two), "b").sketch.path == ("map",)
+    assert EditorDocument(TextBuffer(two), "b").sketch.path == ("map",)
     own = f"variants:\n  a: {{}}\n  b:\n    map: |\n      #<E#\nmap: |\n  #>E#\n{RULES}"
-    made = Workpiece(Manuscript(own), "b")
+    made = EditorDocument(TextBuffer(own), "b")
     assert made.sketch.rows == ["#<E#"]
     pack = f"levels:\n  - {{title: one, map: '#>E#'}}\n  - map: |\n      #E<#\n{RULES}"
-    made = Workpiece(Manuscript(pack), "2")
+    made = EditorDocument(TextBuffer(pack), "2")
     assert made.sketch.rows == ["#E<#"]
     paint(made, (0, 2), {"agent": "RIGHT"})
     assert made.manuscript.text == pack.replace("E<", "E>")
@@ -226,7 +226,7 @@ def test_a_name_is_edited_as_a_copy_and_a_file_as_itself(tmp_path: Path, monkeyp
         Scenario.load(tmp_path / "copy.yaml")
         (tmp_path / "copy.yaml").unlink()
         assert made.sketch.rows
-    with pytest.raises(EditError, match="of the family mathy"):
+    with pytest.raises(EditError, match="of the domain algebra"):
         open_work("mathy-poly-simplify-easy")
     (tmp_path / "broken.yaml").write_text("map: [")
     with pytest.raises(EditError, match="not valid YAML"):

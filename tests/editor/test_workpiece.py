@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.document import Fault, Workpiece, new_work
-from gv_engine.editor.text_buffer import Manuscript
+from gv_engine.editor.document import EditorDocument, Fault, new_work
+from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.errors import FaultPlace
 from gv_engine.validation.lint import placed_findings
@@ -53,7 +53,7 @@ def test_an_edit_that_leaves_no_yaml_changes_nothing():
 
 def test_faults_are_where_they_are():
     text = ICE.replace("  C: Coin", "  C: {object: Door, state: AJAR}").replace("i.#", "i?#", 1)
-    made = Workpiece(Manuscript(text))
+    made = EditorDocument(TextBuffer(text))
     assert made.scenario is None
     by_path = {fault.place.path: fault for fault in made.faults}
     assert made.cells_of(by_path["legend.C.state"]) == [(2, 2)]
@@ -79,14 +79,14 @@ def test_what_is_said_of_an_object_is_about_its_cells():
 
 
 def test_a_file_that_cannot_be_read_is_edited_still():
-    made = Workpiece(Manuscript(ICE.replace("legend:", "legend: 7\nlegend:")))
+    made = EditorDocument(TextBuffer(ICE.replace("legend:", "legend: 7\nlegend:")))
     assert made.faults
     assert made.sketch.rows
     made.undo()
 
 
 def test_a_second_agent_is_marked():
-    made = Workpiece(Manuscript(ICE.replace("i.#", "i<#", 1)))
+    made = EditorDocument(TextBuffer(ICE.replace("i.#", "i<#", 1)))
     (fault,) = made.faults
     assert made.cells_of(fault) == [(1, 3)]
 
@@ -94,7 +94,7 @@ def test_a_second_agent_is_marked():
 def test_saving_and_what_others_save(tmp_path: Path):
     file = tmp_path / "cave.yaml"
     file.write_bytes(ICE.replace("\n", "\r\n").encode())
-    made = Workpiece(Manuscript.of(file))
+    made = EditorDocument(TextBuffer.of(file))
     manuscript = made.manuscript
     assert (made.title, manuscript.is_changed, manuscript.differs) == ("cave", False, False)
     paint(made, (1, 3), {"object": "Coin"})
@@ -134,7 +134,7 @@ def test_rules_beside_the_file_are_read_again(tmp_path: Path):
     rules.write_text(rule)
     file = tmp_path / "cave.yaml"
     file.write_text(ICE.replace("[reach_exit]", "[reach_exit, './rules.py:gift']"))
-    made = Workpiece(Manuscript.of(file))
+    made = EditorDocument(TextBuffer.of(file))
     assert made.scenario
     assert not made.rules_differ()
     rules.write_text(rule.replace("gift(", "present("))

@@ -156,10 +156,10 @@ def play_alike(played: gv_engine.Scenario, seed: int) -> list[tuple[int, list[st
     return [(int(many.snapshot(i)["member"]), each) for i, each in enumerate(who)]
 
 
-ALONE = {key: value for key, value in LEVEL.items() if key != "agents"}
+SINGLE_AGENT = {key: value for key, value in LEVEL.items() if key != "agents"}
 CROWDS: dict[str, Any] = {
     "mixture": [
-        {"scenario": ALONE},
+        {"scenario": SINGLE_AGENT},
         {"scenario": level(names=["ann", "bob"], turns="rotating", ends="any")},
         {"scenario": level(done="leave")},
     ]
@@ -239,7 +239,7 @@ def test_rows_say_who_is_there():
         other.restore(row)
 
 
-SOLID = {**ALONE, "agents": {"components": ["Solid"]}}
+SOLID = {**SINGLE_AGENT, "agents": {"components": ["Solid"]}}
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,8 @@ SOLID = {**ALONE, "agents": {"components": ["Solid"]}}
         ),
         (level(), level(colors=["GREEN"]), "ann has Color GREEN in two, and Color RED in one"),
         (level(), SOLID, "agent has Solid() in two, and no Solid in one"),
-        (ALONE, SOLID, "agent has Solid() in two, and no Solid in one"),
-        (SOLID, ALONE, "agent has no Solid in two, and Solid() in one"),
+        (SINGLE_AGENT, SOLID, "agent has Solid() in two, and no Solid in one"),
+        (SOLID, SINGLE_AGENT, "agent has no Solid in two, and Solid() in one"),
     ],
 )
 def test_members_whose_agents_are_not_the_first_of_the_largest(one, other, says):

@@ -28,7 +28,7 @@ KINDS = pytest.mark.parametrize(
 )
 
 
-class Kept:
+class DerivedColumn:
     """All results of an environment, each beside a copy from the moment of its return."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Kept:
 
 def play_vector(envs: Any) -> None:
     """Step, reset by mask and restore a vector environment, and look at all results at the end."""
-    kept, pilot = Kept(), np.random.default_rng(0)
+    kept, pilot = DerivedColumn(), np.random.default_rng(0)
     size = (envs.num_envs, *getattr(envs, "seats", ()))
     kept.keep(envs.reset(seed=0))
     for _ in range(24):
@@ -66,7 +66,7 @@ def play_vector(envs: Any) -> None:
 
 
 def play_one(env: Any) -> None:
-    kept, pilot = Kept(), np.random.default_rng(0)
+    kept, pilot = DerivedColumn(), np.random.default_rng(0)
     kept.keep(env.reset(seed=0))
     for step in range(24):
         *_, terminated, truncated, _ = kept.keep(env.step(pilot.integers(env.action_space.n)))
@@ -142,7 +142,7 @@ def test_one_world(kind: str):
 @KINDS
 def test_agents_by_name(kind: str):
     pytest.importorskip("pettingzoo")
-    kept, pilot = Kept(), np.random.default_rng(0)
+    kept, pilot = DerivedColumn(), np.random.default_rng(0)
     env = gv_engine.parallel_env(TOGETHER, world=kind, render_mode="rgb_array", **SHORT)
     for seed in range(4):
         kept.keep(env.reset(seed=seed))
@@ -159,7 +159,7 @@ def test_arrays_of_gridverse():
         Representation.of_state(scenario, scenario.largest_shape),
         Representation.of_observation(scenario),
     )
-    kept, pilot = Kept(), np.random.default_rng(0)
+    kept, pilot = DerivedColumn(), np.random.default_rng(0)
     env.set_seed(0)
     env.reset()
     for _ in range(20):

@@ -35,15 +35,15 @@ from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.errors import GVEngineError, printable
 from gv_engine.scenario.document import read_text
-from gv_engine.scenario.library import Level
-from gv_engine.scenario.loading import family_of, load_scenario
+from gv_engine.scenario.library import ScenarioRef
+from gv_engine.scenario.loading import domain_of, load_scenario
 from gv_engine.scenario.lookup import reference_to
 from gv_engine.scenario.map import grid_text
 from gv_engine.scenario.optional_deps import MINARI
 from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.replay import LINE_BEGINS, _sealed
 from gv_engine.session.rollout_games import RolloutGames
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings, new_file, recording_folder
 from gv_engine.ui.window.app import App
@@ -182,7 +182,7 @@ class Values:
                     (say(rng), [say(rng)], [{"map": ">E", "title": say(rng)}])
                 ),
                 "mixture": lambda: [say(rng), {"scenario": say(rng)}],
-                "family": lambda: say(rng),
+                "domain": lambda: say(rng),
                 "view": lambda: say(rng),
                 "objects": lambda: {rng.choice(("Gate", say(rng))): {"sprite": say(rng)}},
                 "mission": lambda: {"text": say(rng), "object": rng.choice(("Key", say(rng)))},
@@ -249,7 +249,7 @@ def _command(*words: object) -> None:
 class _NoWindow(App):
     """The app, which keeps what is played in place of showing it."""
 
-    def begin(self, game: Game) -> None:
+    def begin(self, game: Session) -> None:
         self.has_come_to(game.scenario)
         game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
         frame: Any = game.frame()
@@ -261,7 +261,7 @@ class Replays:
 
     def __init__(self, values: Values, here: Path) -> None:
         self._values, self._here = values, here
-        game = Game(load_playable(_SMALL), seed=1)
+        game = Session(load_playable(_SMALL), seed=1)
         for action in ("TURN_LEFT", "MOVE_FORWARD"):
             game.step(action)
         self._known = json.loads(game.replay().to_bytes())
@@ -270,7 +270,7 @@ class Replays:
         tree = {key: value for key, value in self._known.items() if key != "checksum"}
         if rng.random() < 0.5:
             tree = self._values.into(
-                rng, tree, "digest", "name", "text", "family", "variant", "settings", "engine"
+                rng, tree, "digest", "name", "text", "domain", "variant", "settings", "engine"
             )
         else:
             tree = tree | {"steps": []}
@@ -284,11 +284,11 @@ class Replays:
         digest = "0" * 64
         with suppress(GVEngineError, ModuleNotFoundError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            document = read_text(text.encode(), Level(Path(f"{rng.choice('ab')}.yaml")))
+            document = read_text(text.encode(), ScenarioRef(Path(f"{rng.choice('ab')}.yaml")))
             document = replace(document, trust=replace(document.trust, code=False))
-            scenario: Any = family_of(document).hooks.read(document)
+            scenario: Any = domain_of(document).hooks.read(document)
             name, digest = scenario.name, scenario.identity.digest
-        said = {"family": "grid", "name": name, "digest": digest, "text": text}
+        said = {"domain": "grid", "name": name, "digest": digest, "text": text}
         return self._values.into(rng, said) if rng.random() < 0.3 else said
 
     def make_file(self, rng: Random) -> Case:
@@ -319,7 +319,7 @@ def _packed(data: bytes) -> str:
 
 # ---- snapshots, sets of levels, rollouts and policies --------------------------------------------
 
-_REFERENCE = "source", "folder", "name", "digest", "family", "settings", "changes"
+_REFERENCE = "source", "folder", "name", "digest", "domain", "settings", "changes"
 
 
 class Snapshots:
@@ -471,7 +471,7 @@ class Packs:
                     with suppress(GVEngineError):
                         say(f"{each.title} {each.description}")
             scenario = load_playable(here / "level.yaml")
-            game = Game(scenario, 1)
+            game = Session(scenario, 1)
             game.step(game.actions[0])
             game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
             say(f"{game.title} {game.scenario.description} {grid_text(game.frame())}")
@@ -532,9 +532,7 @@ class Entries:
                 with progress(f"parts of {name}", 1) as advance:
                     advance(1, f"{name}")
             if json.loads((here / "entry.json").read_bytes()).get("policy") != "valid":
-                _command(
-                    "benchmark", here, "--seeds", "0:1"
-                )  # which refuses
+                _command("benchmark", here, "--seeds", "0:1")  # which refuses
             assert out.getvalue()
 
 

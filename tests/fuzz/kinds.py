@@ -44,11 +44,11 @@ from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.session.catalogue import load_playable as load_playable
 from gv_engine.session.replay import Replay, ReplayError, _sealed
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.input.bindings import as_toml as keys_as_toml
 from gv_engine.ui.settings import Settings
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP
 from tests import ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
@@ -118,7 +118,7 @@ class Scenarios:
     @staticmethod
     def run(folder: Path) -> None:
         scenario: Any = load_scenario(folder / "level.yaml")
-        if scenario.family == "grid":
+        if scenario.domain == "grid":
             height, width = scenario.area.shape
             if max(scenario.layout.capacity, height * width) > _LARGEST_PLAYED:
                 return
@@ -207,7 +207,7 @@ class Replays:
         self._known = {name: load_playable(name) for name in _SMALL}
         self._replays = []
         for scenario in self._known.values():
-            game = Game(scenario, seed=1)
+            game = Session(scenario, seed=1)
             for number in range(6):
                 game.step(("TURN_LEFT", "MOVE_FORWARD", "ACTUATE")[number % 3])
             self._replays.append(game.replay().to_bytes())
@@ -226,7 +226,7 @@ class Replays:
         replay = Replay.load(folder / "a.gvreplay")
         if len(replay.steps) <= _MOST_STEPS:
             try:
-                Game.of(replay, replay.find(self._known.values()))
+                Session.of(replay, replay.find(self._known.values()))
             except ReplayError as error:  # the command and the window put the file before it
                 raise ReplayError(f"{folder / 'a.gvreplay'}: {error}") from None
 
@@ -309,9 +309,9 @@ class Rows:
 
     def __init__(self, levels: int) -> None:
         self._levels = _OF_ROWS[:levels]
-        self._known: dict[str, tuple[Any, list[Worlds]]] = {}
+        self._known: dict[str, tuple[Any, list[Backend]]] = {}
 
-    def _level(self, name: str) -> tuple[Any, list[Worlds]]:
+    def _level(self, name: str) -> tuple[Any, list[Backend]]:
         """Rows of a level, and worlds of it of either kind; it is compiled when it is asked for."""
         if name not in self._known:
             scenario: Any = load_scenario(name)

@@ -123,7 +123,7 @@ def test_only_learning_needs_torch():
         ("GV-Keydoor-5x5-v0", {"world": "object", "observation_representation": "pixels"}),
         ("GV-MathyPolySimplify-easy-v0", {}),
     ],
-    ids=["grid", "pixels", "mathy"],
+    ids=["grid", "pixels", "algebra"],
 )
 def test_pictures_open_no_display_and_need_no_compiler(name, options):
     modules = modules_after(PICTURE.format(name=name, options=options))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gv_engine
-from gv_engine.scenario.plugin import Hooks
+from gv_engine.scenario.plugin import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = ("gridverse", "commands/starter")
-ROLES = {*vars(Hooks), "FAMILY", "FORMAT", "add", "run", "main"}
-"""What every family or command has under the same name."""
+ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add", "run", "main"}
+"""What every domain or command has under the same name."""
 
 
 def public_names(file: Path) -> Iterator[str]:

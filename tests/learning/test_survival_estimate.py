@@ -9,7 +9,7 @@ from gv_engine.learning.survival_estimate import SurvivalEstimator
 LONGEST, WINS_BY = 200, 20
 
 
-class Worlds:
+class Backend:
     """Episodes that are won within some steps by a chance, or else lost at the limit."""
 
     def __init__(self, number: int, chance: float) -> None:
@@ -32,7 +32,7 @@ class Worlds:
 @pytest.mark.parametrize("number", [1, 64, 512, 2048])
 @pytest.mark.parametrize("chance", [0.02, 0.5, 0.9])
 def test_short_episodes_count_no_more_than_long_ones_in_worlds_that_begin_together(number, chance):
-    table, worlds, told = SurvivalEstimator(number), Worlds(number, chance), []
+    table, worlds, told = SurvivalEstimator(number), Backend(number, chance), []
     for _ in range(LONGEST * (40 if number == 1 else 4)):
         table.add_step(*worlds.step())
         told.append(table.means)
@@ -56,7 +56,7 @@ def test_means_are_those_of_all_episodes_where_all_have_ended():
 
 
 def test_what_was_long_ago_is_forgotten():
-    table, worlds = SurvivalEstimator(64), Worlds(64, 0.0)
+    table, worlds = SurvivalEstimator(64), Backend(64, 0.0)
     for chance in (0.0, 1.0):
         worlds.chance = chance
         for _ in range(LONGEST * 3):
@@ -65,7 +65,7 @@ def test_what_was_long_ago_is_forgotten():
 
 
 def test_it_goes_on_from_its_state():
-    table, other, worlds = SurvivalEstimator(8), SurvivalEstimator(8), Worlds(8, 0.5)
+    table, other, worlds = SurvivalEstimator(8), SurvivalEstimator(8), Backend(8, 0.5)
     assert np.isnan(table.means.success_rate)
     for _ in range(LONGEST):
         table.add_step(*worlds.step())

@@ -17,7 +17,7 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder, GrowingArray, RolloutError, rows_of
-from gv_engine.rollout.policy import KnownWay, PolicyError, load_policies, load_policy
+from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies, load_policy
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
@@ -374,7 +374,7 @@ def test_a_shard_holds_the_rows_of_its_episodes():
 
 @pytest.mark.compiled
 def test_a_shard_of_known_ways_goes_them():
-    ways = (KnownWay(8, (4, 5, 4)), KnownWay(3, (5, 4)))
+    ways = (ActionSequence(8, (4, 5, 4)), ActionSequence(3, (5, 4)))
     options = {**OBJECTS, "max_steps": 3}
     job = Job(Scenario.load("empty-4x4"), "", 5, 1, keep=True, options=options, ways=ways[:1])
     rows = ShardPlayer(job).play(0, 1).rows

@@ -16,7 +16,7 @@ from gv_engine.rollout.policy import (
     runs_of,
     without_files,
 )
-from gv_engine.rules.turns import Sharing
+from gv_engine.rules.turns import TurnPolicy
 from tests.comparing import same
 
 WORLDS = 40
@@ -49,10 +49,10 @@ def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
 
 def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    several = Sharing(names=("ann", "bob"))
+    several = TurnPolicy(names=("ann", "bob"))
     found = absolute("ann=./own.py:act,bob=valid", several)
     assert found == f"ann={tmp_path / 'own.py'}:act,bob=valid"
-    assert absolute("runs=1", Sharing()) == str(tmp_path / "runs=1")
+    assert absolute("runs=1", TurnPolicy()) == str(tmp_path / "runs=1")
 
 
 def test_behind_a_run_stands_greedy_alone(tmp_path):
@@ -184,7 +184,7 @@ def test_chances_of_what_comes_with_the_engine():
 
 # ---- texts of policies -------------------------------------------------------------------------
 
-TEAMS = Sharing(names=("ann", "bob", "cat"), teams=(("hunters", (2, 3)),))
+TEAMS = TurnPolicy(names=("ann", "bob", "cat"), teams=(("hunters", (2, 3)),))
 
 
 def test_policies_of_agents_and_of_teams():

@@ -7,8 +7,14 @@ import pytest
 
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
 from gv_engine.rollout import rollout as rollouts
-from gv_engine.rollout.episode_stats import Tally
-from gv_engine.rollout.policy import Following, KnownWay, PolicyError, load_policies, load_policy
+from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.policy import (
+    ActionSequence,
+    PolicyError,
+    ScriptedPolicy,
+    load_policies,
+    load_policy,
+)
 from tests.comparing import same
 from tests.envs.test_agents_environments import level
 from tests.scenario.test_mixture import CARRY, TWO
@@ -151,7 +157,7 @@ def test_seeds_that_are_given_are_those_of_the_worlds():
 
 
 def test_known_ways_are_gone_to_their_ends_and_no_further():
-    several = Following([KnownWay(5, ((1, 2), (3, 4))), KnownWay(6, ((5, 6),))], 2)
+    several = ScriptedPolicy([ActionSequence(5, ((1, 2), (3, 4))), ActionSequence(6, ((5, 6),))], 2)
     several.begin([1, 0], 0, [0, 1])
     assert several.act({}, {}).tolist() == [[5, 6], [1, 2]]
     several.begin([0], 0, [0])
@@ -163,7 +169,7 @@ def test_known_ways_are_gone_to_their_ends_and_no_further():
 def test_tallies_of_parts_are_those_of_the_whole():
     env = made(Scenario.load(CARRY | {"success_function": "reach_exit", "max_steps": 30}), 3)
     found = [*rollouts.rollout(env, load_policy("random", 3, env.num_actions), 7, 0)]
-    whole, parts = Tally(), (Tally(), Tally())
+    whole, parts = EpisodeStats(), (EpisodeStats(), EpisodeStats())
     for k, episode in enumerate(found):
         whole.add(episode)
         parts[k > 2].add(episode)
@@ -184,7 +190,7 @@ def test_tallies_of_parts_are_those_of_the_whole():
     means = np.sum([each.terms for each in found], axis=0) / 7
     for name, mean in zip(names, means, strict=True):
         assert rows[f"{name}, mean sum"] == f"{mean:.6g}"
-    assert dict(Tally().rows((), 1.0, Tally())) == {
+    assert dict(EpisodeStats().rows((), 1.0, EpisodeStats())) == {
         "episodes": "0",
         "steps": "0",
         "steps per second": "0",

@@ -26,9 +26,9 @@ from gv_engine.rules.geometry import (
     named_action,
 )
 from gv_engine.scenario.lookup import found_again, reference_to
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.session.replay import Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 KICK = {"name": "KICK", "key": "k", "says": "kick the ball"}
 LEVEL: dict[str, Any] = {
@@ -63,8 +63,8 @@ def test_the_numbers_of_built_in_actions_never_move():
 def test_an_own_action_has_a_name_a_key_and_a_word_for_it():
     scenario = Scenario.load(LEVEL)
     assert scenario.action_names == ("MOVE_FORWARD", "TURN_LEFT", "NOOP", "KICK")
-    assert scenario.own_actions == (Command("KICK", "kick the ball", ("K",)),)
-    assert load({"name": "SING_LOUD"}).own_actions == (Command("SING_LOUD", "sing loud", ()),)
+    assert scenario.own_actions == (KeyCommand("KICK", "kick the ball", ("K",)),)
+    assert load({"name": "SING_LOUD"}).own_actions == (KeyCommand("SING_LOUD", "sing loud", ()),)
 
 
 def test_no_number_stands_for_two_actions():
@@ -150,11 +150,11 @@ def test_an_action_goes_on_in_copies_replays_and_references():
     scenario = Scenario.load(LEVEL)
     again = pickle.loads(pickle.dumps(scenario))
     assert (again.action_names, again.own_actions) == (scenario.action_names, scenario.own_actions)
-    game = Game(scenario, 0)
+    game = Session(scenario, 0)
     for action in ("KICK", "TURN_LEFT", "NOOP", "KICK"):
         game.step(action)
     replay = Replay.from_bytes(game.replay().to_bytes())
-    assert Game.of(replay, again).difference is None
+    assert Session.of(replay, again).difference is None
     fewer = scenario.with_(actions=(0, int(named_action("KICK"))))
     known = json.loads(json.dumps(reference_to(fewer)))
     found = found_again(known)
@@ -226,4 +226,4 @@ def test_what_extends_a_scenario_changes_its_actions(tmp_path: Path):
     own = "extends: level.yaml\naction_space: {KICK: {key: J}, NOOP: null, DONE: {}}\n"
     (tmp_path / "other.yaml").write_text(own)
     found = Scenario.load(tmp_path / "other.yaml")
-    assert found.own_actions == (Command("KICK", "kick the ball", ("J",)),)
+    assert found.own_actions == (KeyCommand("KICK", "kick the ball", ("J",)),)

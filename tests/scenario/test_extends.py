@@ -103,7 +103,7 @@ def test_what_is_built_in_can_be_extended(tmp_path):
     file.write_text("extends: keydoor-9x9\nparameters: {size: 12}\n")
     assert Scenario.load(file).layout.height >= 12
     assert Scenario.load(file, size=20).layout.height >= 20
-    file.write_text("family: mathy\nextends: mathy-complex-simplify-easy\ndifficulty: hard\n")
+    file.write_text("domain: algebra\nextends: mathy-complex-simplify-easy\ndifficulty: hard\n")
     assert main(["check", str(file), "--episodes", "1"]) == 0
 
 

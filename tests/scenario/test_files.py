@@ -79,13 +79,13 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path, limit: str):
 def test_lists_pass_over_what_is_no_file(tmp_path: Path):
     os.mkfifo(tmp_path / "fifo.yaml")
     (tmp_path / "folder.yaml").mkdir()
-    (tmp_path / "a.yaml").write_text("family: mathy")
+    (tmp_path / "a.yaml").write_text("domain: algebra")
     assert [entry.title for entry in in_folder(tmp_path)] == ["a"]
 
 
 def test_lists_look_into_some_hundred_files(tmp_path: Path):
     for number in range(201):
-        (tmp_path / f"{number:03}.yaml").write_text("family: mathy" if number == 200 else "a: 1")
+        (tmp_path / f"{number:03}.yaml").write_text("domain: algebra" if number == 200 else "a: 1")
     (tmp_path / "z.xsb").touch()
     assert [entry.title for entry in in_folder(tmp_path)] == ["z"]
 

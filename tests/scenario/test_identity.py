@@ -14,7 +14,7 @@ from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.scenario.lookup import found_again, reference_to
 from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 LEVEL = """
 map: "#####\\n#>.E#\\n#####"
@@ -54,7 +54,7 @@ Open = Callable[[], Any]
 
 
 def replay(folder: Path) -> Open:
-    kept = Game(Scenario.load(folder), 0).replay()
+    kept = Session(Scenario.load(folder), 0).replay()
     return lambda: kept.check(Scenario.load(folder))
 
 
@@ -93,7 +93,11 @@ def test_every_file_counts_at_every_door(folder: Path, door: Callable[[Path], Op
 
 
 def test_so_it_does_in_algebra(tmp_path: Path):
-    level = {"family": "mathy", "environment": "PolySimplify", "problem_function": "./own.py:draw"}
+    level = {
+        "domain": "algebra",
+        "environment": "PolySimplify",
+        "problem_function": "./own.py:draw",
+    }
     (tmp_path / "own.py").write_text(
         "from .beside import TEXT\n\ndef draw(params, rng):\n    return TEXT, 2\n"
     )

@@ -28,7 +28,7 @@ from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rules.component import AGENT
 from gv_engine.session.inspection import Inspection
 from gv_engine.session.replay import Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.recording import Onlooker
 from gv_engine.validation.differential import play_in_lockstep
@@ -421,7 +421,7 @@ def test_texts_pictures_and_inspection_say_it():
     env: Any = GridEnv(scenario, world="object", render_mode="ansi")
     env.reset(seed=0)
     assert env.render().endswith(f"\nmission: {env.mission}")
-    game = Game(scenario, 0)
+    game = Session(scenario, 0)
     assert game.frame().mission == env.mission
     inspection = Inspection(scenario)
     inspection.look(env.snapshot())
@@ -446,7 +446,7 @@ def test_states_keep_the_mission():
 
 
 def test_terminal_and_panel_show_it():
-    game = Game(Scenario.load(FETCH), 0)
+    game = Session(Scenario.load(FETCH), 0)
     frame = game.frame()
     picture = GridPicture(game, DARK)
     assert picture.facts(frame) == [f"mission: {frame.mission}", "holding nothing"]
@@ -490,10 +490,10 @@ def test_rollouts_of_pictures_are_refused():
 
 
 def test_replays_play_it_again():
-    game = Game(Scenario.load(PUT, FOLDER), 3)
+    game = Session(Scenario.load(PUT, FOLDER), 3)
     for action in ("TURN_RIGHT", "TURN_LEFT", "PICK_N_DROP"):
         game.step(action)
-    again = Game.of(Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER))
+    again = Session.of(Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER))
     assert again.difference is None
     again.seek(again.length)
     assert again.frame().mission == game.frame().mission

@@ -225,10 +225,10 @@ def test_weight_and_scenario_are_both_looked_at(tmp_path):
 
 def test_algebra_cannot_be_mixed(tmp_path):
     text = FILE.replace("keydoor-5x5", "mathy-poly-simplify-easy")
-    told = "5: mixture[1]: mathy-poly-simplify-easy is of the family mathy, which cannot be mixed"
+    told = "5: mixture[1]: mathy-poly-simplify-easy is of the domain algebra, which cannot be mixed"
     assert problems(tmp_path, text)[0].startswith(told)
-    (member,) = problems(tmp_path, FILE, "family: mathy")
-    assert "one.yaml is of the family mathy, which cannot be mixed" in member
+    (member,) = problems(tmp_path, FILE, "domain: algebra")
+    assert "one.yaml is of the domain algebra, which cannot be mixed" in member
 
 
 def test_a_misspelt_mixture(tmp_path):

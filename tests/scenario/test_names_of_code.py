@@ -19,7 +19,7 @@ from gv_engine.rules.errors import TrustError
 from gv_engine.rules.system import TRANSITION
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.session import catalogue
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from tests import ROOT
 from tests.canary import canary
 from tests.scenario.ways_to_code import (
@@ -63,15 +63,15 @@ PLACES: dict[str, dict[str, Any]] = {
     "object_type": {"reward_functions": [{"name": "overlap", "object_type": NAMED}]},
     "space": {"state_space": {"objects": ["Floor", "Wall", "Exit", NAMED]}},
     "legend": {"legend": {"x": {"object": NAMED}}},
-    "environment": {"family": "mathy", "environment": NAMED},
-    "problem": {"family": "mathy", "environment": "PolySimplify", "problem_function": NAMED},
-    "rule": {"family": "mathy", "environment": "PolySimplify", "rules": [NAMED]},
+    "environment": {"domain": "algebra", "environment": NAMED},
+    "problem": {"domain": "algebra", "environment": "PolySimplify", "problem_function": NAMED},
+    "rule": {"domain": "algebra", "environment": "PolySimplify", "rules": [NAMED]},
 }
 
 
 @pytest.mark.parametrize("changes", PLACES.values(), ids=PLACES)
 def test_every_place_asks(place: Place, changes: dict[str, Any]):
-    if "family" in changes:
+    if "domain" in changes:
         place.file.write_text(yaml.safe_dump(changes), "utf-8")
     else:
         place.write(changes)
@@ -238,7 +238,7 @@ def test_copies_and_reloads_keep_the_consent(place: Place):
     place.name(module_of_a_package(place))
     scenario = Scenario.load(place.level, allow_modules=["pack_of_test"])
     assert len(pickle.loads(pickle.dumps(scenario)).calls(TRANSITION)) == 2
-    game = Game(scenario, 0)
+    game = Session(scenario, 0)
     (place.level / "rules.py").write_text(IMPORTS, "utf-8")
     place.write({"transition_functions": ["pack_of_test.rules:rule", "./rules.py:stay"]})
     assert game.reload() == "Reloaded"
@@ -251,7 +251,7 @@ def test_copies_and_reloads_keep_the_consent(place: Place):
 def test_reloading_a_mixture_asks_again(place: Place):
     mixture = place.level.parent / "mixed.yaml"
     mixture.write_text("mixture: [level]\n", "utf-8")
-    game = Game(Scenario.load(mixture), 0)
+    game = Session(Scenario.load(mixture), 0)
     canary(place.away / "rules.py", place.mark)
     place.name("../away/rules.py:rule")
     assert "not loaded" in game.reload()

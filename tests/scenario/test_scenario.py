@@ -188,7 +188,7 @@ def test_a_component_of_the_package_needs_no_other_line():
 
 @pytest.mark.parametrize("source", ["mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0"])
 def test_a_scenario_of_another_family_is_told_as_one(source):
-    with pytest.raises(ScenarioError, match="found 'mathy'; load_scenario"):
+    with pytest.raises(ScenarioError, match="found 'algebra'; load_scenario"):
         Scenario.load(source)
 
 

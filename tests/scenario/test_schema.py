@@ -15,7 +15,7 @@ import pytest
 from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import Problems, Wrong, parsed
+from gv_engine.scenario.fields import ErrorCollector, FieldError, parsed
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.schema import schema
@@ -36,7 +36,7 @@ LEVEL: dict[str, Any] = {
 
 def plain(text: str | bytes) -> Any:
     raw = text.encode() if isinstance(text, str) else text
-    return parsed(raw, Problems("level.yaml")).plain
+    return parsed(raw, ErrorCollector("level.yaml")).plain
 
 
 def written() -> Iterator[Any]:
@@ -100,7 +100,7 @@ def test_recorded_scenarios_are_valid():
         {"observation_function": {"name": "fully_transparent"}},
         {"observation_function": {"name": "from_visibility", "area": [[-2, 0], [-1, 1]]}},
         {"mixture": ["empty-4x4"]},
-        {"family": "mathy"},
+        {"domain": "algebra"},
         {"variants": {}},
         {"variants": {"a": {"max_step": 9, "room": [3, 3]}}},
     ],
@@ -162,7 +162,7 @@ def test_what_is_invalid_is_refused(folder: Path):
             (folder / name).write_bytes(data)
         try:
             found = plain(case["level.yaml"])
-        except (Wrong, ScenarioError):
+        except (FieldError, ScenarioError):
             continue
         if isinstance(found, dict) and not VALIDATOR.is_valid(found):
             invalid += 1
@@ -198,7 +198,7 @@ def test_the_starter_points_at_it(folder: Path, capsys: pytest.CaptureFixture[st
 def test_a_family_that_is_not_installed_may_say_anything(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gv_engine.scenario.optional_deps.find_spec", lambda library: None)
     without = jsonschema.Draft7Validator(schema())
-    assert without.is_valid({"family": "mathy", "flour": 1})
+    assert without.is_valid({"domain": "algebra", "flour": 1})
     assert without.is_valid({"extends": "mathy-poly-simplify-easy", "flour": 1})
     assert without.is_valid(LEVEL)
     assert not without.is_valid({**LEVEL, "flour": 1})

@@ -9,11 +9,11 @@ import pytest
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import Area
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import Problems, Wrong, YamlNode, parsed
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, parsed
 
 
 def node(text: str) -> YamlNode:
-    return fields.mapping(parsed(f"value: {text}".encode(), Problems("f")))["value"]
+    return fields.mapping(parsed(f"value: {text}".encode(), ErrorCollector("f")))["value"]
 
 
 AREA = "[[ymin, ymax], [xmin, xmax]]"
@@ -83,7 +83,7 @@ def test_values_at_their_bounds(read: Any, text: str, found: Any):
     ],
 )
 def test_values_beyond_their_bounds(read: Any, text: str, said: str):
-    with pytest.raises(Wrong) as error:
+    with pytest.raises(FieldError) as error:
         read(node(text))
     assert said in error.value.message
 
@@ -94,13 +94,13 @@ def test_names_that_stand_twice_get_numbers():
 
 
 def test_problems_are_told_in_the_order_of_their_lines():
-    problems = Problems("level.yaml")
+    problems = ErrorCollector("level.yaml")
     found = parsed(b"a: 1\nb: {c: 2,\n  d: 3}\nRED: 4\n", problems)
     entries = fields.mapping(found)
     fields.check_keys(problems, found, ["a"], ["bb"])
 
     def fail() -> None:
-        raise Wrong(fields.mapping(entries["b"])["d"], "is  wrong")
+        raise FieldError(fields.mapping(entries["b"])["d"], "is  wrong")
 
     with problems.collect():
         fail()
@@ -114,12 +114,12 @@ def test_problems_are_told_in_the_order_of_their_lines():
         "level.yaml:4: RED: unknown key 'RED'",
     ]
     assert [place.line for place in error.value.places] == [2, 3, 4]
-    whole = problems.with_(Wrong(entries["a"], "too"))
+    whole = problems.with_(FieldError(entries["a"], "too"))
     assert str(whole).splitlines()[0] == "level.yaml:1: a: too"
 
 
 def test_so_many_problems_are_enough():
-    problems = Problems("level.yaml")
+    problems = ErrorCollector("level.yaml")
     for number in range(199):
         problems.add(YamlNode(number), "wrong")
     with pytest.raises(ScenarioError):
@@ -127,17 +127,17 @@ def test_so_many_problems_are_enough():
 
 
 def test_colors_stand_once_in_their_order():
-    problems = Problems("f")
+    problems = ErrorCollector("f")
     assert fields.read_colors(problems, node("[BLUE, RED]")) == (1, 3)
     assert len(problems) == 0
     assert fields.read_colors(problems, node("[BLUE, BLUE]")) == (3,)
-    assert "BLUE stands here a second time" in str(problems.with_(Wrong(node("1"), "")))
-    with pytest.raises(Wrong, match="found an empty list, expected at least one name"):
+    assert "BLUE stands here a second time" in str(problems.with_(FieldError(node("1"), "")))
+    with pytest.raises(FieldError, match="found an empty list, expected at least one name"):
         fields.read_colors(problems, node("[]"))
 
 
 @pytest.mark.parametrize("line", [1, 2, 7])
 def test_bytes_that_are_no_text_are_told_with_their_line(line: int):
-    with pytest.raises(Wrong, match="byte 0xff is not UTF-8 text") as error:
-        parsed(b"\n" * (line - 1) + b"a: \xff\nb: 1\n", Problems("f"))
+    with pytest.raises(FieldError, match="byte 0xff is not UTF-8 text") as error:
+        parsed(b"\n" * (line - 1) + b"a: \xff\nb: 1\n", ErrorCollector("f"))
     assert error.value.node.line == line

@@ -10,8 +10,8 @@ from gv_engine import Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.cli.check import sources_of
 from gv_engine.scenario.document import read_file
-from gv_engine.scenario.library import Level, levels
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.library import ScenarioRef, levels
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.variants import names_in
 from gv_engine.session.catalogue import in_folder, source_of
 from gv_engine.world.simulation import Simulation
@@ -135,8 +135,8 @@ def test_what_a_level_says_by_itself_is_played_by_its_name(tmp_path):
 
 
 def test_names_are_found_without_yaml_as_yaml_has_them():
-    files = {level.file for family in FAMILIES.values() for level in family.built_in().values()}
-    documents = {file: read_file(Level(file)) for file in files}
+    files = {level.file for domain in DOMAINS.values() for level in domain.built_in().values()}
+    documents = {file: read_file(ScenarioRef(file)) for file in files}
     assert sum(len(document.variants) > 0 for document in documents.values()) > 10
     for file, document in documents.items():
         named = () if document.levels else document.variants  # those of a pack are numbers

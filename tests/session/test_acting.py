@@ -7,10 +7,10 @@ import pytest
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.session.autoplay import PolicyActor, Rival, SolverActor, Way, standing, verdict
+from gv_engine.session.autoplay import Opponent, PolicyActor, SolverActor, Way, standing, verdict
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 FOLLOWS = '''
 def follow(observation, info, rngs):
@@ -21,7 +21,7 @@ def follow(observation, info, rngs):
 '''
 
 
-def acted(game: Game, actor: PolicyActor, steps: int) -> list[str]:
+def acted(game: Session, actor: PolicyActor, steps: int) -> list[str]:
     """Let it act; what it has done."""
     for _ in range(steps):
         game.follow(actor.choose(game).action)
@@ -29,7 +29,7 @@ def acted(game: Game, actor: PolicyActor, steps: int) -> list[str]:
 
 
 def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
-    game = Game(load_playable("keydoor-5x5"), 3)
+    game = Session(load_playable("keydoor-5x5"), 3)
     actor = PolicyActor(game, "random")
     whole = acted(game, actor, 12)
     game.seek(4)
@@ -48,7 +48,7 @@ def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "doors", "MiniGrid-Fetch-5x5-N2-v0"])
 def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
-    game = Game(load_playable(name), 3)
+    game = Session(load_playable(name), 3)
     env = GridVectorEnv(name, 1, world="object")
     seen, told = env.reset(seed=3)
     for number in (1, 0, 1):
@@ -62,7 +62,7 @@ def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
 
 
 def test_chances_are_told():
-    game = Game(load_playable("keydoor-9x9"), 3)
+    game = Session(load_playable("keydoor-9x9"), 3)
     chances = PolicyActor(game, "valid").choose(game).chances
     open_ = [action for action, is_open in game.mask().items() if is_open]
     assert chances == {action: 1 / len(open_) if action in open_ else 0 for action in game.actions}
@@ -71,7 +71,7 @@ def test_chances_are_told():
 def test_a_function_may_tell_chances(tmp_path: Path):
     file = tmp_path / "policy.py"
     file.write_text(f"import numpy as np\n{FOLLOWS}")
-    game = Game(load_playable("keydoor-5x5"), 0)
+    game = Session(load_playable("keydoor-5x5"), 0)
     choice = PolicyActor(game, f"{file}:follow").choose(game)
     assert choice.action == game.actions[5]
     assert choice.chances[choice.action] == 1.0
@@ -94,7 +94,7 @@ class Guide:
     def __init__(self, *actions: str) -> None:
         self.actions, self.asked = actions, 0
 
-    def ask(self, game: Game) -> None:
+    def ask(self, game: Session) -> None:
         self.asked += 1
 
     def answer(self) -> Way:
@@ -104,7 +104,10 @@ class Guide:
 
 
 def test_a_solver_is_asked_where_its_way_is_left_alone():
-    game, guide = Game(load_playable("keydoor-5x5"), 3), Guide("TURN_LEFT", "TURN_LEFT", "ACTUATE")
+    game, guide = (
+        Session(load_playable("keydoor-5x5"), 3),
+        Guide("TURN_LEFT", "TURN_LEFT", "ACTUATE"),
+    )
     actor = SolverActor(guide)
 
     def would() -> str:
@@ -122,11 +125,11 @@ def test_a_solver_is_asked_where_its_way_is_left_alone():
 
 
 def test_a_rival_is_as_many_steps_old(tmp_path: Path):
-    own = Game(load_playable("keydoor-5x5"), 3)
+    own = Session(load_playable("keydoor-5x5"), 3)
     for _ in range(3):
         own.step("TURN_LEFT")
     own.replay().save(tmp_path / "mine.gvreplay")
-    ghost = Rival.named(str(tmp_path / "mine.gvreplay"), own)
+    ghost = Opponent.named(str(tmp_path / "mine.gvreplay"), own)
     assert ghost.go_to(2)
     assert ghost.game.position == 2
     own.seek(2)
@@ -136,7 +139,7 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     assert standing("mine", ghost.game) == "mine: 3 steps, return -0.15"
     assert verdict(own, ghost) == "Better than mine"
     assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.game.taken)
-    random = Rival.named("random", own)
+    random = Opponent.named("random", own)
     assert random.go_to(5)
     assert random.game.position == 5
     assert random.go_to(2)
@@ -146,4 +149,4 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     assert random.begins_again(own)
     assert random.game.seed == own.seed
     with pytest.raises(ReplayError, match="is of seed 3, and here is 4"):
-        Rival.named(str(tmp_path / "mine.gvreplay"), own)
+        Opponent.named(str(tmp_path / "mine.gvreplay"), own)

@@ -9,7 +9,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Difference
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 LEVEL = """\
 name: flowing
@@ -45,7 +45,7 @@ def pay(w: World, agent: int) -> float:
     return 1.0 if w.position.x[agent] == 3 else 0.0
 '''
 ALGEBRA = """\
-family: mathy
+domain: algebra
 environment: PolySimplify
 max_moves: 9
 """
@@ -60,9 +60,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def game(folder: Path) -> Game:
+def game(folder: Path) -> Session:
     """Four steps to the right, and one turn."""
-    game = Game(Scenario.load(folder), 0)
+    game = Session(Scenario.load(folder), 0)
     for action in (FORWARD, FORWARD, FORWARD, FORWARD, RIGHT):
         game.step(action)
     return game
@@ -75,7 +75,7 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
-def saved(game: Game, file: Path, old: str, new: str) -> str:
+def saved(game: Session, file: Path, old: str, new: str) -> str:
     """What a player is told after a file was saved."""
     edit(file, old, new)
     assert game.changed()
@@ -84,7 +84,7 @@ def saved(game: Game, file: Path, old: str, new: str) -> str:
     return said
 
 
-def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Game, folder: Path):
+def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, folder: Path):
     rules = folder / "rules.py"
     told = "from step 2 on: reward 0, was +1 (pay)"
     assert saved(game, rules, "== 3", "== 4") == f"Reloaded: {told}"
@@ -105,7 +105,7 @@ def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Game, folde
     assert (game.position, game.length) == (4, 5)
 
 
-def test_it_is_compared_with_the_game_as_it_was_played_last(game: Game, folder: Path):
+def test_it_is_compared_with_the_game_as_it_was_played_last(game: Session, folder: Path):
     rules = folder / "rules.py"
     saved(game, rules, "== 3", "== 4")
     told = "from step 2 on: reward 0, was +1 (pay)"
@@ -115,7 +115,7 @@ def test_it_is_compared_with_the_game_as_it_was_played_last(game: Game, folder: 
     assert saved(game, rules, "1.0", "2.0") == ("Reloaded: from step 4 on: reward +2, was +1 (pay)")
 
 
-def test_another_way_is_compared_as_far_as_it_is_the_same(game: Game, folder: Path):
+def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder: Path):
     saved(game, folder / "rules.py", "== 3", "== 4")
     game.seek(3)
     game.step(LEFT)
@@ -164,7 +164,7 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Game, folder: Pa
         ),
     ],
 )
-def test_what_differs_is_told_in_words(game: Game, folder: Path, old: str, new: str, told: str):
+def test_what_differs_is_told_in_words(game: Session, folder: Path, old: str, new: str, told: str):
     said = saved(game, folder / "scenario.yaml", old, new)
     assert said.startswith(f"Reloaded: {told}" if told else "Reloaded")
     assert bool(told) == (game.difference is not None)
@@ -178,12 +178,12 @@ def test_what_differs_is_told_in_words(game: Game, folder: Path, old: str, new: 
         ("w.set_state(agent, 0)", ""),
     ],
 )
-def test_what_a_rule_does_is_told_in_words(game: Game, folder: Path, line: str, told: str):
+def test_what_a_rule_does_is_told_in_words(game: Session, folder: Path, line: str, told: str):
     said = saved(game, folder / "rules.py", 'passes."""', f'passes."""\n    {line}')
     assert said == (f"Reloaded: {told}" if told else "Reloaded")
 
 
-def test_fields_of_components_are_told(game: Game, folder: Path):
+def test_fields_of_components_are_told(game: Session, folder: Path):
     rules = folder / "rules.py"
     age = 'passes."""\n    w.add(agent, "age")\n    w.age.steps[agent] += w.steps > 2'
     saved(game, rules, 'passes."""', age)
@@ -192,7 +192,7 @@ def test_fields_of_components_are_told(game: Game, folder: Path):
     assert said == "Reloaded: from step 3 on: agent: Age.steps 1, was 0"
 
 
-def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Game, folder: Path):
+def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Session, folder: Path):
     rules = folder / "rules.py"
     saved(game, rules, "== 3", "== 4")
     game.seek(3)
@@ -209,7 +209,7 @@ def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Game, folder: Pa
     assert game.difference is None
 
 
-def test_play_goes_on_while_steps_are_taken_again(game: Game, folder: Path):
+def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
     for _ in range(40):
         game.step(LEFT)
     edit(folder / "rules.py", "== 3", "== 4")
@@ -229,7 +229,7 @@ def test_play_goes_on_while_steps_are_taken_again(game: Game, folder: Path):
 
 
 def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(
-    game: Game, folder: Path
+    game: Session, folder: Path
 ):
     edit(folder / "rules.py", "== 3", "== 4")
     flow = game.flow()
@@ -246,7 +246,7 @@ def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(
     assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
 
 
-def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Game, folder: Path):
+def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Session, folder: Path):
     game.seek(2)
     row = game.row()
     game.restore(row)
@@ -260,7 +260,7 @@ def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Game, folder: 
 def test_algebra_flows_too(tmp_path: Path):
     file = tmp_path / "level.yaml"
     file.write_text(ALGEBRA)
-    game = Game(load_playable(str(file)), 0)
+    game = Session(load_playable(str(file)), 0)
     moves = [name for name, valid in game.mask().items() if valid]
     game.step(moves[0])
     said = saved(game, file, "max_moves: 9", "max_moves: 8")

@@ -9,12 +9,12 @@ import pytest
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Game
-from gv_engine.session.timeline import Played
+from gv_engine.session.session import Session
+from gv_engine.session.timeline import EpisodeSummary
 
 
-def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
-    return Game(Scenario.load(name), seed)
+def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Session:
+    return Session(Scenario.load(name), seed)
 
 
 def test_it_is_called_and_drawn_like_its_scenario():
@@ -76,7 +76,7 @@ def test_episodes_without_a_step_do_not_count():
     assert (played.seed, played.played) == (8, [])
     played.step("TURN_LEFT")
     played.reset()
-    assert (played.seed, played.played) == (9, [Played(8, 1, -0.05, "")])
+    assert (played.seed, played.played) == (9, [EpisodeSummary(8, 1, -0.05, "")])
     played.step("TURN_LEFT")
     assert [episode.seed for episode in played.played] == [8, 9]
     played.again()
@@ -113,7 +113,7 @@ FAILING_LEVEL = {
 
 def test_a_rule_that_fails_says_where_and_the_game_goes_on(tmp_path: Path):
     (tmp_path / "rules.py").write_text(FAILING)
-    played, ignorant = (Game(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0) for _ in range(2))
+    played, ignorant = (Session(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0) for _ in range(2))
     for _ in range(20):
         played.step("MOVE_LEFT")
         ignorant.step("MOVE_LEFT")
@@ -129,7 +129,7 @@ def test_a_rule_that_fails_says_where_and_the_game_goes_on(tmp_path: Path):
 # ---- back and forward ------------------------------------------------------------------------
 
 
-def shown(played: Game) -> tuple[object, ...]:
+def shown(played: Session) -> tuple[object, ...]:
     """All that a frame shows, to be compared."""
     values = vars(played.frame()).values()
     return tuple(value.tolist() if isinstance(value, np.ndarray) else value for value in values)
@@ -168,7 +168,7 @@ def test_undone_steps_can_be_taken_again_or_another_way():
 
 
 def test_nothing_happens_after_the_end():
-    played = Game(Scenario.load("keydoor-5x5").with_(max_steps=2), 0)
+    played = Session(Scenario.load("keydoor-5x5").with_(max_steps=2), 0)
     for _ in range(3):
         played.step("TURN_LEFT")
     assert (played.length, played.frame().outcome) == (2, "truncated")
@@ -179,7 +179,7 @@ def test_nothing_happens_after_the_end():
 
 @pytest.mark.slow
 def test_long_episodes_keep_few_snapshots():
-    played = Game(Scenario.load("empty-4x4").with_(max_steps=None), 0)
+    played = Session(Scenario.load("empty-4x4").with_(max_steps=None), 0)
     for _ in range(3_000):
         played.step("TURN_LEFT")
     states = [taken.state for taken in played.replay().steps]
@@ -199,7 +199,7 @@ def test_a_rule_that_remembers_is_found_out(tmp_path: Path):
         "    w.agent.facing[agent] = len(calls) % 4\n"
     )
     level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:remember"]}
-    played = Game(Scenario.load(level, folder=tmp_path), 0)
+    played = Session(Scenario.load(level, folder=tmp_path), 0)
     played.step("TURN_LEFT")
     played.step("TURN_LEFT")
     played.undo()
@@ -229,7 +229,7 @@ def test_functions_of_states_know_no_waiting(tmp_path: Path):
         "    pass\n"
     )
     level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:rest"]}
-    played = Game(Scenario.load(level, folder=tmp_path), 0)
+    played = Session(Scenario.load(level, folder=tmp_path), 0)
     assert played.wait == ""
     played.step("WAIT")
     assert played.message == "Wait: not in this level"
@@ -360,7 +360,7 @@ def test_before_the_first_level_there_is_none():
 
 def test_a_failing_step_leaves_what_was_undone(tmp_path: Path):
     (tmp_path / "rules.py").write_text(FAILING)
-    played = Game(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0)
+    played = Session(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0)
     for _ in range(3):
         played.step("MOVE_LEFT")
     played.undo(2)

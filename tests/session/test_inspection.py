@@ -14,7 +14,7 @@ from gv_engine.rules.component import AGENT
 from gv_engine.rules.system import REGISTRIES, marked
 from gv_engine.scenario.library import grid_names
 from gv_engine.session.inspection import Entity, Inspection, meanings
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.world.simulation import Simulation
@@ -195,8 +195,8 @@ def test_every_cell_of_every_scenario_can_be_looked_at(name: str):
 # The panel
 
 
-def a_panel(name: str = "keydoor-9x9") -> tuple[Game, GridStage]:
-    game = Game(Scenario.load(name), 1)
+def a_panel(name: str = "keydoor-9x9") -> tuple[Session, GridStage]:
+    game = Session(Scenario.load(name), 1)
     stage = GridStage(game, THEMES["light"])
     stage.side_panel = stage.side_panels[0]
     stage.begin(None, game.frame())

@@ -15,7 +15,7 @@ from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.session.file_watch import Watch
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 
 LEVEL = """\
 name: growing
@@ -47,15 +47,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def played(folder: Path) -> Game:
-    game = Game(Scenario.load(folder), 0)
+def played(folder: Path) -> Session:
+    game = Session(Scenario.load(folder), 0)
     for action in ("MOVE_FORWARD", "TURN_LEFT", "MOVE_LEFT", "MOVE_FORWARD"):
         game.step(action)
     game.undo()
     return game
 
 
-def playing(game: Game) -> ObjectTypes:
+def playing(game: Session) -> ObjectTypes:
     scenario: Any = game.scenario
     types: ObjectTypes = scenario.types
     return types
@@ -70,7 +70,7 @@ def edit(file: Path, old: str, new: str) -> None:
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-def test_nothing_has_changed(played: Game, folder: Path):
+def test_nothing_has_changed(played: Session, folder: Path):
     assert not played.changed()
     (folder / "rules.py").touch()
     assert not played.changed()
@@ -79,7 +79,7 @@ def test_nothing_has_changed(played: Game, folder: Path):
 
 
 @pytest.mark.parametrize("file", ["money.py", "rules.py", "scenario.yaml"])
-def test_each_file_counts_at_once(played: Game, folder: Path, file: str):
+def test_each_file_counts_at_once(played: Session, folder: Path, file: str):
     changes = {"money.py": ("1", "2"), "rules.py": ("return COIN", "return 2   "),
                "scenario.yaml": (">.....", ">..E..")}  # fmt: skip
     edit(folder / file, *changes[file])
@@ -95,7 +95,7 @@ def test_each_file_counts_at_once(played: Game, folder: Path, file: str):
     assert played.frame().steps == 2
 
 
-def test_an_error_is_told_and_play_goes_on(played: Game, folder: Path):
+def test_an_error_is_told_and_play_goes_on(played: Session, folder: Path):
     edit(folder / "money.py", "COIN = 1", "COIN = ?")
     assert played.changed()
     said = played.reload()
@@ -117,7 +117,7 @@ def test_an_error_is_told_and_play_goes_on(played: Game, folder: Path):
     assert played.frame().total == 20
 
 
-def test_a_rule_that_fails_at_once_is_an_error(played: Game, folder: Path):
+def test_a_rule_that_fails_at_once_is_an_error(played: Session, folder: Path):
     (folder / "rules.py").write_text(
         "from gv_engine import RESET, system\n@system(RESET)\ndef pay(w, agent):\n    1 / 0\n"
     )
@@ -149,7 +149,7 @@ def test_a_rule_that_fails_at_once_is_an_error(played: Game, folder: Path):
     ],
 )
 def test_where_the_same_steps_do_not_go_they_go_as_far_as_they_can(
-    played: Game, folder: Path, old: str, new: str, note: str
+    played: Session, folder: Path, old: str, new: str, note: str
 ):
     edit(folder / "scenario.yaml", old, new)
     assert played.reload() == f"Reloaded: {note}"
@@ -164,7 +164,7 @@ def test_types_in_play_stay_as_they_are(tmp_path: Path):
     write_starter(tmp_path / "cave")
     rules = tmp_path / "cave" / "rules.py"
     scenario = Scenario.load(tmp_path / "cave")
-    game = Game(scenario, 0)
+    game = Session(scenario, 0)
     (rubble,) = (kind for kind in scenario.layout.types if kind.name == "Rubble")
     assert len(rubble.states) == 2
     edit(rules, '"CRACKED"', '"CRACKED", "GONE"')
@@ -185,7 +185,7 @@ def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch: pytes
     module.write_text(RULES.replace("from .money import COIN", "COIN = 1"))
     file = tmp_path / "level.yaml"
     file.write_text(LEVEL.replace("./rules.py", "wages_of_test"))
-    game = Game(Scenario.load(file, allow_modules=["wages_of_test"]), 0)
+    game = Session(Scenario.load(file, allow_modules=["wages_of_test"]), 0)
     game.step("TURN_LEFT")
     assert game.frame().total == 1
     edit(module, "COIN = 1", "COIN = 2")

@@ -26,16 +26,16 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.rollout_games import RolloutGames, is_rollout
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from tests import DATA
 from tests.levels import NOT_OF_GALLERY
 
 SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
 
 
-def episode(scenario: Scenario, seed: int, steps: int = 30) -> Game:
+def episode(scenario: Scenario, seed: int, steps: int = 30) -> Session:
     """A random episode; time may pass as well."""
-    game, chance = Game(scenario, seed), np.random.default_rng(seed)
+    game, chance = Session(scenario, seed), np.random.default_rng(seed)
     for _ in range(steps):
         game.step(str(chance.choice([*game.actions, game.wait or game.actions[0]])))
     return game
@@ -52,7 +52,7 @@ def test_all_scenarios_play_again(name: str):
         game = episode(Scenario.load(name), seed)
         replay = Replay.from_bytes(game.replay().to_bytes())
         assert replay == game.replay()
-        again = Game.of(replay, replay.find())
+        again = Session.of(replay, replay.find())
         assert (again.difference, again.position) == (None, 0)
         assert again.length == game.length > 0
         again.seek(again.length)
@@ -120,8 +120,8 @@ def test_files_that_are_none_are_refused_in_one_line(text: str):
         ("steps", [["TURN_LEFT", "much", "0"]]),
         ("steps", [["TURN_LEFT", 10**400, "0"]]),
         ("steps", "TURN"),
-        ("scenario", {"family": "grid", "name": 3, "digest": "", "text": ""}),
-        ("scenario", {"family": "grid"}),
+        ("scenario", {"domain": "grid", "name": 3, "digest": "", "text": ""}),
+        ("scenario", {"domain": "grid"}),
         ("settings", {"size": "\0"}),
         ("settings", {"\ud800": 5}),
         ("engine", "\udfff"),
@@ -146,7 +146,7 @@ def test_differences_are_told_with_their_step(replay: Replay):
     def difference(step: int, **changes: Any) -> str:
         steps = list(replay.steps)
         steps[step - 1] = steps[step - 1]._replace(**changes)
-        game = Game.of(replace(replay, steps=tuple(steps)), replay.find())
+        game = Session.of(replace(replay, steps=tuple(steps)), replay.find())
         assert game.difference is not None
         assert game.difference.step == step
         assert game.length in (step, step - 1)
@@ -159,24 +159,24 @@ def test_differences_are_told_with_their_step(replay: Replay):
         "step 30: goes on, where the replay is truncated"
     )
     assert difference(7, action="FLY") == "step 7: FLY: Fly: not in this level"
-    assert Game.of(replace(replay, start="0"), replay.find()).difference == (
+    assert Session.of(replace(replay, start="0"), replay.find()).difference == (
         0,
         "step 0: another level",
     )
-    assert Game.of(replace(replay, seed=4), replay.find()).length == 0
-    older = Game.of(replace(replay, start="0", engine="0.0.1"), replay.find()).difference
+    assert Session.of(replace(replay, seed=4), replay.find()).length == 0
+    older = Session.of(replace(replay, start="0", engine="0.0.1"), replay.find()).difference
     assert older is not None
     assert "played with GV Engine 0.0.1" in older.message
 
 
 def test_steps_after_the_end_are_a_difference():
-    game = Game(Scenario.load({**PLAIN, "max_steps": 2}), 0)
+    game = Session(Scenario.load({**PLAIN, "max_steps": 2}), 0)
     for _ in range(3):
         game.step("TURN_LEFT")
     replay = game.replay()
     assert (game.length, replay.outcome) == (2, "truncated")
     longer = replace(replay, steps=(*replay.steps[:1], *replay.steps))
-    assert Game.of(longer, game.scenario).difference.step == 2  # type: ignore[union-attr]
+    assert Session.of(longer, game.scenario).difference.step == 2  # type: ignore[union-attr]
 
 
 PLAIN = {
@@ -196,12 +196,12 @@ def test_rewards_may_be_no_numbers(tmp_path: Path):
         "    return (float('nan'), float('inf'), -float('inf'))[w.steps % 3]\n"
     )
     odd = {**PLAIN, "reward_functions": ["./rules.py:odd"]}
-    game = Game(Scenario.load(odd, folder=tmp_path), 0)
+    game = Session(Scenario.load(odd, folder=tmp_path), 0)
     for _ in range(3):
         game.step("TURN_LEFT")
     replay = Replay.from_bytes(game.replay().to_bytes())
     assert [str(taken.reward) for taken in replay.steps] == ["nan", "inf", "-inf"]
-    assert Game.of(replay, game.scenario).difference is None
+    assert Session.of(replay, game.scenario).difference is None
 
 
 def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
@@ -213,15 +213,15 @@ def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
         own.find()
     assert own.find([Scenario.load("empty-4x4"), cave]) is cave
     with pytest.raises(ReplayError, match="a replay of 'keydoor-5x5', not of 'cave'"):
-        Game.of(replay, cave)
+        Session.of(replay, cave)
 
     copied = tmp_path / "copy" / "cave"
     copied.parent.mkdir()
     (tmp_path / "cave").rename(copied)
-    assert Game.of(own, Scenario.load(copied)).difference is None
+    assert Session.of(own, Scenario.load(copied)).difference is None
     text = (copied / "rules.py").read_text()
     (copied / "rules.py").write_bytes(text.replace("\n", "\r\n").encode())
-    assert Game.of(own, Scenario.load(copied)).difference is None
+    assert Session.of(own, Scenario.load(copied)).difference is None
     (copied / rules.name).write_text(text + "\n# another rule\n")
     with pytest.raises(ReplayError, match="a replay of 'cave', which has changed since"):
         own.find([Scenario.load(copied)])
@@ -324,7 +324,7 @@ def test_played_undone_finished_saved_checked_and_drawn(here: Path):
     with np.load(SOLVED) as recorded:
         actions = [ACTIONS[number] for number in recorded["action"]]
         total = sum(recorded["reward"].tolist())
-    game = Game(Scenario.load("keydoor-5x5"), 200)
+    game = Session(Scenario.load("keydoor-5x5"), 200)
     for action in (*actions[:4], "TURN_LEFT", "MOVE_LEFT", "ACTUATE"):
         game.step(action)
     game.undo(3)

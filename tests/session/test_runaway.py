@@ -14,8 +14,8 @@ import pytest
 from gv_engine.cli import main
 from gv_engine.rules.errors import GVEngineError, StoppedError
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Game
-from gv_engine.session.watchdog import _ALARM, Guard, Runaway
+from gv_engine.session.session import Session
+from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog
 from tests import ROOT
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
@@ -62,8 +62,8 @@ def write(folder: Path, code: str = RULES, level: str = LEVEL) -> Path:
     return cave
 
 
-def stop_at(seconds: float = 0.2) -> Guard:
-    return Guard(seconds, lambda runaway: True)
+def stop_at(seconds: float = 0.2) -> Watchdog:
+    return Watchdog(seconds, lambda runaway: True)
 
 
 # ---- the guard -------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ LOOPS = {
 def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
     code = RULES.replace("    for_ever(w, agent)\n", ON_A_TURN)
     code = code.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS[loop])
-    game = Game(load_playable(write(tmp_path, code)), seed=0)
+    game = Session(load_playable(write(tmp_path, code)), seed=0)
     game.step("MOVE_FORWARD")
     before, threads = game.row(), threading.active_count()
     with stop_at(), pytest.raises(StoppedError, match=r"crawl \(.*rules.py:\d+\) ran for"):
@@ -104,7 +104,7 @@ def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
     assert (game.position, game.frame().steps) == (2, 2)
     assert sys.gettrace() is None
     assert threading.active_count() == threads
-    other = threading.Thread(target=Game, args=(game.scenario, 0), daemon=True)
+    other = threading.Thread(target=Session, args=(game.scenario, 0), daemon=True)
     other.start()
     other.join(PATIENCE)
     assert not other.is_alive(), "esper is free for other threads"
@@ -112,14 +112,14 @@ def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
 
 def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
     code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", "time.sleep(0.7)")
-    game = Game(load_playable(write(tmp_path, code)), seed=0)
-    asked: list[Runaway] = []
+    game = Session(load_playable(write(tmp_path, code)), seed=0)
+    asked: list[StuckRule] = []
 
-    def asks(runaway: Runaway) -> bool:
+    def asks(runaway: StuckRule) -> bool:
         asked.append(runaway)
         return False
 
-    with Guard(0.1, asks):
+    with Watchdog(0.1, asks):
         game.step("TURN_LEFT")
     assert game.position == 1
     assert len(asked) > 1
@@ -130,8 +130,8 @@ def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
 
 @pytest.mark.slow
 def test_many_short_calls_are_no_long_one(tmp_path: Path):
-    game = Game(load_playable(write(tmp_path, ENDS)), seed=0)
-    with Guard(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
+    game = Session(load_playable(write(tmp_path, ENDS)), seed=0)
+    with Watchdog(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
         end = time.monotonic() + 1.5
         while time.monotonic() < end:
             game.again()
@@ -139,8 +139,8 @@ def test_many_short_calls_are_no_long_one(tmp_path: Path):
 
 
 def test_what_is_no_rule_takes_its_time(tmp_path: Path):
-    game = Game(load_playable(write(tmp_path, ENDS)), seed=0)
-    with Guard(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
+    game = Session(load_playable(write(tmp_path, ENDS)), seed=0)
+    with Watchdog(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
         game.step("TURN_LEFT")
         time.sleep(0.7)
 
@@ -150,7 +150,7 @@ def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
         "while w.action[agent] == TURN_LEFT:\n        pass",
         "import sys\n    sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)",
     )
-    game = Game(load_playable(write(tmp_path, code)), seed=0)
+    game = Session(load_playable(write(tmp_path, code)), seed=0)
     with stop_at():
         game.step("TURN_LEFT")
     assert game.position == 1
@@ -196,12 +196,12 @@ def test_a_level_that_does_not_begin(tmp_path: Path, where: str):
     code, line = ELSEWHERE[where]
     cave = write(tmp_path, ENDS + code, changed(LEVEL, line))
     with stop_at(), pytest.raises(GVEngineError, match=r"\(.*rules.py:\d+\) ran for .* stopped"):
-        Game(load_playable(cave), seed=0)
+        Session(load_playable(cave), seed=0)
 
 
 def test_a_new_version_that_loops_is_left(tmp_path: Path):
     cave = write(tmp_path, ENDS)
-    game = Game(load_playable(cave), seed=0)
+    game = Session(load_playable(cave), seed=0)
     for action in ("MOVE_FORWARD", "TURN_LEFT", "MOVE_FORWARD"):
         game.step(action)
     game.undo()
@@ -238,22 +238,22 @@ class Crawl(BaseRule):
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ALGEBRA)
 def test_algebra(tmp_path: Path, what: str):
-    level = "family: mathy\nenvironment: PolySimplify\n"
+    level = "domain: algebra\nenvironment: PolySimplify\n"
     level += {
         "problem": "problem_function: ./rules.py:crawl\n",
         "rule": "rules: [constant_arithmetic, ./rules.py:Crawl]\n",
     }[what]
     cave = write(tmp_path, ALGEBRA[what], level)
     with stop_at(), pytest.raises(StoppedError, match=r"rules.py:\d+\) ran for"):
-        Game(load_playable(cave), seed=0).frame()
+        Session(load_playable(cave), seed=0).frame()
     assert main(["check", str(cave), "--limit", "0.3"]) == 1
 
 
 def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
     code = ALGEBRA["rule"].replace("while True", "while len(node.get_root().to_list()) < 9")
     rules = "rules: [distributive_factoring, ./rules.py:Crawl]\nproblem: 4x + 2x + y\n"
-    cave = write(tmp_path, code, f"family: mathy\nenvironment: PolySimplify\n{rules}")
-    game = Game(load_playable(cave), seed=0)
+    cave = write(tmp_path, code, f"domain: algebra\nenvironment: PolySimplify\n{rules}")
+    game = Session(load_playable(cave), seed=0)
     before = game.frame().text
     with stop_at(), pytest.raises(StoppedError, match="the step was taken back"):
         game.step("distributive_factoring 3")

@@ -19,8 +19,8 @@ from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import SeveralAgentsError
 from gv_engine.scenario.library import levels_of_several
 from gv_engine.session.autoplay import actor_of
-from gv_engine.session.replay import Replay, ReplayError, Taken
-from gv_engine.session.session import Game
+from gv_engine.session.replay import Replay, ReplayError, TimelineStep
+from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import TerminalGame
@@ -37,7 +37,7 @@ def plates() -> Scenario:
 
 
 def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
-    game = Game(plates, 0)
+    game = Session(plates, 0)
     game.step("MOVE_FORWARD")
     game.step("bob MOVE_FORWARD")
     game.next_agent()
@@ -65,7 +65,7 @@ def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
 
 
 def test_each_agent_has_its_own_view(plates: Scenario):
-    game = Game(plates, 0)
+    game = Session(plates, 0)
     assert game.frame().agent[:2] == (1, 1)
     game.next_agent()
     assert (game.frame().agent[:2], game.message) == ((3, 1), "You are bob")
@@ -76,12 +76,12 @@ def test_each_agent_has_its_own_view(plates: Scenario):
 @pytest.mark.parametrize("name", levels_of_several())
 def test_their_games_play_again(name: str):
     scenario, chance = Scenario.load(name), np.random.default_rng(0)
-    game = Game(scenario, 1)
+    game = Session(scenario, 1)
     for _ in range(20):
         numbers = chance.integers(len(game.actions), size=len(game.agents))
         game.step(game.action_of(numbers))
     replay = Replay.from_bytes(game.replay().to_bytes())
-    again = Game.of(replay, replay.find())
+    again = Session.of(replay, replay.find())
     assert again.difference is None
     again.seek(again.length)
     assert again.state() == game.state()
@@ -90,18 +90,18 @@ def test_their_games_play_again(name: str):
 
 
 def test_a_replay_of_other_agents_is_refused(plates: Scenario):
-    replay = Game(plates, 0).replay()
+    replay = Session(plates, 0).replay()
     other = Scenario.load({"extends": "hold-plates", "agents": {"names": ["ann", "carl"]}})
     with pytest.raises(ReplayError, match="a replay of 'hold-plates'"):
-        Game.of(replay, other)
-    odd = replace(replay, steps=(Taken("carl MOVE_FORWARD", 0.0, "", ""),))
-    difference = Game.of(odd, plates).difference
+        Session.of(replay, other)
+    odd = replace(replay, steps=(TimelineStep("carl MOVE_FORWARD", 0.0, "", ""),))
+    difference = Session.of(odd, plates).difference
     assert difference is not None
     assert "no agent 'carl'" in difference.message
 
 
 def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
-    game = Game(plates, 0)
+    game = Session(plates, 0)
     screen = TerminalGame(game, Settings(), Bindings())
     for key in TWO_AT_ONE_KEYBOARD:
         screen.press(key)
@@ -110,7 +110,7 @@ def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
 
 
 def test_tab_changes_who_is_controlled(plates: Scenario):
-    game = Game(plates, 0)
+    game = Session(plates, 0)
     screen = TerminalGame(game, Settings(), Bindings())
     screen.press("Tab")
     screen.press("Up")
@@ -121,7 +121,7 @@ def test_tab_changes_who_is_controlled(plates: Scenario):
 
 
 def test_a_policy_acts_for_a_partner(plates: Scenario):
-    games = [Game(plates, 3) for _ in range(2)]
+    games = [Session(plates, 3) for _ in range(2)]
     for game in games:
         game.give("bob", load_policy("valid", 1, len(game.actions)))
         for _ in range(6):
@@ -174,7 +174,7 @@ def test_they_are_compared_and_their_way_is_found(plates: Scenario):
     assert report.steps > 50
     solution = Solver(plates).solve(0)
     assert solution.verdict is Verdict.WON
-    game = Game(plates, 0)
+    game = Session(plates, 0)
     for numbers in solution.actions:
         game.step(game.action_of(numbers))
     assert game.frame().ending == "Well done!"
@@ -182,7 +182,7 @@ def test_they_are_compared_and_their_way_is_found(plates: Scenario):
 
 
 def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
-    game = Game(plates, 5)
+    game = Session(plates, 5)
     actor = actor_of(game, "valid")
     env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
     policy = load_policies("valid", plates, 1, env.num_actions)
@@ -201,7 +201,7 @@ def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
 
 
 def test_who_takes_over_plays_one_and_the_policy_the_others():
-    game = Game(Scenario.load("hunt"), 0)
+    game = Session(Scenario.load("hunt"), 0)
     would = "ann TURN_LEFT | bob TURN_RIGHT | cat MOVE_FORWARD"
     assert (
         game.among("MOVE_FORWARD", would) == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
@@ -211,16 +211,16 @@ def test_who_takes_over_plays_one_and_the_policy_the_others():
     game.step(game.among(game.wait, would))
     assert game.taken[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
     assert game.among("FLY", would) == "FLY"
-    assert Game(Scenario.load("keydoor-5x5"), 0).among("TOGGLE", "") == "TOGGLE"
+    assert Session(Scenario.load("keydoor-5x5"), 0).among("TOGGLE", "") == "TOGGLE"
 
 
 def test_who_is_controlled_has_its_own_colour(plates: Scenario):
-    game, colors = Game(plates, 0), []
+    game, colors = Session(plates, 0), []
     for _ in range(2):
         colors.append(game.frame().color)
         game.next_agent()
     assert colors == [RED, BLUE]
-    assert Game(Scenario.load("keydoor-5x5"), 0).frame().color == 0
+    assert Session(Scenario.load("keydoor-5x5"), 0).frame().color == 0
 
 
 def test_too_many_for_a_search():
@@ -230,11 +230,11 @@ def test_too_many_for_a_search():
 
 
 def test_a_snapshot_holds_all_of_them(tmp_path: Path, plates: Scenario):
-    game = Game(plates, 0)
+    game = Session(plates, 0)
     game.step("ann MOVE_FORWARD | bob TURN_LEFT")
     snapshots.save(tmp_path / "two.npz", plates, game.row())
     scenario, rows = snapshots.load(tmp_path / "two.npz")
-    other = Game(scenario)
+    other = Session(scenario)
     other.restore(rows[0:1].reshape(()))
     assert other.state() == game.state()
     with pytest.raises(SnapshotError, match="cannot go on with"):
@@ -244,7 +244,7 @@ def test_a_snapshot_holds_all_of_them(tmp_path: Path, plates: Scenario):
 def test_a_game_of_a_mixture_has_those_who_are_there():
     pair = {"extends": "race", "map": "#####\n#>.E#\n#>..#\n#####", "agents": 2}
     alone = {"extends": "race", "map": "#####\n#>.E#\n#####", "agents": 1}
-    game = Game(Scenario.load({"mixture": [{"scenario": pair}, {"scenario": alone}]}), 0)
+    game = Session(Scenario.load({"mixture": [{"scenario": pair}, {"scenario": alone}]}), 0)
     seen: dict[int, set[str]] = {1: set(), 2: set()}
     for seed in range(8):
         game.reset(seed)

@@ -17,7 +17,7 @@ from gv_engine.rules.geometry import (
 )
 from gv_engine.rules.system import REGISTRIES, TRANSITION, takes
 from gv_engine.vector.backend import make_batch
-from tests.boards import Game, scenario
+from tests.boards import Session, scenario
 
 BELT = {"object": "Belt", "state": "RIGHT"}
 RULES: dict[str, Any] = {
@@ -72,9 +72,9 @@ BLOCKS = pytest.mark.parametrize("blocks", [(), ("movement",)], ids=["nothing", 
 def several(world: str) -> Any:
     """Plays so many agents on a map, in both worlds."""
 
-    def start(picture: str, agents: int = 2, blocks: tuple[str, ...] = ("movement",)) -> Game:
+    def start(picture: str, agents: int = 2, blocks: tuple[str, ...] = ("movement",)) -> Session:
         crew = {"agents": {"number": agents, "blocks": [*blocks]}}
-        return Game(scenario(picture, **RULES, **crew), world)
+        return Session(scenario(picture, **RULES, **crew), world)
 
     return start
 
@@ -95,7 +95,7 @@ def test_what_happens_by_itself_happens_once_a_step_whoever_acts(several):
     assert len(seen) == 6
 
 
-def states(game: Game) -> dict[str, list[tuple[int, ...]]]:
+def states(game: Session) -> dict[str, list[tuple[int, ...]]]:
     """By type, where its objects are and in which state."""
     row, found = game.row, {}
     for kind in game.scenario.layout.types:
@@ -192,7 +192,7 @@ ROLES: dict[str, Any] = {
 
 
 def test_a_function_for_some_agents_runs_in_their_turns(world: str):
-    game = Game(scenario("EK>#\nEK>#\nEK>#", **{**RULES, **ROLES, "legend": {}}), world)
+    game = Session(scenario("EK>#\nEK>#\nEK>#", **{**RULES, **ROLES, "legend": {}}), world)
     masks = game.batch.outputs.of_worlds("mask", 2)[1]
     names = game.scenario.action_names
     does = [{name for name, valid in zip(names, mask) if valid} for mask in masks.tolist()]
@@ -235,4 +235,4 @@ def test_agents_and_teams_that_are_not_there(changes: dict[str, Any], says: str)
 def test_more_agents_than_places():
     played = scenario(">.#", **{**RULES, "agents": 3})
     with pytest.raises(RuleError, match="there are more agents than cells"):
-        Game(played, "object")
+        Session(played, "object")

@@ -27,7 +27,7 @@ from gv_engine.rules.geometry import (
     TURN_LEFT,
 )
 from gv_engine.rules.system import REGISTRIES, TRANSITION
-from tests.boards import RULES, Game, cells_of, drawn, scenario
+from tests.boards import RULES, Session, cells_of, drawn, scenario
 
 NAMES = REGISTRIES[TRANSITION]
 ALL = {
@@ -132,7 +132,7 @@ def test_they_need_exactly_one(play, picture):
 
 @pytest.mark.parametrize("name", MEASURING)
 def test_each_of_them_does(name):
-    game = Game(scenario("^EE", **measuring([name])), "object")
+    game = Session(scenario("^EE", **measuring([name])), "object")
     with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
         game.act(TURN_LEFT)
 
@@ -189,29 +189,31 @@ def test_areas_of_any_kind(area):
     for sight in SIGHTS:
         if sight == "partially_occluded" and not at_the_bottom:
             continue
-        one, other = (Game(scenario(PILLARS, **seen(area, sight)), w) for w in ("object", "batch"))
+        one, other = (
+            Session(scenario(PILLARS, **seen(area, sight)), w) for w in ("object", "batch")
+        )
         for _ in ORIENTATIONS:
             assert one.act(TURN_LEFT).view == other.act(TURN_LEFT).view
-            everything = Game(scenario(one.board, **seen(area, SIGHTS[0])), "object").view
+            everything = Session(scenario(one.board, **seen(area, SIGHTS[0])), "object").view
             assert all(found in ("?", there) for found, there in zip(one.view, everything))
 
 
 @pytest.mark.parametrize("area", AREAS.values(), ids=AREAS)
 def test_rays_reach_everything_where_nothing_blocks(area):
-    views = {Game(scenario("....\n..^.", **seen(area, s)), "object").view for s in SIGHTS[::2]}
+    views = {Session(scenario("....\n..^.", **seen(area, s)), "object").view for s in SIGHTS[::2]}
     assert len(views) == 1
 
 
 @pytest.mark.compiled
 def test_views_of_more_columns_than_a_number_has_bits():
     sight = {"observation_function": {"name": "fully_transparent", "area": [[-3, 0], [-40, 40]]}}
-    one, other = (Game(scenario(PILLARS, **sight), world) for world in ("object", "batch"))
+    one, other = (Session(scenario(PILLARS, **sight), world) for world in ("object", "batch"))
     for _ in ORIENTATIONS:
         assert one.act(TURN_LEFT).view == other.act(TURN_LEFT).view
     sight["observation_function"]["name"] = "partially_occluded"
     with pytest.raises(DoesNotCompileError, match="for up to 62 columns"):
-        Game(scenario(PILLARS, **sight), "batch")
-    assert Game(scenario(PILLARS, **sight), "object").view
+        Session(scenario(PILLARS, **sight), "batch")
+    assert Session(scenario(PILLARS, **sight), "object").view
     with pytest.warns(RuntimeWarning, match="for up to 62 columns.*stepping object worlds"):
         assert GridEnv(scenario(PILLARS, **sight)).world == "object"
 
@@ -229,7 +231,7 @@ def test_rays_in_an_even_view(play):
 def test_an_agent_outside_of_its_view_sees_nothing_by_rays():
     for sight in SIGHTS[2:]:
         played = scenario(PILLARS, **seen([[1, 3], [0, 2]], sight))
-        assert set(Game(played, "object").view) == {"?", "\n"}
+        assert set(Session(played, "object").view) == {"?", "\n"}
         assert not GridEnv(played, world="object").reset(seed=0)[0]["agent_id_grid"].any()
 
 
@@ -249,7 +251,7 @@ def level(**reset):
 @pytest.mark.sample("object", "4")
 @pytest.mark.parametrize("size", [4, 200])
 def test_the_smallest_room_and_a_large_one(world, size):
-    game = Game(Scenario.load(level(name="empty", shape=[size, size])), world)
+    game = Session(Scenario.load(level(name="empty", shape=[size, size])), world)
     grid = cells_of(game.row, game.scenario.layout)
     assert grid.shape == (size, size, 3)
     assert (grid[..., 0] == WALL).sum() == 4 * (size - 1)

@@ -14,7 +14,7 @@ from gv_engine.rules.geometry import (
     TURN_LEFT,
     TURN_RIGHT,
 )
-from tests.boards import RULES, Game, distances, scenario
+from tests.boards import RULES, Session, distances, scenario
 
 KEY = {"name": "pickndrop", "object_type": "Key"}
 SLAMMING = [*RULES["transition_functions"][:-1], {"name": "./rules.py:slam_door", "on": True}]
@@ -111,7 +111,7 @@ def test_actuate_door_that_is_no_more():
         "transition_functions": ["./rules.py:break_door"],
     }
     for picture in (">d", ">_"):
-        game = Game(scenario(picture, **changes), "object").act(ACTUATE)
+        game = Session(scenario(picture, **changes), "object").act(ACTUATE)
         assert (game.board, game.reward) == (">.", 0.0)
 
 
@@ -223,7 +223,7 @@ def test_the_one_that_is_left_is_the_one(play):
 def test_the_least_and_the_largest_of_something():
     least = {"name": "reduce", "reduction": "builtins:min"}
     largest = {"name": "reduce", "reduction": "builtins:max"}
-    game = Game(
+    game = Session(
         scenario(
             ">#",
             reward_functions=[{**least, "reward_functions": ["living_reward", "reach_exit"]}],

@@ -16,14 +16,14 @@ from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.scenario import MathyScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout import episode_folder
-from gv_engine.rollout.policy import Uniform
+from gv_engine.rollout.policy import RandomPolicy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
 from gv_engine.scenario.document import read_mapping
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import built_in_names, hooks_of
 from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.validation.differential import play_in_lockstep
 from gv_engine.world.columns import RowWorld
 from tests import DATA
@@ -68,7 +68,12 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
 
 def algebra(**keys: Any) -> MathyScenario:
     """One small problem."""
-    level = {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3}
+    level = {
+        "domain": "algebra",
+        "environment": "PolySimplify",
+        "problem": "4x + 2x",
+        "max_moves": 3,
+    }
     return MathyScenario.read(read_mapping({**level, **keys}, DATA), {})
 
 
@@ -300,7 +305,7 @@ def test_rollouts_hold_it(name):
     found = load_scenario(name)
     env = hooks_of(found).make_vector_env(found, 4, autoreset_mode="Disabled")
     num_actions = int(env.single_action_space.n)
-    episodes = list(rollout(env, Uniform(4, num_actions, valid=True), 16, 0))
+    episodes = list(rollout(env, RandomPolicy(4, num_actions, valid=True), 16, 0))
     won = [episode.success for episode in episodes]
     assert set(won) == {True, False}
     ends = [e.terminated and e.total > 0 for e in episodes]
@@ -372,7 +377,7 @@ def test_algebra_refuses_what_only_grids_know():
 
 def test_games_tell_how_they_ended():
     made = tree(KEY, KEY, EXIT)
-    game = Game(made, seed=3)
+    game = Session(made, seed=3)
     game.step("MOVE_FORWARD")
     assert (game.frame().ending, game.frame().success) == ("", False)
     game.step("MOVE_FORWARD")
@@ -383,7 +388,7 @@ def test_games_tell_how_they_ended():
     game.redo()
     assert (game.frame().ending, game.frame().success) == ("You made it", True)
     replay = game.replay()
-    watched = Game.of(replay, made)
+    watched = Session.of(replay, made)
     watched.seek(watched.length)
     assert watched.frame().ending == "You made it"
     game.seek(0)

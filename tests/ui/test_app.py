@@ -8,7 +8,7 @@ import pytest
 
 from gv_engine.ui.drawing.hud import place_parts
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, line_height, wrap
+from gv_engine.ui.drawing.widgets import Painter, line_height, wrap
 from gv_engine.ui.input.bindings import SCANCODES, Bindings, keys_file
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.help import HelpScreen, RulesScreen
@@ -280,7 +280,7 @@ def test_large_letters_leave_room_for_what_is_needed(
     desk.press("Up")
     line = line_height(size, desk.app.scale)
     surface = pygame.Surface(size, 0, 32)
-    hints = " · ".join(screen._fitting_hints(Pen(surface, desk.app.theme, line), 2))
+    hints = " · ".join(screen._fitting_hints(Painter(surface, desk.app.theme, line), 2))
     for needed in ("turn left", "turn right", "Space", "P pick up", "Z undo", "H all keys"):
         assert needed in hints
     panel = place_parts(surface.get_rect(), line, False, 1, 2).panel

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import GROUPS, SCREENS, Bindings, BindingsError, as_toml, key_label
 
@@ -95,7 +95,7 @@ def test_the_help_tells_what_the_bindings_are():
     )
 
 
-KICK, SING = Command("KICK", "kick the ball", ("K",)), Command("SING", "sing", ())
+KICK, SING = KeyCommand("KICK", "kick the ball", ("K",)), KeyCommand("SING", "sing", ())
 
 
 def test_actions_of_a_level_come_with_it():
@@ -113,7 +113,7 @@ def test_actions_of_a_level_come_with_it():
 
 
 def test_a_key_of_a_level_goes_before_a_usual_one_and_after_ones_own():
-    takes_p = Command("KICK", "kick the ball", ("P",))
+    takes_p = KeyCommand("KICK", "kick the ball", ("P",))
     assert Bindings().of_level("grid", (takes_p,)).command("P", PLAY) == "KICK"
     own = Bindings({"grid": {"ACTUATE": ["K"], "SING": ["J"]}}).of_level("grid", (KICK, SING))
     assert own.command("K", PLAY) == "ACTUATE"

@@ -16,7 +16,7 @@ from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError, brought
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
 from gv_engine.ui.screens import start as start_module
@@ -123,15 +123,15 @@ def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path,
 
 def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
     file = tmp_path / "progress.toml"
-    game = Game(load_playable("tutorial#1"), 0)
+    game = Session(load_playable("tutorial#1"), 0)
     progress, other = Progress(file), Progress(file)
     progress.solved(game, 9)
-    other.solved(Game(load_playable("tutorial#2"), 0), 5)
+    other.solved(Session(load_playable("tutorial#2"), 0), 5)
     other.solved(game, 12)
     assert sorted(Progress(file).fewest.values()) == [5, 9]
     progress.solved(game, 7)
     assert sorted(Progress(file).fewest.values()) == [5, 7]
-    progress.solved(Game(load_playable("empty-4x4"), 0), 1)
+    progress.solved(Session(load_playable("empty-4x4"), 0), 1)
     assert len(progress.fewest) == 2
 
 
@@ -160,7 +160,7 @@ def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(
     assert str(file) in progress.wrong
     assert "\n" not in progress.wrong
     assert (tmp_path / "progress.toml.bad").read_bytes() == text
-    progress.solved(Game(load_playable("tutorial#1"), 0), 9)
+    progress.solved(Session(load_playable("tutorial#1"), 0), 9)
     again = Progress(file)
     assert again.wrong == ""
     assert kept.items() <= again.fewest.items()
@@ -188,7 +188,7 @@ def test_no_mark_is_lost_but_where_a_file_is_damaged(
 
 
 def test_the_terminal_marks_and_goes_on_too(desk: Desk):
-    screen = TerminalGame(Game(load_playable("tutorial#1"), 0), Settings(), Bindings())
+    screen = TerminalGame(Session(load_playable("tutorial#1"), 0), Settings(), Bindings())
     text = "\n".join(line.plain for line in screen.lines(100, 30))
     assert "Press Up to go" in text
     for key in ("Up", "Up", "Up", "Up"):
@@ -234,7 +234,7 @@ def test_a_level_of_ones_own_comes_along_in_the_line(
         else "extends: lava\nmap: '>..E'\n"
     )
     (tmp_path / "keyed.yaml").write_text("extends: keydoor-5x5\ndescription: Mine.\n")
-    line = Game(load_playable(str(tmp_path / source)), 4).replay().to_line()
+    line = Session(load_playable(str(tmp_path / source)), 4).replay().to_line()
     for file in tmp_path.glob("*.yaml"):
         file.unlink()
     monkeypatch.setattr(start_module, "pasted", lambda: line)
@@ -259,7 +259,7 @@ def test_a_line_touches_no_file_outside(
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "level.yaml").write_text("mine")
-    game = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4)
+    game = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4)
     replay = game.replay()
     changes = {field: value.format(victim=victim)}
     line = replace(replay, scenario=replay.scenario._replace(**changes)).to_line()
@@ -278,7 +278,7 @@ def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
     levels.mkdir()
     victim.mkdir()
     (victim / "level.yaml").write_text("mine")
-    replay = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
     sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
     for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
         with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
@@ -290,7 +290,7 @@ def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
 def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
     file = tmp_path / "b.xsb"
     file.write_text("#####\n#@$.#\n#####\n")
-    replay = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
     text = json.dumps(said).replace("FILE", str(file))
     sent = replace(replay, scenario=replay.scenario._replace(text=text))
     with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
@@ -301,7 +301,7 @@ def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
 def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / "cave"
     write_starter(folder)
-    line = Game(load_playable(str(folder)), 4).replay().to_line()
+    line = Session(load_playable(str(folder)), 4).replay().to_line()
     shutil.rmtree(folder)
     monkeypatch.setattr(start_module, "pasted", lambda: line)
     desk.app.push(StartScreen(desk.app))

@@ -14,7 +14,7 @@ from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.session.replay import SUFFIX, Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.screens.start import StartScreen
 from tests import DATA
 from tests.player import playing, started
@@ -86,7 +86,7 @@ def test_from_the_start_screen_to_a_video(screen: Screen, folder: Path):
         until(lambda: len(np.unique(player.picture())) > 50, "the start screen")
         player.types("empty 4")
         player.presses("Return")
-        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        game: Session = player.desk.app.top.game  # type: ignore[attr-defined]
         player.presses("G")
         player.types("3")
         player.presses("Return")
@@ -130,7 +130,7 @@ def test_algebra_hint_by_hint(screen: Screen, folder: Path):
         player.presses("Return", "G")
         player.types("1")
         player.presses("Return")
-        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        game: Session = player.desk.app.top.game  # type: ignore[attr-defined]
         assert (game.title, game.seed) == ("mathy-poly-simplify-easy", 1)
         until(player.sees_the_same, "the problem")
         while not game.frame().outcome:
@@ -149,7 +149,7 @@ def test_algebra_hint_by_hint(screen: Screen, folder: Path):
 def test_another_round_and_an_action_that_the_level_lacks(screen: Screen, folder: Path):
     with playing(screen, folder, "empty-4x4", 0) as player:
         player.does("TURN_LEFT", "PICK_N_DROP")
-        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        game: Session = player.desk.app.top.game  # type: ignore[attr-defined]
         assert game.message == "Pick n drop: not in this level"
         until(player.sees_the_same, "the message")
         player.presses("N")

@@ -267,7 +267,7 @@ def test_side_panels_are_opened_in_turn(desk: Desk):
 def test_view_is_remembered(desk: Desk):
     screen = playing(desk)
     desk.press("V")
-    assert screen.stage.view == desk.app.settings.view == list(screen.family.views)[1]
+    assert screen.stage.view == desk.app.settings.view == list(screen.domain.views)[1]
     desk.back_to_start()
     assert playing(desk).stage.view == screen.stage.view
 

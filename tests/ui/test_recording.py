@@ -15,8 +15,8 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.scenario.plugin import FAMILIES
-from gv_engine.session.session import Game
+from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS, Picture
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.screens.export import ExportScreen
@@ -27,9 +27,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 @pytest.fixture
-def game() -> Game:
+def game() -> Session:
     """One that has taken ten steps."""
-    played = Game(Scenario.load("keydoor-5x5"), 0)
+    played = Session(Scenario.load("keydoor-5x5"), 0)
     for number in range(10):
         played.step(("TURN_LEFT", "MOVE_LEFT")[number % 2])
     return played
@@ -37,7 +37,7 @@ def game() -> Game:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "count"), [(".gif", 13), (".mp4", 13), (".png", 1)])
-def test_every_frame_is_there(tmp_path: Path, game: Game, suffix: str, count: int):
+def test_every_frame_is_there(tmp_path: Path, game: Session, suffix: str, count: int):
     file = tmp_path / f"a{suffix}"
     with Recorder(file, game.scenario, "state", cell=16, fps=2) as recorder:
         for frame in game.frames():
@@ -70,7 +70,9 @@ def test_pictures_are_not_kept(tmp_path: Path, suffix: str):
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("end", ["discarded", "failed", "empty"])
-def test_nothing_is_left_of_what_is_not_finished(tmp_path: Path, game: Game, suffix: str, end: str):
+def test_nothing_is_left_of_what_is_not_finished(
+    tmp_path: Path, game: Session, suffix: str, end: str
+):
     file = tmp_path / f"a{suffix}"
     file.write_text("old")
     recorder = Recorder(file, game.scenario)
@@ -86,7 +88,7 @@ def test_nothing_is_left_of_what_is_not_finished(tmp_path: Path, game: Game, suf
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(file.name, "old")]
 
 
-def record(game: Game, file: Path) -> None:
+def record(game: Session, file: Path) -> None:
     with Recorder(file, game.scenario) as recorder:
         for frame in game.frames():
             recorder.add(frame)
@@ -107,7 +109,7 @@ def small_disk(size: int) -> Iterator[None]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_full_disk_is_noticed(tmp_path: Path, game: Game, suffix: str):
+def test_a_full_disk_is_noticed(tmp_path: Path, game: Session, suffix: str):
     file = tmp_path / f"a{suffix}"
     with small_disk(1000), pytest.raises(OSError, match=rf"^{file} cannot be written: [^\n]+$"):
         record(game, file)
@@ -116,9 +118,9 @@ def test_a_full_disk_is_noticed(tmp_path: Path, game: Game, suffix: str):
 
 def test_the_usual_view_is_the_first_of_the_family(tmp_path: Path, monkeypatch):
     """Whatever it is called: here grids have one view alone."""
-    grid = FAMILIES["grid"]
-    monkeypatch.setitem(FAMILIES, "grid", replace(grid, views={"state": grid.views["state"]}))
-    game = Game(Scenario.load("keydoor-5x5"), seed=0)
+    grid = DOMAINS["grid"]
+    monkeypatch.setitem(DOMAINS, "grid", replace(grid, views={"state": grid.views["state"]}))
+    game = Session(Scenario.load("keydoor-5x5"), seed=0)
     with Recorder(tmp_path / "one.png", game.scenario, cell=16) as recorder:
         recorder.add(game.frame())
     words = ["record", "keydoor-5x5", str(tmp_path / "other.png"), "--cell", "16", "--seed", "0"]
@@ -129,7 +131,7 @@ def test_the_usual_view_is_the_first_of_the_family(tmp_path: Path, monkeypatch):
     assert (desk.look() != 0).any()
 
 
-def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Game):
+def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Session):
     with pytest.raises(ValueError, match=r"a.avi: the name must end with .gif, .mp4, .png"):
         Recorder(tmp_path / "a.avi", game.scenario)
     with pytest.raises(OSError, match=r"a.gif cannot be written: No such file"):
@@ -138,7 +140,7 @@ def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Game):
 
 @pytest.mark.slow
 def test_levels_of_another_size_are_fitted_in(tmp_path: Path):
-    games = [Game(Scenario.load(f"keydoor-{size}x{size}"), 0) for size in (7, 5, 9)]
+    games = [Session(Scenario.load(f"keydoor-{size}x{size}"), 0) for size in (7, 5, 9)]
     file = tmp_path / "a.gif"
     with Recorder(file, games[0].scenario, "state", cell=10, fps=1) as recorder:
         for game in games:
@@ -153,7 +155,7 @@ def test_levels_of_another_size_are_fitted_in(tmp_path: Path):
 
 @pytest.mark.parametrize("suffix", list(FORMATS))
 def test_ctrl_c_while_the_end_is_written_leaves_nothing(
-    tmp_path: Path, game: Game, suffix: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, game: Session, suffix: str, monkeypatch: pytest.MonkeyPatch
 ):
     def interrupted(file: object, count: int) -> None:
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui import settings
 from gv_engine.ui.screens.export import ExportScreen
 from gv_engine.ui.screens.play import PlayScreen
@@ -107,7 +107,7 @@ def test_names_of_any_kind_make_names_of_files(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     screen = playing(desk)
-    monkeypatch.setattr(Game, "title", "../ü b?" + "x" * 300)
+    monkeypatch.setattr(Session, "title", "../ü b?" + "x" * 300)
     file = settings.new_file(tmp_path / "a" / "b", screen.game, ".png")
     assert file.parent == tmp_path / "a" / "b"
     assert len(file.name) < 120

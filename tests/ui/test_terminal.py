@@ -18,7 +18,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import GROUPS, Bindings
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.picker import LevelPicker
@@ -68,7 +68,7 @@ def test_escape_is_a_key_when_nothing_follows():
 
 
 def screen(name: str = "keydoor-5x5", seed: int = 200, **settings: object) -> TerminalGame:
-    return TerminalGame(Game(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
+    return TerminalGame(Session(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
 
 
 def said(terminal: TerminalGame | LevelPicker, width: int = 80, height: int = 24) -> str:
@@ -167,7 +167,7 @@ def test_speed_of_replays_is_not_that_of_games():
 
 def test_a_solved_level_says_so():
     terminal = screen("empty-4x4", 0)
-    terminal.game = Game(Scenario.load({**LINE}), 0)
+    terminal.game = Session(Scenario.load({**LINE}), 0)
     terminal.press("Up")
     text = said(terminal)
     assert "Well done!" in text
@@ -202,7 +202,7 @@ def test_the_help_has_every_key_that_does_something():
 def test_actions_of_a_level_have_their_keys_and_words():
     kick = {"name": "KICK", "key": "k", "says": "kick the ball"}
     level = {**LINE, "action_space": ["MOVE_FORWARD", "NOOP", kick]}
-    terminal = TerminalGame(Game(Scenario.load(level), 0), Settings(), Bindings())
+    terminal = TerminalGame(Session(Scenario.load(level), 0), Settings(), Bindings())
     terminal.press("K")
     assert terminal.game.frame().action == "KICK"
     assert "kick 0" in said(terminal)
@@ -256,8 +256,8 @@ def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
 
 
 def picker() -> LevelPicker:
-    def begin(source: str) -> Game:
-        return Game(load_playable(source), 7)
+    def begin(source: str) -> Session:
+        return Session(load_playable(source), 7)
 
     return LevelPicker(Settings(), Bindings(), begin)
 

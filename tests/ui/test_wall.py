@@ -11,13 +11,13 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.session.batch_viewer import LOOK_BITS, Means, WallWorlds
+from gv_engine.session.batch_viewer import LOOK_BITS, BatchViewer, Means
 from gv_engine.session.replay import row_digest
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import Wall, place_wall
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.screens.batch import WallScreen, ZoomScreen
-from gv_engine.ui.window.batch_process import FarWorlds, WallProcess
+from gv_engine.ui.screens.batch import BatchScreen, ZoomScreen
+from gv_engine.ui.window.batch_process import BatchProcess, FarWorlds
 from tests.desk import Desk
 
 pytestmark = [pytest.mark.compiled, pytest.mark.window]
@@ -43,14 +43,14 @@ def bits(rows: np.ndarray) -> bytes:
     return b"".join(bits(rows[name]) for name in rows.dtype.names)
 
 
-def walk(worlds: WallWorlds, steps: int) -> None:
+def walk(worlds: BatchViewer, steps: int) -> None:
     for _ in range(steps):
         worlds.step()
 
 
 @pytest.mark.parametrize("policy", ["random", "valid"])
 def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, policy: str):
-    touched, untouched = (WallWorlds(scenario, N, policy, seed=3) for _ in range(2))
+    touched, untouched = (BatchViewer(scenario, N, policy, seed=3) for _ in range(2))
     for worlds in (touched, untouched):
         walk(worlds, 55)  # beyond the end of episodes
     game = touched.take_out(5)
@@ -73,7 +73,7 @@ def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, p
 
 
 def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
-    worlds = WallWorlds(scenario, N, seed=3)
+    worlds = BatchViewer(scenario, N, seed=3)
     walk(worlds, 47)
     row = worlds._env.snapshot(2)
     game = worlds.take_out(2)
@@ -90,7 +90,7 @@ def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
 
 
 def test_codes_are_what_a_frame_shows(scenario: Scenario):
-    worlds = WallWorlds(scenario, N, seed=3)
+    worlds = BatchViewer(scenario, N, seed=3)
     walk(worlds, 7)
     codes = worlds._look().codes
     for world in range(N):
@@ -103,7 +103,7 @@ def test_codes_are_what_a_frame_shows(scenario: Scenario):
 
 
 def test_pixels_are_brought_up_to_date(scenario: Scenario):
-    worlds = WallWorlds(scenario, N, seed=3)
+    worlds = BatchViewer(scenario, N, seed=3)
     sheet, theme = SpriteSheet(), THEMES["dark"]
     kept, rect = Wall(sheet, theme), pygame.Rect(10, 10, 300, 200)
     surface, fresh = (pygame.Surface((320, 220), 0, 32) for _ in range(2))
@@ -121,10 +121,10 @@ def test_pixels_are_brought_up_to_date(scenario: Scenario):
 
 
 def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
-    worlds = WallWorlds(scenario, N, seed=3)
+    worlds = BatchViewer(scenario, N, seed=3)
     worlds.pace = 0.0
     worlds.start()
-    screen = WallScreen(desk.app, worlds, "random")
+    screen = BatchScreen(desk.app, worlds, "random")
     desk.app.push(screen)
     desk.look()
     desk.press("Right", "Right")
@@ -158,7 +158,7 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     chosen = screen._pointed
     assert chosen == min(N - 1, 8 + screen._wall.at.columns)
     desk.press("Return")
-    assert [type(each) for each in desk.app.screens] == [WallScreen, ZoomScreen]
+    assert [type(each) for each in desk.app.screens] == [BatchScreen, ZoomScreen]
     assert f"World {chosen}" in desk.app.screens[1].facts()  # type: ignore[attr-defined]
     desk.press("Escape", "Equals", "Equals", "PageDown", "Minus")
     for key in (*["Shift+Down"] * N, *["A"] * N):
@@ -177,9 +177,9 @@ def test_a_wall_shows_grids(capsys: pytest.CaptureFixture[str]):
 
 
 def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    worlds = WallWorlds(scenario, N, seed=3)
+    worlds = BatchViewer(scenario, N, seed=3)
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    process = WallProcess(worlds._batch, "learning")
+    process = BatchProcess(worlds._batch, "learning")
     ours, theirs = Pipe()
     far = FarWorlds(scenario, process._codes, theirs)
     process._ours.close()
@@ -192,7 +192,7 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     assert shown is not None
     assert (shown.codes == worlds._look().codes).all()
     assert far.curves[-1].success == 0.5
-    desk.app.push(WallScreen(desk.app, far, "learning"))
+    desk.app.push(BatchScreen(desk.app, far, "learning"))
     desk.look()
     desk.press("Space", "H", "Escape")
     process.close()

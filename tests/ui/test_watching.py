@@ -11,11 +11,11 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.rollout.episode_folder import RolloutError
-from gv_engine.session.autoplay import Choice, PolicyActor, Rival, SolverActor, Way
+from gv_engine.session.autoplay import Choice, Opponent, PolicyActor, SolverActor, Way
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutGames
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui import settings
 from gv_engine.ui.screens.autoplay import ActingScreen, likeliest
 from gv_engine.ui.screens.play import PlayScreen
@@ -36,7 +36,7 @@ def desk(desk: Desk) -> Desk:
 
 
 def watching(desk: Desk, name: str = "keydoor-5x5", seed: int = 3) -> ActingScreen:
-    game = Game(load_playable(name), seed)
+    game = Session(load_playable(name), seed)
     desk.app.let_act(game, PolicyActor(game, "random"))
     desk.look()
     assert isinstance(desk.app.top, ActingScreen)
@@ -122,7 +122,7 @@ def test_speed_and_chances(desk: Desk):
 
 
 def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
-    game = Game(load_playable("keydoor-5x5"), 3)
+    game = Session(load_playable("keydoor-5x5"), 3)
 
     class Lost:
         """Knows no way."""
@@ -142,8 +142,8 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
 def test_a_race_goes_step_by_step(desk: Desk, name: str):
-    game = Game(load_playable(name), 3)
-    desk.app.race(Rival.named("valid", game))
+    game = Session(load_playable(name), 3)
+    desk.app.race(Opponent.named("valid", game))
     screen = desk.app.top
     assert isinstance(screen, RaceScreen)
     desk.wait(1.0)

@@ -204,7 +204,7 @@ def test_the_command(level, capsys, tmp_path):
     [
         (["keydoor-5x5", "--seeds", "2", "--out", "a.gif"], "--out is for one level"),
         (["keydoor-5x5", "--out", "a.txt"], "the name must end with"),
-        (["mathy-complex-simplify-easy"], "of the family mathy; grids are solved"),
+        (["mathy-complex-simplify-easy"], "of the domain algebra; grids are solved"),
     ],
 )
 def test_what_cannot_be_asked(arguments, said, capsys):

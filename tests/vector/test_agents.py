@@ -18,7 +18,7 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.turns import DONE, ENDS, TURNS
 from gv_engine.scenario.layout import OF_AGENTS
 from gv_engine.validation.invariants import fault_of_row
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import NEXT_STEP, SAME_STEP
 from gv_engine.world.simulation import Simulation
 
@@ -58,7 +58,7 @@ def level(agents: int, blocks: list[str], **changes: Any) -> Scenario:
 CREWS = [(2, ["movement", "sight"]), (5, [])]
 
 
-def both(played: Scenario, seed: int) -> tuple[Worlds, Worlds]:
+def both(played: Scenario, seed: int) -> tuple[Backend, Backend]:
     """Object worlds and compiled ones, of equal seeds, reset."""
     found = (
         make_batch(played, WORLDS, "object", more=("whole",)),
@@ -71,7 +71,7 @@ def both(played: Scenario, seed: int) -> tuple[Worlds, Worlds]:
     return found
 
 
-def compare(objects: Worlds, compiled: Worlds) -> None:
+def compare(objects: Backend, compiled: Backend) -> None:
     """All that worlds are and show is the same in both kinds."""
     every = np.arange(WORLDS)
     rows, others = objects.snapshot(every), compiled.snapshot(every)

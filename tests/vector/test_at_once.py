@@ -20,19 +20,19 @@ from gv_engine.compiler import programs
 from gv_engine.rules.errors import BuiltInDoesNotCompileError
 from gv_engine.vector import background_compile
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.object_backend import WorldsAtOnce
+from gv_engine.vector.object_backend import DeferredBackend
 from tests.caches import own_cache
 from tests.vector.test_worlds_protocol import LEVELS, assert_equal
 from tests.world.test_worlds import assert_same_rows
 
 pytestmark = pytest.mark.compiled
 
-AWAITED = WorldsAtOnce._awaited
+AWAITED = DeferredBackend._awaited
 
 
 @pytest.fixture(autouse=True)
 def _nobody_waits(_programs_are_waited_for, monkeypatch):
-    monkeypatch.setattr(WorldsAtOnce, "_awaited", AWAITED)
+    monkeypatch.setattr(DeferredBackend, "_awaited", AWAITED)
 
 
 class Over:

@@ -15,10 +15,10 @@ import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
 from gv_engine.compiler.compiler import compile_function
-from gv_engine.domains.grid import hooks as grid_family
-from gv_engine.session.session import Game
+from gv_engine.domains.grid import hooks as grid_domain
+from gv_engine.session.session import Session
 from gv_engine.validation.differential import play_in_lockstep
-from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
 from tests.world.test_worlds import assert_same_rows
@@ -194,7 +194,7 @@ def place_of(folder: Path, rule: str) -> str:
     return f"{rule} ({folder / 'rules.py'}:{line})"
 
 
-def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Worlds:
+def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Backend:
     batch = make_batch(scenario, number, kind, threads)
     batch.step(np.full(number, RESTART), DISABLED)
     return batch
@@ -424,13 +424,13 @@ def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
 
 def test_check_and_the_game_tell_of_it(folder):
     wrong = "index 999 is out of bounds for axis 0 with size 64"
-    (fault,) = grid_family.examine(level(folder, stray={"how": 1, "e": 999}), 2, 0, 10).faults
+    (fault,) = grid_domain.examine(level(folder, stray={"how": 1, "e": 999}), 2, 0, 10).faults
     assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {wrong}")
     for where, parameters in (
         ("rules.py:10: ", {"how": 1}),
         ("the rules or what they have left", {"how": 30}),
     ):
-        game = Game(level(folder, stray={**parameters, "e": 999}), 0)
+        game = Session(level(folder, stray={**parameters, "e": 999}), 0)
         with pytest.raises(RuleError, match=rf"{where}.*{wrong}$"):
             game.step("ACTUATE")
 

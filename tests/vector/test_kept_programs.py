@@ -54,7 +54,7 @@ for a in (5, 0, 7, 6):
 """
 
 
-class Played(NamedTuple):
+class EpisodeSummary(NamedTuple):
     """What a process printed, and whether it compiled."""
 
     shown: str
@@ -71,7 +71,7 @@ def played(folder, *rules, numba="", **variables):
         text=True,
         check=True,
     )
-    return Played(done.stdout, "compiling" in done.stderr)
+    return EpisodeSummary(done.stdout, "compiling" in done.stderr)
 
 
 @pytest.fixture(scope="module")

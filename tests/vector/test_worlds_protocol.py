@@ -8,13 +8,13 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.vector.backend import BACKENDS, Worlds
+from gv_engine.vector.backend import BACKENDS, Backend
 from gv_engine.world.autoreset import KEEP, begins, begins_at_once
 from gv_engine.world.simulation import Simulation
 from tests.world.test_worlds import assert_same_rows
 
 
-class RowBatch(Worlds):
+class RowBatch(Backend):
     """What is kept of a world between steps is its row, and its terms in the outputs."""
 
     world = "rows"

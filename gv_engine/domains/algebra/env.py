@@ -12,7 +12,7 @@ from gv_engine.domains.algebra.goals import Goals
 from gv_engine.domains.algebra.library import USUAL, BaseRule, Bound, ExpressionChangeRule, bound
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.move import Move
-from gv_engine.domains.algebra.rule_set import LateChange, RuleSet, core_rules
+from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules
 from gv_engine.domains.algebra.state import MathyEnvState, check_moves
 from gv_engine.domains.algebra.types import (
     INVALID_ACTION_RESPONSES,
@@ -29,7 +29,7 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase
 
 _MOST_DRAWS = 100
-"""Problems that may be solved already or too long, one after the other."""
+"""ErrorCollector that may be solved already or too long, one after the other."""
 
 
 class MathyEnv(Goals):
@@ -189,7 +189,7 @@ class MathyEnv(Goals):
         state = move.state
         if not valid:
             return state, verdict, ExpressionChangeRule(BaseRule())
-        change = LateChange(self.rules, env_state.root, pair[1], pair[0])
+        change = LazyChange(self.rules, env_state.root, pair[1], pair[0])
         if self.verbose and not searching:
             rule = self.rules[pair[0]].name
             self.print_state(state, rule, pair[1], change, verdict.reward)

@@ -232,9 +232,11 @@ def mathy_scenario(
 
     Raises:
         ScenarioError: it has mistakes.
-        ValueError: it belongs to another family.
+        ValueError: it belongs to another domain.
     """
     found = scenario_of(scenario, **options)
     if not isinstance(found, MathyScenario):
-        raise ValueError(f"{found.name} is a scenario of the family {found.family!r}, not 'mathy'")
+        raise ValueError(
+            f"{found.name} is a scenario of the domain {found.domain!r}, not 'algebra'"
+        )
     return found if max_steps is None else found.with_(max_steps=max_steps)

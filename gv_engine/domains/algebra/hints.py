@@ -148,7 +148,7 @@ class Advice(Thread):
     """Looks for a way to the goal of an algebra game, on copies, from where the game is now.
 
     Args:
-        game: a `gv_engine.session.session.Game` of a mathy scenario.
+        game: a `gv_engine.session.session.Session` of a mathy scenario.
 
     Attributes:
         hint: the first move of the way; None as long as none is found.
@@ -179,7 +179,7 @@ class Advice(Thread):
 
 
 class HintFinder:
-    """Finds the next move of algebra games; see `gv_engine.session.autoplay.Adviser`."""
+    """Finds the next move of algebra games; see `gv_engine.session.autoplay.HintProvider`."""
 
     def __init__(self, scenario: Any) -> None:
         self._advice: Advice | None = None

@@ -1,4 +1,4 @@
-"""Hooks of the family of mathy worlds; see `gv_engine.scenario.plugin.Hooks`."""
+"""DomainPlugin of the domain of mathy worlds; see `gv_engine.scenario.plugin.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
 from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.plugin import Examination, Schedules, Systems, listed
+from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
 
 adviser = HintFinder
 make_env = ExpressionEnv
@@ -92,8 +92,8 @@ def examine(
     limit: float,
     quick: bool = False,
     policy: str = "",
-) -> Examination:
+) -> CheckReport:
     """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
     if policy:
-        raise PolicyError(f"{scenario.name} is of the family {scenario.family}: chance checks it")
+        raise PolicyError(f"{scenario.name} is of the domain {scenario.domain}: chance checks it")
     return self_check.play_twice(scenario, episodes, seed)

@@ -1,8 +1,8 @@
-"""The family of algebra worlds, before anything of it is imported."""
+"""The domain of algebra worlds, before anything of it is imported."""
 
 from gv_engine.scenario.library import levels
 from gv_engine.scenario.optional_deps import MATH
-from gv_engine.scenario.plugin import Command, Family, LevelsByName
+from gv_engine.scenario.plugin import Domain, KeyCommand, LevelsByName
 from gv_engine.scenario.resources import SCENARIOS
 
 _HERE = "gv_engine.domains.algebra"
@@ -13,8 +13,8 @@ def _built_in() -> LevelsByName:
     return levels({f"mathy-{path.stem}": path for path in files})
 
 
-FAMILY = Family(
-    name="mathy",
+DOMAIN = Domain(
+    name="algebra",
     title="algebra",
     hooks_module=f"{_HERE}.hooks",
     env=f"{_HERE}.gym_env:ExpressionEnv",
@@ -31,16 +31,19 @@ FAMILY = Family(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:from_stage"
     ),
     keys=(
-        Command("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),
-        Command("previous_usable", "and to the one before", ("Shift+Tab", "Q", "Pad LB"), True),
-        Command("apply", "apply the rule", ("Space", "Pad A")),
-        Command("hint", "hint", ("F", "Pad X")),
-        Command("node_before", "node before", ("Left", "A", "Pad Left"), True),
-        Command("node_after", "node after", ("Right", "D", "Pad Right"), True),
-        Command("node_above", "node above", ("Up", "W", "Pad Up"), True),
-        Command("node_below", "node below", ("Down", "S", "Pad Down"), True),
-        Command("next_rule", "next rule", ("X", "Pad RightStick"), True),
-        Command("previous_rule", "previous rule", ("Shift+X",), True),
-        *(Command(f"rule_{n}", f"apply rule {n}", (f"{n}", f"Keypad {n}")) for n in range(1, 10)),
+        KeyCommand("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),
+        KeyCommand("previous_usable", "and to the one before", ("Shift+Tab", "Q", "Pad LB"), True),
+        KeyCommand("apply", "apply the rule", ("Space", "Pad A")),
+        KeyCommand("hint", "hint", ("F", "Pad X")),
+        KeyCommand("node_before", "node before", ("Left", "A", "Pad Left"), True),
+        KeyCommand("node_after", "node after", ("Right", "D", "Pad Right"), True),
+        KeyCommand("node_above", "node above", ("Up", "W", "Pad Up"), True),
+        KeyCommand("node_below", "node below", ("Down", "S", "Pad Down"), True),
+        KeyCommand("next_rule", "next rule", ("X", "Pad RightStick"), True),
+        KeyCommand("previous_rule", "previous rule", ("Shift+X",), True),
+        *(
+            KeyCommand(f"rule_{n}", f"apply rule {n}", (f"{n}", f"Keypad {n}"))
+            for n in range(1, 10)
+        ),
     ),
 )

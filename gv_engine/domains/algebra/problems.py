@@ -1,4 +1,4 @@
-"""Problems, drawn from one generator: the kinds that mathy_core.problems knows.
+"""ErrorCollector, drawn from one generator: the kinds that mathy_core.problems knows.
 
 Those draw from Python's global generator and go through sets, so that their seeds do not hold
 across processes; these draw letters, numbers and powers in the same ranges.

@@ -36,17 +36,17 @@ from gv_engine.rules.system import (
 from gv_engine.scenario.calls import ENDING_KEYS, Calls
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
-    Problems,
-    Wrong,
+    ErrorCollector,
+    FieldError,
     YamlNode,
     check_keys,
-    instead,
     integer,
     items,
     mapping,
     number,
     one_of,
     read_name,
+    suggestion,
     truth,
     word,
     words,
@@ -63,9 +63,9 @@ from gv_engine.scenario.json_schema import (
     KeyTable,
     defined,
     either,
-    keyed,
     list_of,
     named,
+    object_schema,
     whole,
 )
 from gv_engine.scenario.resolver import Names
@@ -101,11 +101,11 @@ class _Names(Names):
             return _one(node, known, what)
         found = self._own_system(node, phase)
         if found not in known.values() and is_engine_module(found.function.__module__):
-            raise Wrong(node, f"{found.title} is for grids{instead(found.name, known)}")
+            raise FieldError(node, f"{found.title} is for grids{suggestion(found.name, known)}")
         return found
 
     def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
-        raise Wrong(node, f"{node.text} is no system; decorate it with @system({phase.name})")
+        raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
 class Reader:
@@ -119,7 +119,7 @@ class Reader:
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
         self.document = document
         self.changes = changes
-        self.problems = document.problems or Problems(document.label)
+        self.problems = document.problems or ErrorCollector(document.label)
         self.names = _Names(document, Numbering.of([document]))
         self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
@@ -138,7 +138,7 @@ class Reader:
         if "environment" not in self.entries:
             node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
-                node, f"missing; a mathy scenario needs it{instead('', ENVIRONMENTS)}"
+                node, f"missing; a mathy scenario needs it{suggestion('', ENVIRONMENTS)}"
             )
         options = {
             name: value
@@ -187,7 +187,7 @@ class Reader:
         return found if own else found.removesuffix(f"-{variant}")
 
     def check_source_of_problems(self, environment: type[MathyEnv] | None) -> None:
-        """Problems come from one place, and the environment has what they need."""
+        """ErrorCollector come from one place, and the environment has what they need."""
         given = [key for key in ("problem", "problem_function") if key in self.entries]
         if len(given) == 2:
             self.problems.add(
@@ -229,7 +229,7 @@ class Reader:
         found = Calls(self.problems, self.names).calls(node, phase)
         for call in found:
             if call.system.remember or any(map(is_nested, call.arguments.values())):
-                raise Wrong(
+                raise FieldError(
                     node,
                     f"{call.system.title} remembers something or takes other functions; systems of "
                     f"algebra take numbers and texts",
@@ -243,7 +243,7 @@ class Reader:
         try:
             signature.bind(None, None)
         except TypeError as error:
-            raise Wrong(
+            raise FieldError(
                 node,
                 f"{node.text} ({code_place(found)}) takes {signature}, expected (params, rng): "
                 f"{error}",
@@ -263,7 +263,7 @@ class Reader:
             return _one(node, ENVIRONMENTS, "environment")
         thing = self.names.thing(node)
         if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
-            raise Wrong(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
+            raise FieldError(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
         return thing
 
     def rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
@@ -273,19 +273,19 @@ class Reader:
             with self.problems.collect():
                 found.append(self.rule(item))
         if not items(node):
-            raise Wrong(node, "found an empty list, expected at least one rule")
+            raise FieldError(node, "found an empty list, expected at least one rule")
         return tuple(found)
 
     def rule(self, node: YamlNode) -> BaseRule:
         """A rule: a name, or `{name: …}` with what its class takes."""
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
-            raise Wrong(node, "a rule needs its name: {name: …}")
+            raise FieldError(node, "a rule needs its name: {name: …}")
         name = entries["name"]
         if ":" in word(name):
             rule = self.names.thing(name)
             if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
-                raise Wrong(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
+                raise FieldError(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
         else:
             rule = _one(name, RULES, "rule")
         given = {key: value.value for key, value in entries.items() if key != "name"}
@@ -293,7 +293,7 @@ class Reader:
             inspect.signature(rule).bind(**given)
             made: BaseRule = rule(**given)
         except Exception as error:  # whatever a rule of one's own may raise
-            raise Wrong(node, f"{name.text} cannot be made: {error}") from None
+            raise FieldError(node, f"{name.text} cannot be made: {error}") from None
         return made
 
     def rewards(self, node: YamlNode) -> EnvRewards:
@@ -320,7 +320,7 @@ def _expression(node: YamlNode) -> str:
     try:
         parse(word(node))
     except ExpressionError as error:
-        raise Wrong(node, str(error)) from None
+        raise FieldError(node, str(error)) from None
     return word(node)
 
 
@@ -353,7 +353,7 @@ _SYSTEMS = {
     "reward_functions": "What a move is worth: the first that says so.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "family": Key("It is `mathy`.", named(["mathy"]), required=True),
+    "domain": Key("It is `algebra`.", named(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
@@ -369,11 +369,13 @@ ALGEBRA_KEYS: KeyTable = {
     "rules": Key(
         "The rules there are, in this order, which numbers the actions.",
         list_of(
-            either(*_RULE["name"].form["anyOf"], {**keyed(_RULE), "additionalProperties": True}),
+            either(
+                *_RULE["name"].form["anyOf"], {**object_schema(_RULE), "additionalProperties": True}
+            ),
             minItems=1,
         ),
     ),
-    "rewards": Key("What moves are worth.", keyed(_REWARDS), below=_REWARDS),
+    "rewards": Key("What moves are worth.", object_schema(_REWARDS), below=_REWARDS),
     "success_function": Key(
         "Whether the end was a success: `solve`, or one of yours.", defined("mathy_success")
     ),

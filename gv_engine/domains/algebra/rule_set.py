@@ -268,7 +268,7 @@ class RuleSet(Sequence[BaseRule]):
         return _applied(self._rules[number], to_library(root).nodes[node])
 
 
-class LateChange(ExpressionChangeRule):
+class LazyChange(ExpressionChangeRule):
     """A change that is worked out when somebody looks at its `node` or its `result`."""
 
     def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:

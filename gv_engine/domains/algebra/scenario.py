@@ -23,9 +23,9 @@ from gv_engine.domains.algebra.types import (
 )
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import REWARD, TERMINATING
-from gv_engine.rules.turns import ALONE, Sharing
+from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario.document import Document, ScenarioIdentity, watched
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import SourceFile
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class MathyScenario:
         code: the Python files of its own that it uses, as they were when they were loaded.
     """
 
-    family: ClassVar[str] = "mathy"
-    own_actions: ClassVar[tuple[Command, ...]] = ()
-    sharing: ClassVar[Sharing] = ALONE
+    domain: ClassVar[str] = "algebra"
+    own_actions: ClassVar[tuple[KeyCommand, ...]] = ()
+    sharing: ClassVar[TurnPolicy] = SINGLE_AGENT
 
     name: str
     description: str
@@ -167,7 +167,7 @@ class MathyScenario:
     @cached_property
     def identity(self) -> ScenarioIdentity:
         """Its identity, kept in replays; equal for equal content, wherever the files are."""
-        return ScenarioIdentity.of(self.family, self.name, self.document, self.changes, self.code)
+        return ScenarioIdentity.of(self.domain, self.name, self.document, self.changes, self.code)
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""

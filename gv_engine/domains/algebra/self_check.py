@@ -9,7 +9,7 @@ import numpy as np
 from gv_engine.domains.algebra.expression import same_value
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.scenario import MathyScenario
-from gv_engine.scenario.plugin import Examination
+from gv_engine.scenario.plugin import CheckReport
 
 _LONGEST = 200  # steps of an episode; most of what goes wrong does so soon
 
@@ -18,7 +18,7 @@ class _Fault(Exception):
     pass
 
 
-def play_twice(scenario: MathyScenario, episodes: int, seed: int) -> Examination:
+def play_twice(scenario: MathyScenario, episodes: int, seed: int) -> CheckReport:
     """Play random episodes; every second one keeps to valid actions.
 
     Observations lie in their space; valid actions are taken, and keep the value of the expression;
@@ -44,7 +44,7 @@ def play_twice(scenario: MathyScenario, episodes: int, seed: int) -> Examination
     facts: list[tuple[str, object]] = [("episodes", episodes), ("steps", f"{steps:,}")]
     if not faults:
         facts.append(("found", "nothing wrong"))
-    return Examination(facts, faults)
+    return CheckReport(facts, faults)
 
 
 def _play(

@@ -61,7 +61,7 @@ def row_of(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:
     return np.dtype([*shown, *told], align=True)
 
 
-class Finished(NamedTuple):
+class FinalStep(NamedTuple):
     """A game, and the last that it has shown and told before it began anew."""
 
     game: int
@@ -69,14 +69,14 @@ class Finished(NamedTuple):
     info: dict[str, Any]
 
 
-class ChunkAnswer(NamedTuple):
+class WorkerReply(NamedTuple):
     """What games tell beside their rows: words, and those that have begun anew."""
 
     words: list[Words]
-    finished: list[Finished]
+    finished: list[FinalStep]
 
 
-class Chunk:
+class EnvWorker:
     """Plays some games in this process.
 
     Args:
@@ -101,11 +101,11 @@ class Chunk:
         """The answer to the last `ask`."""
         return self._answer
 
-    def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> ChunkAnswer:
+    def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> WorkerReply:
         """Take a step in every game, or begin a new episode there; KEEP leaves a game alone."""
         for name in _STEP:
             self._columns[name][:] = 0
-        finished: list[Finished] = []
+        finished: list[FinalStep] = []
         for i, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
             if action == KEEP:
                 continue
@@ -118,10 +118,10 @@ class Chunk:
             self._tell(i, world)
             success = world.success
             if begins_at_once(self._mode, bool(world.outcome)):
-                finished.append(Finished(i, env.observation(), env.info()))
+                finished.append(FinalStep(i, env.observation(), env.info()))
                 env.begin(None)
             self._write(i, success)
-        return ChunkAnswer(self._words, finished)
+        return WorkerReply(self._words, finished)
 
     def _tell(self, i: int, world: ExpressionWorld) -> None:
         """Put what a step has come to into the row of its game."""
@@ -161,7 +161,7 @@ class Chunk:
         """Nothing to let go of."""
 
 
-class Remote:
+class SubprocWorker:
     """A chunk in a process of its own.
 
     Args:
@@ -215,7 +215,7 @@ def _serve(
     pipe: Connection, memory: Any, kind: np.dtype[np.void], mine: slice, *arguments: Any
 ) -> None:
     """Answer for a chunk until nobody asks any more."""
-    chunk = Chunk(rows_in(memory, kind)[mine], *arguments)
+    chunk = EnvWorker(rows_in(memory, kind)[mine], *arguments)
     while True:
         try:
             what, given = pipe.recv()
@@ -311,15 +311,15 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._shown = tuple(shown)
         kind = row_of(shown, len(self.scenario.reward_names))
         parts = [slice(*ends) for ends in itertools.pairwise(self._cuts)]
-        self._chunks: list[Chunk | Remote]
+        self._chunks: list[EnvWorker | SubprocWorker]
         if len(parts) == 1:
             self._rows = np.zeros(num_envs, kind)
-            self._chunks = [Chunk(self._rows, *given)]
+            self._chunks = [EnvWorker(self._rows, *given)]
         else:
             spawning = multiprocessing.get_context("spawn")
             memory = spawning.RawArray("b", num_envs * kind.itemsize)
             self._rows = rows_in(memory, kind)
-            self._chunks = [Remote(spawning, memory, kind, part, *given) for part in parts]
+            self._chunks = [SubprocWorker(spawning, memory, kind, part, *given) for part in parts]
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -412,11 +412,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             info |= {name: rows["success"].copy() for name in ("success", "is_success")}
         return info
 
-    def _ask(self, what: str, *arguments: Any) -> ChunkAnswer:
+    def _ask(self, what: str, *arguments: Any) -> WorkerReply:
         """What all chunks answer, each asked for its own part, all at once."""
         for chunk, first, last in zip(self._chunks, self._cuts, self._cuts[1:], strict=False):
             chunk.ask(what, *(part[first:last] for part in arguments))
-        answers: list[ChunkAnswer] = []
+        answers: list[WorkerReply] = []
         failures: list[Exception] = []
         for chunk in self._chunks:  # all of them: an answer that is left would be the next one's
             try:
@@ -425,7 +425,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 failures.append(error)
         if failures:
             raise failures[0]
-        return ChunkAnswer(
+        return WorkerReply(
             [words for told in answers for words in told.words],
             [
                 last._replace(game=first + last.game)
@@ -434,7 +434,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             ],
         )
 
-    def _add_final(self, info: dict[str, Any], finished: list[Finished]) -> None:
+    def _add_final(self, info: dict[str, Any], finished: list[FinalStep]) -> None:
         """What SAME_STEP resets have just replaced."""
         if not finished:
             return

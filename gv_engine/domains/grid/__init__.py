@@ -1,1 +1,1 @@
-"""Grids: what this family hands out to the rest of the house."""
+"""Grids: what this domain hands out to the rest of the house."""

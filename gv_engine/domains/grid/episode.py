@@ -16,7 +16,7 @@ from gv_engine.rules.errors import nearest
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
-from gv_engine.scenario.plugin import FAMILIES, Command
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.session.action_preview import world_differences
 from gv_engine.session.episode import AND, Seen, Told, of_one_world
 from gv_engine.session.replay import row_digest
@@ -122,7 +122,7 @@ class GridEpisode(Told):
         return self.controlled + 1
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[KeyCommand, ...]:
         """The level's own actions; where there are several agents, also those of a second player,
         who plays the second one, and the way to another agent."""
         own = self.scenario.own_actions
@@ -130,13 +130,13 @@ class GridEpisode(Told):
             return own
         taken = {key for command in own for key in command.keys}
         second = []
-        for command in FAMILIES["grid"].keys:
+        for command in DOMAINS["grid"].keys:
             key = _SECOND_KEYS.get(command.name, "")
             if command.name in self.actions and key and key not in taken:
                 taken.add(key)
                 does, says = f"{self.agents[1]} {command.name}", f"{self.agents[1]}: {command.says}"
-                second.append(Command(does, says, (key,), command.repeats))
-        return (*own, *second, Command("next_agent", "control another agent", ("Tab",)))
+                second.append(KeyCommand(does, says, (key,), command.repeats))
+        return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
         """Begin the episode that an environment gives for a seed."""

@@ -15,7 +15,7 @@ class GridHint:
     """A hint on a game, once it was asked for.
 
     Args:
-        game: a `gv_engine.session.session.Game` of a grid.
+        game: a `gv_engine.session.session.Session` of a grid.
 
     Attributes:
         waits: whether one is looked for.

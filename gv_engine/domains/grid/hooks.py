@@ -1,4 +1,4 @@
-"""Hooks of the family of gridworlds; see `gv_engine.scenario.plugin.Hooks`."""
+"""DomainPlugin of the domain of gridworlds; see `gv_engine.scenario.plugin.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from gv_engine.rules.system import (
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, built_in
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
-from gv_engine.scenario.json_schema import Format, Functions, keyed
+from gv_engine.scenario.json_schema import Format, Functions, object_schema
 from gv_engine.scenario.mixture import MIXTURE_KEYS
-from gv_engine.scenario.plugin import Examination, Schedules, Systems, listed
+from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import broken_drawings
 from gv_engine.validation.differential import broken
 from gv_engine.validation.differential import play_in_lockstep as compare
 from gv_engine.validation.lint import findings
 from gv_engine.validation.solver import Survey, Verdict, check_solution
-from gv_engine.validation.solver_process import WayFinder
+from gv_engine.validation.solver_process import ShortestPathHints
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import Simulation
@@ -58,7 +58,7 @@ FORMAT = Format(
         ),
         "visibility_function": Functions(VISIBILITY, built_in(VISIBILITY)),
         "observation_function": Functions(
-            OBSERVATION, built_in(VISIBILITY), VIEW, (keyed(FROM_VISIBILITY),), bare=False
+            OBSERVATION, built_in(VISIBILITY), VIEW, (object_schema(FROM_VISIBILITY),), bare=False
         ),
     },
     MIXTURE_KEYS,
@@ -96,7 +96,7 @@ def make_worlds(
     return made(scenario, num_envs, num_threads=workers, copy=False, **options)
 
 
-adviser = WayFinder
+adviser = ShortestPathHints
 
 
 def compile(scenario: Scenario) -> str:
@@ -193,7 +193,7 @@ def examine(
     limit: float,
     quick: bool = False,
     policy: str = "",
-) -> Examination:
+) -> CheckReport:
     """Compare the object world with the compiled one, look for broken promises and drawings."""
     promises = broken(scenario, seed=seed)  # first, as it can be stopped
     compiles = "not tried" if quick else _compiles(scenario)
@@ -225,7 +225,7 @@ def examine(
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
         facts.append(("found", f"{both}nothing wrong{but}"))
-    return Examination(facts, faults)
+    return CheckReport(facts, faults)
 
 
 def _compiles(scenario: Scenario) -> str:

@@ -11,7 +11,7 @@ from components.doors import OPEN, Door
 from components.matter import Portable, Solid
 from components.objects import WALL
 from gv_engine.domains.grid.board import Cell
-from gv_engine.domains.grid.plugin import FAMILY
+from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.rules.component import column_name
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import (
@@ -26,14 +26,14 @@ from gv_engine.rules.geometry import (
     turned,
 )
 from gv_engine.rules.objects import ObjectType
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 
 # ---- steering ------------------------------------------------------------------------------------
 
 _ASIDE = {"TURN_LEFT": "MOVE_LEFT", "TURN_RIGHT": "MOVE_RIGHT"}
 _WAYS = {name: way for way, name in enumerate(ACTIONS[: MOVE_RIGHT + 1])}
 _TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
-_USUAL = {command.name: command.keys for command in FAMILY.keys}
+_USUAL = {command.name: command.keys for command in DOMAIN.keys}
 _DIRECTIONS = {
     "STEER_UP": (FORWARD, "go up", "MOVE_FORWARD"),
     "STEER_LEFT": (LEFT, "go left", "TURN_LEFT"),
@@ -69,13 +69,13 @@ class Steering:
         replaces: the names of those.
     """
 
-    def __init__(self, actions: Sequence[str], others: Sequence[Command]) -> None:
+    def __init__(self, actions: Sequence[str], others: Sequence[KeyCommand]) -> None:
         self._actions = actions
         taken = {key for command in others for key in command.keys}
         turns = {name: told for name, told in _ON_THE_SPOT.items() if told[0] in actions}
         told = {**_DIRECTIONS, **turns}
         self.commands = tuple(
-            Command(name, says, tuple(key for key in _USUAL[like] if key not in taken), True)
+            KeyCommand(name, says, tuple(key for key in _USUAL[like] if key not in taken), True)
             for name, (_, says, like) in told.items()
         )
         self.replaces = frozenset((*_WAYS, *_ASIDE))

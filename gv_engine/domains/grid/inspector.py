@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.domains.grid.board import Cell
-from gv_engine.domains.grid.plugin import FAMILY
+from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REWARD
@@ -187,7 +187,7 @@ class GridInspector:
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
     def _actions(self) -> Iterator[PageLine]:
-        commands = (*FAMILY.keys, *self._looking.scenario.own_actions)
+        commands = (*DOMAIN.keys, *self._looking.scenario.own_actions)
         called = {command.name: command.says.capitalize() for command in commands}  # as in the help
         for action, does_something in self._looking.actions().items():
             name = called.get(action, action.replace("_", " ").capitalize())

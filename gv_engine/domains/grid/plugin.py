@@ -1,13 +1,13 @@
-"""The family of grids, before anything of it is imported."""
+"""The domain of grids, before anything of it is imported."""
 
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.library import built_in_grids, levels_of_several
-from gv_engine.scenario.plugin import Command, Family
+from gv_engine.scenario.plugin import Domain, KeyCommand
 
 _HERE = "gv_engine.domains.grid"
 
 
-FAMILY = Family(
+DOMAIN = Domain(
     name="grid",
     title="grid",
     hooks_module=f"{_HERE}.hooks",
@@ -17,24 +17,24 @@ FAMILY = Family(
     format=f"{_HERE}.hooks:FORMAT",
     episode=f"{_HERE}.episode:GridEpisode",
     stage=f"{_HERE}.stage:GridStage",
-    sketch=f"{_HERE}.sketch_view:SketchView",
+    sketch=f"{_HERE}.sketch_view:EditorMapView",
     text="gv_engine.scenario.map:grid_text",
     terminal=f"{_HERE}.terminal:GridPicture",
     views=dict.fromkeys(VIEWS, f"{_HERE}.views:draws"),
     keys=(
-        Command("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
-        Command("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),
-        Command("TURN_LEFT", "turn left", ("Left", "A", "Pad Left"), True),
-        Command("TURN_RIGHT", "turn right", ("Right", "D", "Pad Right"), True),
-        Command("MOVE_LEFT", "step left", ("Shift+Left", "Shift+A", "Q", "Pad LB"), True),
-        Command("MOVE_RIGHT", "step right", ("Shift+Right", "Shift+D", "E", "Pad RB"), True),
-        Command("ACTUATE", "use what is ahead", ("Space", "Pad A")),
-        Command("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
-        Command("PICK_UP", "pick up what is ahead", ("U",)),
-        Command("DROP", "drop what is held", ("O",)),
-        Command("TOGGLE", "open or close what is ahead", ("F",)),
-        Command("DONE", "say that it is done", ("C",)),
-        Command("NOOP", "do nothing", ("Period",)),
+        KeyCommand("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
+        KeyCommand("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),
+        KeyCommand("TURN_LEFT", "turn left", ("Left", "A", "Pad Left"), True),
+        KeyCommand("TURN_RIGHT", "turn right", ("Right", "D", "Pad Right"), True),
+        KeyCommand("MOVE_LEFT", "step left", ("Shift+Left", "Shift+A", "Q", "Pad LB"), True),
+        KeyCommand("MOVE_RIGHT", "step right", ("Shift+Right", "Shift+D", "E", "Pad RB"), True),
+        KeyCommand("ACTUATE", "use what is ahead", ("Space", "Pad A")),
+        KeyCommand("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
+        KeyCommand("PICK_UP", "pick up what is ahead", ("U",)),
+        KeyCommand("DROP", "drop what is held", ("O",)),
+        KeyCommand("TOGGLE", "open or close what is ahead", ("F",)),
+        KeyCommand("DONE", "say that it is done", ("C",)),
+        KeyCommand("NOOP", "do nothing", ("Period",)),
     ),
     panels=("inspector",),
     of_several=levels_of_several,

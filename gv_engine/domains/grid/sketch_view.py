@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gv_engine.domains.grid.board import Board
-from gv_engine.editor.map_model import MapCell, Sketch
+from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.camera import Camera, corner
@@ -15,7 +15,7 @@ _NOBODY = (-9, -9, 0)
 _READABLE = 5 / 4  # lines of text that a cell's side needs
 
 
-class SketchView(SketchDrawing):
+class EditorMapView(SketchDrawing):
     """Draws the levels of grids while they are edited.
 
     Args:
@@ -37,7 +37,7 @@ class SketchView(SketchDrawing):
         surface: pygame.Surface,
         rect: pygame.Rect,
         line: int,
-        sketch: Sketch,
+        sketch: MapModel,
         cursor: MapCell,
     ) -> None:
         height, width = sketch.shape

@@ -17,7 +17,7 @@ from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import object_words
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.camera import Camera, corner, usual
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -193,7 +193,7 @@ class GridStage(Stage):
         return (*(command.name for command in self.steering[:4]), *others)
 
     @property
-    def steering(self) -> Sequence[Command]:
+    def steering(self) -> Sequence[KeyCommand]:
         """Directions, where the agent is seen from above."""
         return self._steering.commands if self.steers and self.view != "observation" else ()
 

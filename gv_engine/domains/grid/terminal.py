@@ -20,7 +20,7 @@ from gv_engine.domains.grid.input_map import Steering, action_of
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.scenario.map import board, mission_line, object_words
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme
 from gv_engine.ui.terminal.picture import TerminalPicture
 
@@ -103,7 +103,7 @@ class GridPicture(TerminalPicture):
         return action_of(name, self._game.actions)
 
     @property
-    def steering(self) -> Sequence[Command]:
+    def steering(self) -> Sequence[KeyCommand]:
         """Directions, where the agent is seen from above."""
         return self._steering.commands if self.steers and self._view != "observation" else ()
 

@@ -10,7 +10,7 @@ from gv_engine.scenario.map import signed
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage
 from gv_engine.ui.drawing.text import wrapped
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 
 Rect = pygame.Rect
 _ROOMY = 6  # lines of a panel that has room for a mission above all else
@@ -88,7 +88,7 @@ Button = tuple[str, Callable[[], None]]
 
 
 def draw_panel(
-    pen: Pen,
+    pen: Painter,
     rect: Rect,
     scene: Scene,
     stage: Stage,
@@ -143,7 +143,7 @@ def draw_panel(
     return _draw_message(pen, message, scene.message)
 
 
-def _draw_mission(pen: Pen, rect: Rect, mission: str) -> Rect:
+def _draw_mission(pen: Painter, rect: Rect, mission: str) -> Rect:
     """Write what the agent is asked to do; returns the room below."""
     used = len(wrap(mission, pen.line, rect.w)[:_MOST_OF_MISSION]) * pen.line
     pen.lines(Rect(rect.x, rect.y, rect.w, used), mission, "accent")
@@ -151,7 +151,7 @@ def _draw_mission(pen: Pen, rect: Rect, mission: str) -> Rect:
     return Rect(rect.x, rect.y + used, rect.w, rect.h - used)
 
 
-def _draw_held(pen: Pen, rect: Rect, stage: Stage) -> Rect:
+def _draw_held(pen: Painter, rect: Rect, stage: Stage) -> Rect:
     """Draw what is held on the left of a low panel; returns the room beside it."""
     well = Rect(rect.x, rect.y, min(rect.h, 2 * pen.line), min(rect.h, 2 * pen.line))
     if not stage.holds or not stage.draw_item(pen.surface, well):
@@ -171,7 +171,7 @@ def _numbers(scene: Scene) -> list[tuple[str, str]]:
 
 
 def _draw_standing(
-    pen: Pen,
+    pen: Painter,
     rect: Rect,
     scene: Scene,
     stage: Stage,
@@ -215,13 +215,13 @@ def _draw_standing(
     return used + line // 4
 
 
-def _draw_story(pen: Pen, rect: Rect, scene: Scene, stage: Stage) -> None:
-    """Draw how it came to this: what the family of worlds tells, or else the last reward."""
+def _draw_story(pen: Painter, rect: Rect, scene: Scene, stage: Stage) -> None:
+    """Draw how it came to this: what the domain of worlds tells, or else the last reward."""
     if not stage.draw_story(pen.surface, rect):
         _draw_terms(pen, rect, scene)
 
 
-def _draw_terms(pen: Pen, rect: Rect, scene: Scene) -> None:
+def _draw_terms(pen: Painter, rect: Rect, scene: Scene) -> None:
     """Write the terms of the reward, those that are not zero first if there is no room for all."""
     line = pen.line
     rows = rect.h // line - 1
@@ -238,7 +238,7 @@ def _draw_terms(pen: Pen, rect: Rect, scene: Scene) -> None:
         pen.text(slot, name.replace("_", " "), "text" if value else "muted")
 
 
-def _draw_message(pen: Pen, rect: Rect, message: str) -> bool:
+def _draw_message(pen: Painter, rect: Rect, message: str) -> bool:
     """Write the message if there is room; returns whether there is."""
     if message and rect.h >= pen.line:
         pen.lines(rect, message, "accent")

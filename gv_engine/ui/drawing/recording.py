@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gv_engine.scenario.files import Draft
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.video_writer import FORMATS, Picture
@@ -20,7 +20,7 @@ from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.hud import draw_panel, place_parts
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
-from gv_engine.ui.drawing.widgets import Pen, line_height
+from gv_engine.ui.drawing.widgets import Painter, line_height
 
 # ---- onlooker ------------------------------------------------------------------------------------
 
@@ -29,7 +29,7 @@ MIN_SIZE = (320, 240)
 
 
 class Onlooker:
-    """Draws frames on the stage of their family, with the panel of the play screen beside it.
+    """Draws frames on the stage of their domain, with the panel of the play screen beside it.
 
     For the stage it stands for the game.
 
@@ -61,7 +61,7 @@ class Onlooker:
         if self._stage is None:
             return
         if name == "view":
-            views = tuple(FAMILIES[self._frame.family].views)
+            views = tuple(DOMAINS[self._frame.domain].views)
             self._stage.view = views[(views.index(self._stage.view) + 1) % len(views)]
         else:
             self._stage.command(name)
@@ -91,7 +91,7 @@ class Onlooker:
         surface.fill(DARK.background)
         told = bool(self._hints)
         at = place_parts(surface.get_rect(), line, beside=False, controls=0, hints=told)
-        pen = Pen(surface, DARK, line)
+        pen = Painter(surface, DARK, line)
         pen.text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
         draw_panel(pen, at.panel, frame, stage, [frame.ending] if frame.ending else [])
@@ -111,7 +111,7 @@ def _window(scenario: Playable, view: str, cell: int) -> DrawFrame:
 
 
 def from_stage(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Draws a view as the stage of the family does, in a picture of 25 × 16 cells."""
+    """Draws a view as the stage of the domain does, in a picture of 25 × 16 cells."""
     onlooker = Onlooker(scenario.name, sprite_folders(scenario), alone=view)
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
@@ -126,7 +126,7 @@ def from_stage(scenario: Playable, view: str, cell: int) -> DrawFrame:
 
 def views_of(scenario: Playable) -> Mapping[str, Drawing]:
     """The views of a scenario by name, the usual one first, that of a player last."""
-    own = FAMILIES[scenario.identity.family].views
+    own = DOMAINS[scenario.identity.domain].views
     return {**{view: resolve_name(place) for view, place in own.items()}, "window": _window}
 
 

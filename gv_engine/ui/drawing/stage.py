@@ -1,4 +1,4 @@
-"""What draws a level that is edited: each family whose levels are drawn brings its own."""
+"""What draws a level that is edited: each domain whose levels are drawn brings its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
-from gv_engine.editor.map_model import MapCell, Sketch
+from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.scenario.plugin import FAMILIES, Command
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 
@@ -42,14 +42,14 @@ class Stage(Protocol):
     """Draws one game and translates what the player does on the drawing.
 
     Attributes:
-        view: a way to look at the game, one of the family's `views`, set by the screen.
+        view: a way to look at the game, one of the domain's `views`, set by the screen.
         line: height of a line of text in pixels, set by the screen before it draws.
         side_panels: what can be opened beside it, one at a time.
         side_panel: the one that is open, so that the stage may mark what it is about.
         holds: whether its players can hold something.
         glide: seconds that a movement takes.
         walks: whether a click walks to a cell, rather than choosing it; set by the screen.
-        taught: commands of its family to tell the player at the bottom, the most needed first.
+        taught: commands of its domain to tell the player at the bottom, the most needed first.
         steers: whether keys go where they point on the screen; set by the screen.
     """
 
@@ -64,12 +64,12 @@ class Stage(Protocol):
     taught: Sequence[str]
 
     @property
-    def steering(self) -> Sequence[Command]:
-        """What keys do in the place of the family's commands while it steers."""
+    def steering(self) -> Sequence[KeyCommand]:
+        """What keys do in the place of the domain's commands while it steers."""
         return ()
 
     def knows(self, name: str) -> bool:
-        """Whether the game has a command of its family, to be told in the help."""
+        """Whether the game has a command of its domain, to be told in the help."""
         return True
 
     @property
@@ -114,7 +114,7 @@ class Stage(Protocol):
         nothing is held."""
 
     def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Draw how it came to this into a part of the panel; False if this family has no more to
+        """Draw how it came to this into a part of the panel; False if this domain has no more to
         tell than the rewards."""
         return False
 
@@ -126,14 +126,14 @@ class Stage(Protocol):
         """Draw the world alone, as large as fits, in the middle of the rectangle."""
 
     def command(self, name: str) -> str:
-        """Take a command of the bindings' group of its family, or of `view`.
+        """Take a command of the bindings' group of its domain, or of `view`.
 
         Returns:
             The action that the game is to take for it; empty if it is the stage's own affair.
         """
 
     def actions(self, name: str) -> Iterator[str]:
-        """Take a command of the group of its family: the actions that the game is to take for it,
+        """Take a command of the group of its domain: the actions that the game is to take for it,
         each of them before the next one is asked for."""
         if action := self.command(name):
             yield action
@@ -171,7 +171,7 @@ class Stage(Protocol):
 
 def make_stage(game: Any, theme: Theme) -> Stage:
     """The stage for a game, by its frames."""
-    made: Stage = resolve_name(FAMILIES[game.frame().family].stage)(game, theme)
+    made: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
     return made
 
 
@@ -186,7 +186,7 @@ class SketchDrawing(Protocol):
         surface: pygame.Surface,
         rect: pygame.Rect,
         line: int,
-        sketch: Sketch,
+        sketch: MapModel,
         cursor: MapCell,
     ) -> None:
         """Draw the level, or the part around the cursor, into the rectangle.
@@ -218,8 +218,8 @@ class SketchDrawing(Protocol):
 
 
 def make_drawing(
-    family: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
+    domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
 ) -> SketchDrawing:
-    """What draws the levels of a family that has some."""
-    made: SketchDrawing = resolve_name(FAMILIES[family].sketch)(theme, folders, types)
+    """What draws the levels of a domain that has some."""
+    made: SketchDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
     return made

@@ -15,7 +15,7 @@ Pixel = tuple[int, int]
 SHADE = 150  # of 255: how dark it is behind a screen that lies over another
 
 
-class Hot(NamedTuple):
+class HitArea(NamedTuple):
     """A part of the picture that can be pressed."""
 
     rect: pygame.Rect
@@ -62,7 +62,7 @@ def _words(paragraph: str, line: int, width: int) -> Iterator[tuple[str, str]]:
             yield part, "" if number else " "
 
 
-class Pen:
+class Painter:
     """Draws one picture and remembers what on it can be pressed.
 
     Args:
@@ -82,12 +82,12 @@ class Pen:
         theme: Theme,
         line: int,
         mouse: Pixel | None = None,
-        before: Pen | None = None,
+        before: Painter | None = None,
     ) -> None:
         self.surface, self.theme, self.line, self.mouse = surface, theme, line, mouse
         self.area = surface.get_rect()
-        self._hot: list[Hot] = []
-        self._dragged: Hot | None = before._dragged if before else None
+        self._hot: list[HitArea] = []
+        self._dragged: HitArea | None = before._dragged if before else None
         self._over: pygame.Rect | None = None
 
     # ---- drawing ---------------------------------------------------------------------
@@ -187,7 +187,7 @@ class Pen:
         Returns:
             Whether the mouse is there now.
         """
-        self._hot.append(Hot(rect.copy(), press, drag))
+        self._hot.append(HitArea(rect.copy(), press, drag))
         if self.mouse is not None and rect.collidepoint(self.mouse):
             self._over = rect.copy()
             return True

@@ -20,7 +20,7 @@ from itertools import combinations
 from pathlib import Path
 
 from gv_engine.rules.errors import shortened
-from gv_engine.scenario.plugin import FAMILIES, Command
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.settings import config_folder, read_toml
 
 # ---- key names -----------------------------------------------------------------------------------
@@ -77,159 +77,163 @@ def key_parts(key: str) -> list[str]:
 
 # ---- groups --------------------------------------------------------------------------------------
 
-GROUPS: dict[str, tuple[Command, ...]] = {
-    **{family.title: family.keys for family in FAMILIES.values()},
+GROUPS: dict[str, tuple[KeyCommand, ...]] = {
+    **{domain.title: domain.keys for domain in DOMAINS.values()},
     "play": (
-        Command("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
-        Command("redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True),
-        Command("first", "rewind to the beginning", ("Home",)),
-        Command("last", "on to the latest step", ("End",)),
-        Command("game_before", "back to the game before", ("Shift+Home",)),
-        Command("game_after", "on to the game after", ("Shift+End",)),
-        Command("again", "same level again", ("R",)),
-        Command("next_level", "next level", ("N",)),
-        Command("previous_level", "previous level", ("Shift+N",)),
-        Command("go_on", "go on when the level is over", ("Return", "Pad Start")),
-        Command("kin", "another size or difficulty", ("L",)),
-        Command("enter_seed", "enter a seed", ("G",)),
-        Command("rules", "rules of this level", ("F3",)),
-        Command("hint", "hint: the next step", ("F4",)),
-        Command("real_time", "let time run or wait", ("T",)),
-        Command("save_replay", "save a replay", ("Ctrl+S", "F5")),
-        Command("watch", "watch the replay that was saved", ("F6",)),
-        Command("race", "race what was saved, the agent or the solver", ("F7",)),
-        Command("record", "begin or end a recording", ("Ctrl+R", "F9")),
-        Command("picture", "save a picture", ("F12",)),
-        Command("edit_level", "edit this level", ("Ctrl+E",)),
-        Command("menu", "pause, menu", ("Escape", "Pad Back")),
+        KeyCommand("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
+        KeyCommand(
+            "redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True
+        ),
+        KeyCommand("first", "rewind to the beginning", ("Home",)),
+        KeyCommand("last", "on to the latest step", ("End",)),
+        KeyCommand("game_before", "back to the game before", ("Shift+Home",)),
+        KeyCommand("game_after", "on to the game after", ("Shift+End",)),
+        KeyCommand("again", "same level again", ("R",)),
+        KeyCommand("next_level", "next level", ("N",)),
+        KeyCommand("previous_level", "previous level", ("Shift+N",)),
+        KeyCommand("go_on", "go on when the level is over", ("Return", "Pad Start")),
+        KeyCommand("kin", "another size or difficulty", ("L",)),
+        KeyCommand("enter_seed", "enter a seed", ("G",)),
+        KeyCommand("rules", "rules of this level", ("F3",)),
+        KeyCommand("hint", "hint: the next step", ("F4",)),
+        KeyCommand("real_time", "let time run or wait", ("T",)),
+        KeyCommand("save_replay", "save a replay", ("Ctrl+S", "F5")),
+        KeyCommand("watch", "watch the replay that was saved", ("F6",)),
+        KeyCommand("race", "race what was saved, the agent or the solver", ("F7",)),
+        KeyCommand("record", "begin or end a recording", ("Ctrl+R", "F9")),
+        KeyCommand("picture", "save a picture", ("F12",)),
+        KeyCommand("edit_level", "edit this level", ("Ctrl+E",)),
+        KeyCommand("menu", "pause, menu", ("Escape", "Pad Back")),
     ),
     "agent": (
-        Command("agent", "let the agent act, or stop it", ("F8", "Grave")),
-        Command("agent_step", "one step of the agent", ("F10", "Semicolon"), True),
-        Command("agent_faster", "a faster agent", ("RightBracket",)),
-        Command("agent_slower", "a slower agent", ("LeftBracket",)),
+        KeyCommand("agent", "let the agent act, or stop it", ("F8", "Grave")),
+        KeyCommand("agent_step", "one step of the agent", ("F10", "Semicolon"), True),
+        KeyCommand("agent_faster", "a faster agent", ("RightBracket",)),
+        KeyCommand("agent_slower", "a slower agent", ("LeftBracket",)),
     ),
     "wall": (
-        Command("wall_pause", "let the worlds step, or wait", ("Space", "Pad A")),
-        Command("wall_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
-        Command("wall_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
-        Command("wall_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
-        Command("wall_open", "open the chosen world", ("Return", "Pad Y")),
-        Command("wall_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
-        Command("wall_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),
-        Command("wall_up", "choose a world above", ("W", "Shift+Up"), True),
-        Command("wall_down", "choose a world below", ("S", "Shift+Down", "Pad X"), True),
-        Command("zoom_in", "larger worlds", ("Equals", "Keypad +"), True),
-        Command("zoom_out", "smaller worlds", ("Minus", "Keypad -"), True),
-        Command("scroll_up", "scroll up", ("PageUp",), True),
-        Command("scroll_down", "scroll down", ("PageDown",), True),
-        Command("help", "keys", ("H", "Slash")),
-        Command("leave", "leave", ("Escape", "Pad B")),
+        KeyCommand("wall_pause", "let the worlds step, or wait", ("Space", "Pad A")),
+        KeyCommand("wall_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
+        KeyCommand("wall_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
+        KeyCommand("wall_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
+        KeyCommand("wall_open", "open the chosen world", ("Return", "Pad Y")),
+        KeyCommand("wall_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
+        KeyCommand("wall_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),
+        KeyCommand("wall_up", "choose a world above", ("W", "Shift+Up"), True),
+        KeyCommand("wall_down", "choose a world below", ("S", "Shift+Down", "Pad X"), True),
+        KeyCommand("zoom_in", "larger worlds", ("Equals", "Keypad +"), True),
+        KeyCommand("zoom_out", "smaller worlds", ("Minus", "Keypad -"), True),
+        KeyCommand("scroll_up", "scroll up", ("PageUp",), True),
+        KeyCommand("scroll_down", "scroll down", ("PageDown",), True),
+        KeyCommand("help", "keys", ("H", "Slash")),
+        KeyCommand("leave", "leave", ("Escape", "Pad B")),
     ),
     "replay": (
-        Command("play", "play or pause", ("Space", "Pad A")),
-        Command("forward", "a step on", ("Right", "D", "Period", "Pad Right"), True),
-        Command("back", "a step back", ("Left", "A", "Comma", "Pad Left"), True),
-        Command("first", "to the beginning", ("Home",)),
-        Command("last", "to the end", ("End",)),
-        Command("faster", "faster", ("Up", "W", "Pad Up")),
-        Command("slower", "slower", ("Down", "S", "Pad Down")),
-        Command("next_episode", "next episode of a rollout", ("N",)),
-        Command("previous_episode", "previous episode", ("Shift+N",)),
-        Command("export", "export as a picture or video", ("E", "Pad X")),
-        Command("take_over", "play on from here", ("Return", "Pad Start")),
-        Command("menu", "menu", ("F10", "Pad Back")),
-        Command("leave", "leave", ("Escape", "Pad B")),
+        KeyCommand("play", "play or pause", ("Space", "Pad A")),
+        KeyCommand("forward", "a step on", ("Right", "D", "Period", "Pad Right"), True),
+        KeyCommand("back", "a step back", ("Left", "A", "Comma", "Pad Left"), True),
+        KeyCommand("first", "to the beginning", ("Home",)),
+        KeyCommand("last", "to the end", ("End",)),
+        KeyCommand("faster", "faster", ("Up", "W", "Pad Up")),
+        KeyCommand("slower", "slower", ("Down", "S", "Pad Down")),
+        KeyCommand("next_episode", "next episode of a rollout", ("N",)),
+        KeyCommand("previous_episode", "previous episode", ("Shift+N",)),
+        KeyCommand("export", "export as a picture or video", ("E", "Pad X")),
+        KeyCommand("take_over", "play on from here", ("Return", "Pad Start")),
+        KeyCommand("menu", "menu", ("F10", "Pad Back")),
+        KeyCommand("leave", "leave", ("Escape", "Pad B")),
     ),
     "view": (
-        Command("view", "another view", ("V",)),
-        Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
-        Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
-        Command("zoom_reset", "usual size", ("0",)),
-        Command("minimap", "map of the whole", ("M",)),
-        Command("inspect", "inspector", ("I",)),
-        Command("copy", "copy the game as a line of text", ("Ctrl+C",)),
-        Command("first_change", "to the first step that a saved file has changed", ("Ctrl+Home",)),
-        Command("compare", "how it was before a file was saved, and back", ("Ctrl+B",)),
-        Command("help", "keys", ("H", "Slash")),
+        KeyCommand("view", "another view", ("V",)),
+        KeyCommand("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
+        KeyCommand("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
+        KeyCommand("zoom_reset", "usual size", ("0",)),
+        KeyCommand("minimap", "map of the whole", ("M",)),
+        KeyCommand("inspect", "inspector", ("I",)),
+        KeyCommand("copy", "copy the game as a line of text", ("Ctrl+C",)),
+        KeyCommand(
+            "first_change", "to the first step that a saved file has changed", ("Ctrl+Home",)
+        ),
+        KeyCommand("compare", "how it was before a file was saved, and back", ("Ctrl+B",)),
+        KeyCommand("help", "keys", ("H", "Slash")),
     ),
     "inspector": (
-        Command("next_tab", "next page of the inspector", ("Tab",), True),
-        Command("previous_tab", "previous page of the inspector", ("Shift+Tab",), True),
-        Command("next_choice", "next visibility or representation", ("X",), True),
-        Command("previous_choice", "previous one", ("Shift+X",), True),
-        Command("cell_up", "look at the cell above", ("Ctrl+Up", "Keypad 8"), True),
-        Command("cell_down", "look at the cell below", ("Ctrl+Down", "Keypad 2"), True),
-        Command("cell_left", "look at the cell on the left", ("Ctrl+Left", "Keypad 4"), True),
-        Command("cell_right", "look at the cell on the right", ("Ctrl+Right", "Keypad 6"), True),
-        Command("scroll_up", "scroll up", ("PageUp",), True),
-        Command("scroll_down", "scroll down", ("PageDown",), True),
+        KeyCommand("next_tab", "next page of the inspector", ("Tab",), True),
+        KeyCommand("previous_tab", "previous page of the inspector", ("Shift+Tab",), True),
+        KeyCommand("next_choice", "next visibility or representation", ("X",), True),
+        KeyCommand("previous_choice", "previous one", ("Shift+X",), True),
+        KeyCommand("cell_up", "look at the cell above", ("Ctrl+Up", "Keypad 8"), True),
+        KeyCommand("cell_down", "look at the cell below", ("Ctrl+Down", "Keypad 2"), True),
+        KeyCommand("cell_left", "look at the cell on the left", ("Ctrl+Left", "Keypad 4"), True),
+        KeyCommand("cell_right", "look at the cell on the right", ("Ctrl+Right", "Keypad 6"), True),
+        KeyCommand("scroll_up", "scroll up", ("PageUp",), True),
+        KeyCommand("scroll_down", "scroll down", ("PageDown",), True),
     ),
     "edit": (
-        Command("try", "play it, and come back", ("Tab",)),
-        Command("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        Command("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
-        Command("save", "save the file", ("Ctrl+S", "F5")),
-        Command("save_as", "save as another file", ("Ctrl+Shift+S",)),
-        Command("up", "a cell up", ("Up",), True),
-        Command("down", "a cell down", ("Down",), True),
-        Command("left", "a cell left", ("Left",), True),
-        Command("right", "a cell right", ("Right",), True),
-        Command("put", "put the thing into the cell, or a corner", ("Space", "Return")),
-        Command("erase", "take out what is in the cell", ("Delete", "Backspace")),
-        Command("pick", "take what is in the cell for more of it", ("E",)),
-        Command("next_thing", "next thing", ("RightBracket", "PageDown"), True),
-        Command("previous_thing", "previous thing", ("LeftBracket", "PageUp"), True),
-        Command("next_color", "another colour", ("C",), True),
-        Command("next_state", "another state, or way to look", ("S",), True),
-        Command("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
-        Command("all_things", "more things, or the level's own", ("A",)),
-        Command("cell_form", "properties of what is in the cell", ("P",)),
-        Command("size", "another size", ("G",)),
-        Command("level_rules", "rules: add, order, set", ("F3", "R")),
-        Command("level_form", "properties of the level", ("F4", "L")),
-        Command("next_fault", "what is wrong, one after the other", ("N",), True),
-        Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
-        Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
-        Command("zoom_reset", "usual size", ("0",)),
-        Command("help", "keys", ("H", "Slash")),
-        Command("menu", "menu", ("Escape",)),
+        KeyCommand("try", "play it, and come back", ("Tab",)),
+        KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
+        KeyCommand("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
+        KeyCommand("save", "save the file", ("Ctrl+S", "F5")),
+        KeyCommand("save_as", "save as another file", ("Ctrl+Shift+S",)),
+        KeyCommand("up", "a cell up", ("Up",), True),
+        KeyCommand("down", "a cell down", ("Down",), True),
+        KeyCommand("left", "a cell left", ("Left",), True),
+        KeyCommand("right", "a cell right", ("Right",), True),
+        KeyCommand("put", "put the thing into the cell, or a corner", ("Space", "Return")),
+        KeyCommand("erase", "take out what is in the cell", ("Delete", "Backspace")),
+        KeyCommand("pick", "take what is in the cell for more of it", ("E",)),
+        KeyCommand("next_thing", "next thing", ("RightBracket", "PageDown"), True),
+        KeyCommand("previous_thing", "previous thing", ("LeftBracket", "PageUp"), True),
+        KeyCommand("next_color", "another colour", ("C",), True),
+        KeyCommand("next_state", "another state, or way to look", ("S",), True),
+        KeyCommand("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
+        KeyCommand("all_things", "more things, or the level's own", ("A",)),
+        KeyCommand("cell_form", "properties of what is in the cell", ("P",)),
+        KeyCommand("size", "another size", ("G",)),
+        KeyCommand("level_rules", "rules: add, order, set", ("F3", "R")),
+        KeyCommand("level_form", "properties of the level", ("F4", "L")),
+        KeyCommand("next_fault", "what is wrong, one after the other", ("N",), True),
+        KeyCommand("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
+        KeyCommand("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
+        KeyCommand("zoom_reset", "usual size", ("0",)),
+        KeyCommand("help", "keys", ("H", "Slash")),
+        KeyCommand("menu", "menu", ("Escape",)),
     ),
     "trial": (
-        Command("back", "back to the editor", ("Tab",)),
-        Command("next_agent", "control another agent", ("Shift+Tab",)),
+        KeyCommand("back", "back to the editor", ("Tab",)),
+        KeyCommand("next_agent", "control another agent", ("Shift+Tab",)),
     ),
     "list": (
-        Command("add", "add one", ("Insert", "A")),
-        Command("remove", "take it out", ("Delete",)),
-        Command("move_up", "move it up", ("Shift+Up", "Ctrl+Up"), True),
-        Command("move_down", "move it down", ("Shift+Down", "Ctrl+Down"), True),
-        Command("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        Command("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
+        KeyCommand("add", "add one", ("Insert", "A")),
+        KeyCommand("remove", "take it out", ("Delete",)),
+        KeyCommand("move_up", "move it up", ("Shift+Up", "Ctrl+Up"), True),
+        KeyCommand("move_down", "move it down", ("Shift+Down", "Ctrl+Down"), True),
+        KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
+        KeyCommand("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
     ),
     "start": (
-        Command("new_level", "make a new level", ("Ctrl+N",)),
-        Command("edit_level", "edit the chosen level", ("Ctrl+E",)),
+        KeyCommand("new_level", "make a new level", ("Ctrl+N",)),
+        KeyCommand("edit_level", "edit the chosen level", ("Ctrl+E",)),
     ),
     "menu": (
-        Command("up", "up", ("Up", "Pad Up"), True),
-        Command("down", "down", ("Down", "Pad Down"), True),
-        Command("left", "left", ("Left", "Pad Left"), True),
-        Command("right", "right", ("Right", "Pad Right"), True),
-        Command("page_up", "a page up", ("PageUp", "Pad LB"), True),
-        Command("page_down", "a page down", ("PageDown", "Pad RB"), True),
-        Command("first", "to the beginning", ("Home",)),
-        Command("last", "to the end", ("End",)),
-        Command("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
-        Command("erase", "erase a letter", ("Backspace",), True),
-        Command("complete", "complete a path", ("Tab",)),
-        Command("paste", "paste", ("Ctrl+V", "Shift+Insert")),
-        Command("leave", "back", ("Escape", "Pad B")),
+        KeyCommand("up", "up", ("Up", "Pad Up"), True),
+        KeyCommand("down", "down", ("Down", "Pad Down"), True),
+        KeyCommand("left", "left", ("Left", "Pad Left"), True),
+        KeyCommand("right", "right", ("Right", "Pad Right"), True),
+        KeyCommand("page_up", "a page up", ("PageUp", "Pad LB"), True),
+        KeyCommand("page_down", "a page down", ("PageDown", "Pad RB"), True),
+        KeyCommand("first", "to the beginning", ("Home",)),
+        KeyCommand("last", "to the end", ("End",)),
+        KeyCommand("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
+        KeyCommand("erase", "erase a letter", ("Backspace",), True),
+        KeyCommand("complete", "complete a path", ("Tab",)),
+        KeyCommand("paste", "paste", ("Ctrl+V", "Shift+Insert")),
+        KeyCommand("leave", "back", ("Escape", "Pad B")),
     ),
     "window": (
-        Command("help", "keys", ("F1",)),
-        Command("settings", "settings", ("F2",)),
-        Command("full_screen", "full screen", ("F11", "Alt+Return")),
+        KeyCommand("help", "keys", ("F1",)),
+        KeyCommand("settings", "settings", ("F2",)),
+        KeyCommand("full_screen", "full screen", ("F11", "Alt+Return")),
     ),
 }
 """All commands, by group."""
@@ -239,8 +243,8 @@ SCREENS = {
     "edit": ("edit", "window"),
     "list": ("list", "menu", "window"),
     **{
-        family.title: (family.title, "play", "agent", "view", *family.panels, "window")
-        for family in FAMILIES.values()
+        domain.title: (domain.title, "play", "agent", "view", *domain.panels, "window")
+        for domain in DOMAINS.values()
     },
     "wall": ("wall", "window"),
     "replay": ("replay", "view", "inspector", "window"),
@@ -284,10 +288,10 @@ class Bindings:
     def __init__(
         self,
         changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-        own: Mapping[str, Sequence[Command]] | None = None,
+        own: Mapping[str, Sequence[KeyCommand]] | None = None,
     ) -> None:
         self.changes, self._own = changes, own or {}
-        self._levels: dict[tuple[Command, ...], Bindings] = {}
+        self._levels: dict[tuple[KeyCommand, ...], Bindings] = {}
         given = {
             (group, name): tuple(keys)
             for group, commands in _checked(changes or {}).items()
@@ -323,17 +327,17 @@ class Bindings:
         stop = "" if why.endswith("?") else "."
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
 
-    def of_level(self, group: str, own: tuple[Command, ...]) -> Bindings:
+    def of_level(self, group: str, own: tuple[KeyCommand, ...]) -> Bindings:
         """These bindings, with commands of a level's own in a group; kept for the next time."""
         if own and own not in self._levels:
             self._levels[own] = Bindings(self.changes, {group: own})
         return self._levels[own] if own else self
 
-    def commands(self, group: str) -> tuple[Command, ...]:
+    def commands(self, group: str) -> tuple[KeyCommand, ...]:
         """The commands of a group, those of the level's own at its end."""
         return (*GROUPS[group], *self._own.get(group, ()))
 
-    def find(self, key: str, groups: Iterable[str]) -> Command | None:
+    def find(self, key: str, groups: Iterable[str]) -> KeyCommand | None:
         """The command of a key where these groups are active, None if it is free.
 
         Args:
@@ -392,7 +396,7 @@ class Bindings:
 
 
 def _left(
-    groups: Mapping[str, Sequence[Command]], given: Mapping[tuple[str, str], Sequence[str]]
+    groups: Mapping[str, Sequence[KeyCommand]], given: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """The keys of commands that have not been given any: their usual ones, but for those that have
     been given to others."""
@@ -411,7 +415,7 @@ def _left(
     return left
 
 
-def free_key(group: str, name: str, key: str, beside: Iterable[Command]) -> str:
+def free_key(group: str, name: str, key: str, beside: Iterable[KeyCommand]) -> str:
     """The key that a level gives an action of its own, as bindings name it.
 
     Args:

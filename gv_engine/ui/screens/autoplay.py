@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import Actor, Choice, Rival, actor_of
+from gv_engine.session.autoplay import Autoplayer, Choice, Opponent, actor_of
 from gv_engine.session.episode import AND
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.game_screen import LOOK_UP
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 
 BAR_ROWS = 4  # of bars
 MOST_BARS = 12  # bars
@@ -39,7 +39,7 @@ class ActingScreen(PlayScreen):
     controls = 7.25
     tight_controls = 3.0
 
-    def __init__(self, app: Host, game: Game, actor: Actor) -> None:
+    def __init__(self, app: AppContext, game: Session, actor: Autoplayer) -> None:
         super().__init__(app, game)
         self.own_groups = (*self.own_groups, "agent")
         self.actor = actor
@@ -126,7 +126,7 @@ class ActingScreen(PlayScreen):
 
     def _race(self) -> None:
         """Play the level against the agent."""
-        self.app.race(Rival.named(self.actor.name, self.game))
+        self.app.race(Opponent.named(self.actor.name, self.game))
 
     def _stop(self) -> None:
         self._acts = False
@@ -151,7 +151,7 @@ class ActingScreen(PlayScreen):
         undo = self.hint("play", "undo", "undo")
         return (*hints, undo, race, self.hint("view", "help", "all keys"))
 
-    def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
+    def draw_controls(self, pen: Painter, rect: pygame.Rect) -> None:
         line = pen.line
         super().draw_controls(pen, pygame.Rect(rect.x, rect.y, rect.w, line))
         rest = pygame.Rect(rect.x, rect.y + line * 5 // 4, rect.w, rect.h - line * 5 // 4)
@@ -176,7 +176,7 @@ class ActingScreen(PlayScreen):
             return f"{self.actor.name} thinks"
         return self._choice.action and f"{self.actor.name}: {_in_words(self._choice.action)}"
 
-    def _draw_chances(self, pen: Pen, rect: pygame.Rect, choice: Choice) -> None:
+    def _draw_chances(self, pen: Painter, rect: pygame.Rect, choice: Choice) -> None:
         """A bar for each action, the likeliest ones if they are many."""
         line = pen.line
         shown = likeliest(choice)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gv_engine.session.autoplay import PolicyActor
-from gv_engine.session.batch_viewer import Means, WallLook, WallWorlds, Watched
+from gv_engine.session.batch_viewer import BatchViewer, Means, WallLook, Watched
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.batch_view import LARGEST_CELL, LEAST_CELL, Wall
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.autoplay import ActingScreen
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.screens.screen import AppContext, Screen
 
 PACES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0, 250.0, 1000.0, math.inf)
 PICTURE_TIME = 1 / 60  # s
@@ -37,7 +37,7 @@ TOLD_CURVES = (
 )
 
 
-class WallScreen(Screen):
+class BatchScreen(Screen):
     """Watch many worlds.
 
     Args:
@@ -48,7 +48,7 @@ class WallScreen(Screen):
 
     groups = ("wall", "window")
 
-    def __init__(self, app: Host, worlds: Watched, says: str) -> None:
+    def __init__(self, app: AppContext, worlds: Watched, says: str) -> None:
         super().__init__(app)
         self.worlds, self._says = worlds, says
         self._theme = app.theme
@@ -66,9 +66,9 @@ class WallScreen(Screen):
         return Wall(sheet, self._theme)
 
     @property
-    def own(self) -> WallWorlds | None:
+    def own(self) -> BatchViewer | None:
         """The worlds, if they can be paced and played."""
-        return self.worlds if isinstance(self.worlds, WallWorlds) else None
+        return self.worlds if isinstance(self.worlds, BatchViewer) else None
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class WallScreen(Screen):
         else:
             super().command(name)
 
-    def _set_pace(self, worlds: WallWorlds, name: str) -> None:
+    def _set_pace(self, worlds: BatchViewer, name: str) -> None:
         if name == "wall_pause":
             paused = worlds.pace == 0
             self._paused, worlds.pace = worlds.pace, self._paused or math.inf if paused else 0.0
@@ -155,7 +155,7 @@ class WallScreen(Screen):
 
     # ---- what is seen ----------------------------------------------------------------
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         if self._theme != self.app.theme:
             self._theme = self.app.theme
             self._wall = self._hung()
@@ -198,7 +198,7 @@ class WallScreen(Screen):
         key = label("wall", "wall_open") if self._pointed is not None else ""
         return [*keys, *([f"{key or 'click a world'} to open it"] if self.own else [])]
 
-    def _draw_head(self, pen: Pen, rect: pygame.Rect, roomy: bool) -> None:
+    def _draw_head(self, pen: Painter, rect: pygame.Rect, roomy: bool) -> None:
         line = pen.line
         title = pygame.Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
         pen.text(title, self.worlds.scenario.name, size=1.3)
@@ -233,7 +233,7 @@ class WallScreen(Screen):
         return told if pace else "paused"
 
 
-def _draw_curve(pen: Pen, rect: pygame.Rect, values: Sequence[float]) -> None:
+def _draw_curve(pen: Painter, rect: pygame.Rect, values: Sequence[float]) -> None:
     """The values from left to right, the least of them below."""
     known = [(n, value) for n, value in enumerate(values) if not math.isnan(value)]
     if len(known) < 2 or min(rect.size) < 2:
@@ -256,7 +256,7 @@ class ZoomScreen(ActingScreen):
         number: of the world.
     """
 
-    def __init__(self, app: Host, worlds: WallWorlds, number: int) -> None:
+    def __init__(self, app: AppContext, worlds: BatchViewer, number: int) -> None:
         game = worlds.take_out(number)
         super().__init__(app, game, PolicyActor(game, worlds.policy))
         self._worlds, self._number = worlds, number

@@ -11,12 +11,12 @@ from gv_engine.scenario.map import signed
 from gv_engine.session.catalogue import Entry
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import make_stage
-from gv_engine.ui.drawing.widgets import Pen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.screens.screen import AppContext
 
 
 class Card:
@@ -47,7 +47,7 @@ class Card:
         """Whether thumbnail and text are there."""
         return self._made_for == theme
 
-    def make(self, app: Host, theme: Theme, side: int) -> None:
+    def make(self, app: AppContext, theme: Theme, side: int) -> None:
         """Make thumbnail and text, the former of `side` pixels."""
         self._made_for = theme
         try:
@@ -57,14 +57,14 @@ class Card:
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = reason(error)
 
-    def read(self, app: Host, theme: Theme, side: int) -> None:
+    def read(self, app: AppContext, theme: Theme, side: int) -> None:
         """See `make`; there may be nothing to read.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
         """
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         """Open what it offers.
 
         Raises:
@@ -72,7 +72,7 @@ class Card:
         """
         raise NotImplementedError
 
-    def edit(self, app: Host) -> None:
+    def edit(self, app: AppContext) -> None:
         """Edit what it offers.
 
         Raises:
@@ -80,7 +80,7 @@ class Card:
         """
         raise GVEngineError(f"{self.title} is no level to edit")
 
-    def draw(self, pen: Pen, rect: pygame.Rect, chosen: bool) -> None:
+    def draw(self, pen: Painter, rect: pygame.Rect, chosen: bool) -> None:
         """Draw it."""
         line = pen.line
         pen.card(rect)
@@ -95,12 +95,12 @@ class Card:
         below = pygame.Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
         pen.lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
-    def _draw_beginning(self, game: Game, theme: Theme, side: int) -> None:
+    def _draw_beginning(self, game: Session, theme: Theme, side: int) -> None:
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
-    def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
+    def draw_thumbnail(self, pen: Painter, well: pygame.Rect) -> None:
         """Draw the thumbnail, or an empty place until it is made."""
         if self._thumbnail is None:
             pen.card(well, "well")
@@ -124,7 +124,7 @@ class ScenarioCard(Card):
         """The card of a file."""
         return cls(Entry(source, "Files"))
 
-    def read(self, app: Host, theme: Theme, side: int) -> None:
+    def read(self, app: AppContext, theme: Theme, side: int) -> None:
         try:
             scenario = self.entry.scenario
         except TrustError:
@@ -132,12 +132,12 @@ class ScenarioCard(Card):
             self.text = f"{about} Its own Python runs when you open it.".strip()
             return
         self.text = " ".join(scenario.description.split())
-        self._draw_beginning(Game(scenario, seed=0), theme, side)
+        self._draw_beginning(Session(scenario, seed=0), theme, side)
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         app.play(self.entry.source)
 
-    def edit(self, app: Host) -> None:
+    def edit(self, app: AppContext) -> None:
         app.edit(self.entry.source)
 
 
@@ -157,7 +157,7 @@ class MissingCard(Card):
     def said(self) -> tuple[str, str]:
         return self.title, self._names
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         raise GVEngineError(self.text)
 
 
@@ -170,23 +170,25 @@ class ReplayCard(Card):
         super().__init__(file.stem)
         self.file = file
 
-    def read(self, app: Host, theme: Theme, side: int) -> None:
+    def read(self, app: AppContext, theme: Theme, side: int) -> None:
         replay = Replay.load(self.file)
         self.text = self.about(replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
-            self._draw_beginning(Game(app.scenario_of(replay, self.file), replay.seed), theme, side)
+            self._draw_beginning(
+                Session(app.scenario_of(replay, self.file), replay.seed), theme, side
+            )
 
-    def about(self, replay: Replay, app: Host) -> str:
+    def about(self, replay: Replay, app: AppContext) -> str:
         """A line about it."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
             f"return {signed(replay.total)}"
         )
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         app.watch(self.file)
 
-    def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
+    def draw_thumbnail(self, pen: Painter, well: pygame.Rect) -> None:
         super().draw_thumbnail(pen, well)
         sign = well.inflate(-well.w // 2, -well.h // 2)
         if self._thumbnail is not None:  # in the corner of a picture
@@ -204,11 +206,11 @@ class UnfinishedCard(ReplayCard):
         super().__init__(file)
         self.title = "Go on playing"
 
-    def about(self, replay: Replay, app: Host) -> str:
+    def about(self, replay: Replay, app: AppContext) -> str:
         file = app.recent_file(replay)
         return " ".join(filter(None, (super().about(replay, app), file and f"in {file}")))
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         app.go_on(self.file)
 
 
@@ -222,11 +224,11 @@ class FileCard(Card):
         self.file = file
         self.text = str(file)
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         if self.file.suffix == SUFFIX or is_rollout(self.file):
             app.watch(self.file)
         else:
             app.play(str(self.file))
 
-    def edit(self, app: Host) -> None:
+    def edit(self, app: AppContext) -> None:
         app.edit(str(self.file))

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from gv_engine.session.catalogue import Entry, search
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.cards import Card, ScenarioCard
 from gv_engine.ui.screens.keyboard import pasted
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.settings import Progress
 
 # ---- cards screen --------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ class CardsScreen(Screen):
     hinted: Sequence[tuple[str, str, str]] = ()
     """Groups and names of further commands that the last line tells, and what they do."""
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self._query = ""
         self._chosen = 0
@@ -161,7 +161,7 @@ class CardsScreen(Screen):
 
     # ---- what is seen ----------------------------------------------------------------
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         self._line = line = pen.line
         gap = line // 2
         inner = pen.area.inflate(-2 * gap, -gap)
@@ -195,7 +195,7 @@ class CardsScreen(Screen):
         )
         pen.text(foot, " · ".join(hints), "muted", "center", 0.9)
 
-    def _draw_top(self, pen: Pen, rect: pygame.Rect) -> None:
+    def _draw_top(self, pen: Painter, rect: pygame.Rect) -> None:
         line = pen.line
         rest = rect.copy()
         wide = rest.w > 40 * line
@@ -243,7 +243,7 @@ class CardsScreen(Screen):
                 bottom = max(bottom, rect.bottom + gap)
             column += taken
 
-    def _draw_cards(self, pen: Pen) -> None:
+    def _draw_cards(self, pen: Painter) -> None:
         room = self._room
         pen.surface.set_clip(room)
         for heading, rect in self._headings:
@@ -293,7 +293,7 @@ class LevelCard(ScenarioCard):
     def said(self) -> tuple[str, str]:
         return self.entry.title, self.entry.group
 
-    def draw(self, pen: Pen, rect: pygame.Rect, chosen: bool) -> None:
+    def draw(self, pen: Painter, rect: pygame.Rect, chosen: bool) -> None:
         super().draw(pen, rect, chosen)
         if self.fewest:
             draw_mark(pen, rect)
@@ -307,7 +307,7 @@ class LevelCard(ScenarioCard):
         self.text = f"{best}, par {level.par}" if level.par else best
         return bool(self.fewest)
 
-    def read(self, app: Host, theme: Theme, side: int) -> None:
+    def read(self, app: AppContext, theme: Theme, side: int) -> None:
         said = self.text
         super().read(app, theme, side)
         self.text = said or self.text
@@ -321,14 +321,14 @@ class PackCard(ScenarioCard):
         self.levels = [LevelCard(level) for level in entry.levels]
         self._about = self._told = ""
 
-    def open(self, app: Host) -> None:
+    def open(self, app: AppContext) -> None:
         app.push(PackScreen(app, self))
 
-    def read(self, app: Host, theme: Theme, side: int) -> None:
+    def read(self, app: AppContext, theme: Theme, side: int) -> None:
         super().read(app, theme, side)
         self._about = self.text
 
-    def draw(self, pen: Pen, rect: pygame.Rect, chosen: bool) -> None:
+    def draw(self, pen: Painter, rect: pygame.Rect, chosen: bool) -> None:
         self.text = f"{self._told}. {self._about}"
         super().draw(pen, rect, chosen)
         if all(card.fewest for card in self.levels):
@@ -352,7 +352,7 @@ class PackScreen(CardsScreen):
     asks = "Search for a level of this pack"
     leaves = "back"
 
-    def __init__(self, app: Host, pack: PackCard) -> None:
+    def __init__(self, app: AppContext, pack: PackCard) -> None:
         super().__init__(app)
         self._pack = pack
         self._plays = False
@@ -387,7 +387,7 @@ class PackScreen(CardsScreen):
         yield self._told, cards
 
 
-def draw_mark(pen: Pen, rect: pygame.Rect) -> None:
+def draw_mark(pen: Painter, rect: pygame.Rect) -> None:
     """A tick in the upper right corner of a card: this is solved."""
     line = pen.line
     disc = pygame.Rect(rect.right - line * 7 // 4, rect.y + line // 2, line * 5 // 4, line * 5 // 4)

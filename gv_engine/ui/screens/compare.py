@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gv_engine.session.hot_reload import in_a_line
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.screens.game_screen import GameScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 
 _STEPS = {"back": -1, "forward": 1}
 _ENDS = ("first", "last")
@@ -19,13 +19,13 @@ class BeforeScreen(GameScreen):
 
     Args:
         app: that it belongs to.
-        below: the screen of a game that was otherwise, see `Game.was`.
+        below: the screen of a game that was otherwise, see `Session.was`.
     """
 
     own_groups = ("replay",)
     heading = "Before: "
 
-    def __init__(self, app: Host, below: GameScreen) -> None:
+    def __init__(self, app: AppContext, below: GameScreen) -> None:
         was = below.game.was()
         assert was is not None  # which is asked before
         self._below = below
@@ -36,7 +36,7 @@ class BeforeScreen(GameScreen):
         self.show(glide=False)
 
     @property
-    def _present(self) -> Game:
+    def _present(self) -> Session:
         return self._below.game
 
     def _files_changed(self) -> None:

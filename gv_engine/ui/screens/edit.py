@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from gv_engine.editor.background_check import Judge, Judgement
-from gv_engine.editor.document import Fault, Workpiece
+from gv_engine.editor.background_check import BackgroundChecker, Judgement
+from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.errors import complain, reason
 from gv_engine.scenario.files import exists
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.edit_board import PaintScreen
 from gv_engine.ui.screens.edit_forms import cell_form, level_form
 from gv_engine.ui.screens.edit_menu import ConflictMenu, EditMenu
@@ -22,7 +22,7 @@ from gv_engine.ui.screens.edit_panels import draw_palette, draw_report, place_ed
 from gv_engine.ui.screens.edit_rules import RuleListScreen
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.playtest import TrialScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import keep_unsaved
 
 LOOK_AT_FILE = 0.5  # s between two looks at the file
@@ -39,12 +39,12 @@ class EditScreen(PaintScreen):
 
     groups = ("edit", "window")
 
-    def __init__(self, app: Host, work: Workpiece) -> None:
+    def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app, work)
         self.chosen_fault = -1
         self._look = 0.0
         self._is_told = self._is_dropped = False
-        self._judge: Judge | None = None
+        self._judge: BackgroundChecker | None = None
         self._judgement = Judgement()
         self._judged: object = None
 
@@ -61,7 +61,7 @@ class EditScreen(PaintScreen):
     def _ask_judge(self) -> None:
         """Let the level be checked and solved, and hear what has come of it."""
         if self._judge is None:
-            self._judge = Judge()
+            self._judge = BackgroundChecker()
         if self._judged is not self.work.scenario:
             self._judged, self._judgement = self.work.scenario, Judgement()
             self._judge.ask(self.work.scenario)
@@ -130,7 +130,7 @@ class EditScreen(PaintScreen):
         if self.work.scenario is None:
             fault = self.work.faults[0].says if self.work.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
-        self.app.push(TrialScreen(self.app, Game(self.work.scenario, seed=0)))
+        self.app.push(TrialScreen(self.app, Session(self.work.scenario, seed=0)))
 
     # ---- the file ------------------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class EditScreen(PaintScreen):
 
     # ---- what is seen --------------------------------------------------------------------
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         self._at = at = place_edit(pen.area, pen.line)
         self._draw_header(pen, at.header)
         drawing = self.drawing
@@ -275,7 +275,7 @@ class EditScreen(PaintScreen):
         draw_report(pen, at.report, self)
         pen.text(at.hints, " · ".join(filter(None, self._hints())), "muted", "center", 0.9)
 
-    def _draw_header(self, pen: Pen, rect: pygame.Rect) -> None:
+    def _draw_header(self, pen: Painter, rect: pygame.Rect) -> None:
         rest = rect.copy()
         keys = self.app.bindings
         for label, name in _BUTTONS:

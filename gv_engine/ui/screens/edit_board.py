@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from gv_engine.editor.document import Fault, Workpiece
+from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.map_model import FLOOR_THING, Brushes, MapCell, box
 from gv_engine.editor.symbols import CellThing
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import SketchDrawing, make_drawing
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.edit_panels import EditParts
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.screens.screen import AppContext, Screen
 
 TOOLS = ("pen", "rectangle", "room", "fill")
 
@@ -32,7 +32,7 @@ class PaintScreen(Screen):
         tool: what is done with the chosen thing, one of `TOOLS`.
     """
 
-    def __init__(self, app: Host, work: Workpiece) -> None:
+    def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app)
         self.work = work
         self.brushes = Brushes(work.words)
@@ -45,7 +45,7 @@ class PaintScreen(Screen):
         self._drawing: SketchDrawing | None = None
         self._drawn_for: object = None
         self._at: EditParts | None = None
-        self._preview: Workpiece | None = None
+        self._preview: EditorDocument | None = None
 
     @property
     def faults(self) -> Sequence[Fault]:
@@ -182,13 +182,13 @@ class PaintScreen(Screen):
         words, folder = self.work.words, self.work.level.file.parent
         made_for = self.app.theme, words.types, folder
         if self._drawing is None or self._drawn_for != made_for:
-            family = self.work.document.family if self.work.document else "grid"
+            domain = self.work.document.domain if self.work.document else "grid"
             folders = (folder, folder / "sprites")
-            self._drawing = make_drawing(family, self.app.theme, folders, words.types)
+            self._drawing = make_drawing(domain, self.app.theme, folders, words.types)
             self._drawn_for = made_for
         return self._drawing
 
-    def _draw_board(self, pen: Pen, rect: pygame.Rect, drawing: SketchDrawing) -> None:
+    def _draw_board(self, pen: Painter, rect: pygame.Rect, drawing: SketchDrawing) -> None:
         pen.card(rect, "well")
         inner = rect.inflate(-pen.line // 2, -pen.line // 2)
         sketch = self.work.sketch
@@ -206,7 +206,7 @@ class PaintScreen(Screen):
             marks |= dict.fromkeys(box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
-    def _draw_without_map(self, pen: Pen, rect: pygame.Rect, drawing: SketchDrawing) -> None:
+    def _draw_without_map(self, pen: Painter, rect: pygame.Rect, drawing: SketchDrawing) -> None:
         """Say why there is nothing to paint on, and show one of the levels."""
         line = pen.line
         says = (

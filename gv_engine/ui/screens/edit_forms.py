@@ -13,14 +13,14 @@ from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit_board import PaintScreen
 
-_ELSEWHERE = ("family", "map", "legend", *(part.key for part in RULE_PARTS))
+_ELSEWHERE = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
 """Keys of a level that are no fields: they are painted, or listed among the rules."""
 _FIRST = ("name", "description", "mission", "max_steps", "agents", "objects")
 _LONGEST_SAYS = 4  # lines
@@ -132,7 +132,7 @@ class FormScreen(Menu):
             super().command(name)
         self.app.stale = True
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         super().draw(pen, now)
         made = self._made()
         if self.chosen >= len(made):

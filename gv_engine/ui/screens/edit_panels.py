@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gv_engine.editor.document import Fault, Workpiece
+from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.map_model import Brushes, MapCell
 from gv_engine.editor.symbols import AGENT_KEY, CellThing
 from gv_engine.rules.component import snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import SketchDrawing
-from gv_engine.ui.drawing.widgets import Pen, wrap
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.drawing.widgets import Painter, wrap
+from gv_engine.ui.screens.screen import AppContext
 
 # ---- edit host -----------------------------------------------------------------------------------
 
@@ -23,8 +23,8 @@ from gv_engine.ui.screens.screen import Host
 class EditHost(Protocol):
     """The editor of a level."""
 
-    app: Host
-    work: Workpiece
+    app: AppContext
+    work: EditorDocument
     brushes: Brushes
     cursor: MapCell
     tool: str
@@ -81,7 +81,7 @@ def place_edit(area: pygame.Rect, line: int) -> EditParts:
     return EditParts(header, palette, board, report, hints)
 
 
-def draw_palette(pen: Pen, rect: pygame.Rect, screen: EditHost, drawing: SketchDrawing) -> None:
+def draw_palette(pen: Painter, rect: pygame.Rect, screen: EditHost, drawing: SketchDrawing) -> None:
     """Draw all things that can be put into cells, and how the chosen one is painted."""
     line, brushes = pen.line, screen.brushes
     pen.card(rect)
@@ -124,7 +124,7 @@ def _picture(drawing: SketchDrawing, screen: EditHost, name: str, size: int) -> 
     return drawing.thing(symbol.kind, symbol.state, symbol.color, size)
 
 
-def _draw_chosen(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
+def _draw_chosen(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
     """The name of the chosen thing, and its state, colour and tool, each a button for the next."""
     brushes, line, keys = screen.brushes, pen.line, screen.app.bindings
     name = brushes.chosen
@@ -146,7 +146,7 @@ def _words(name: str) -> str:
     return name if name == AGENT_KEY else snake_case(name).replace("_", " ")
 
 
-def draw_report(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
+def draw_report(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
     """Say what is in the cell, whether the level can be won, and what is wrong."""
     line = pen.line
     pen.card(rect)
@@ -160,7 +160,7 @@ def draw_report(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
     _draw_faults(pen, pygame.Rect(inner.x, y, inner.w, inner.bottom - y), screen)
 
 
-def _draw_faults(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
+def _draw_faults(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
     """List what is wrong, from the chosen one on, as far as there is room."""
     line, faults, y = pen.line, screen.faults, rect.y
     first = max(0, screen.chosen_fault)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gv_engine.editor.rules import RULE_PARTS, KnownRule, Rule, RulePart, faulty
 from gv_engine.session.catalogue import search
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.screens.edit_forms import rule_form
 from gv_engine.ui.screens.screen import Screen
 
@@ -76,7 +76,7 @@ class _ListScreen(Screen):
         if event.type == pygame.MOUSEWHEEL:
             self.command("up" if event.y > 0 else "down")
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         line, rows = pen.line, self.rows()
         card = pen.area.inflate(-line, -line)
         card.w = min(card.w, 56 * line)
@@ -106,7 +106,7 @@ class _ListScreen(Screen):
         said = wrap(row.says, line, width - 2 * line, _LONGEST_SAYS) if row.says else []
         return (len(said) + 1) * line + line // 2 + line // 4
 
-    def _draw_row(self, pen: Pen, slot: pygame.Rect, row: _Row, number: int) -> None:
+    def _draw_row(self, pen: Painter, slot: pygame.Rect, row: _Row, number: int) -> None:
         line, chosen = pen.line, number == self._chosen
         pen.hot(slot, partial(self._press, number))
         pen.card(slot, "accent" if chosen else "well")

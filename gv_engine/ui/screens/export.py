@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 
 from gv_engine.rules.errors import GVEngineError, reason
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.recording import Recorder, views_of
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.screens.keyboard import pasted
 from gv_engine.ui.screens.menu import Menu, MenuRow
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.settings import CELLS, EXPORTS, SPEEDS, new_file, recording_folder
 
 # ---- prompt --------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ class Prompt(Screen):
 
     def __init__(
         self,
-        app: Host,
+        app: AppContext,
         title: str,
         words: str,
         text: str,
@@ -77,7 +77,7 @@ class Prompt(Screen):
         if self.app.top is self:  # what takes the text may have closed it
             self.app.pop()
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         line = pen.line
         width = min(pen.area.w - line, 30 * line)
         words = wrap(self._words, line, width - 2 * line, 3)
@@ -116,7 +116,7 @@ class ExportScreen(Menu):
 
     title = "Export"
 
-    def __init__(self, app: Host, game: Game) -> None:
+    def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app)
         self._game = game
         self._views = views_of(game.scenario)
@@ -181,7 +181,7 @@ class ExportScreen(Menu):
     def _write(self) -> Generator[None]:
         """Write the file, a picture between two yields; closed before its end it leaves none."""
         shown, settings = self._game, self.app.settings
-        game = Game.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
+        game = Session.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
         steps = range(game.length + 1)
         if settings.export_as == ".png":
             steps = range(shown.position, shown.position + 1)
@@ -196,7 +196,7 @@ class ExportScreen(Menu):
                 yield
         self.app.say(f"Saved {file}")
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         if self._writing is None:
             super().draw(pen, now)
             return

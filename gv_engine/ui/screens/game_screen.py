@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from gv_engine.scenario.plugin import FAMILIES
-from gv_engine.session.session import Game
+from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import SidePanel, Stage, make_stage
 from gv_engine.ui.drawing.text import wrapped
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.keyboard import copied
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.settings import SPEEDS
 
 LOOKING = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
@@ -42,7 +42,7 @@ class GameScreen(Screen):
         game: what is shown.
         stage: which draws it.
         frame: the one that is shown now.
-        family: that its worlds are of.
+        domain: that its worlds are of.
     """
 
     controls = 1.0
@@ -59,11 +59,11 @@ class GameScreen(Screen):
     own_groups: tuple[str, ...] = ()
     """Groups of bindings that the screen has besides those of looking around."""
 
-    def __init__(self, app: Host, game: Game) -> None:
+    def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app)
         self.game = game
         self.frame = game.frame()
-        self.family = FAMILIES[self.frame.family]
+        self.domain = DOMAINS[self.frame.domain]
         self._theme = app.theme
         self.stage: Stage = make_stage(game, self._theme)
         self._staged = game.scenario
@@ -105,7 +105,7 @@ class GameScreen(Screen):
     # ---- files that change -----------------------------------------------------------
 
     @property
-    def _present(self) -> Game:
+    def _present(self) -> Session:
         """The game whose files may change."""
         return self.game
 
@@ -151,7 +151,7 @@ class GameScreen(Screen):
         """What a saved file has changed, or where a replay went another way; empty for nothing."""
         return self.game.difference.message if self.game.difference else ""
 
-    def _draw_mark(self, pen: Pen, bar: pygame.Rect) -> None:
+    def _draw_mark(self, pen: Painter, bar: pygame.Rect) -> None:
         """Mark the first step that goes another way on the bar of all steps."""
         difference = self._present.difference
         if difference is not None:
@@ -161,7 +161,7 @@ class GameScreen(Screen):
             pen.card(mark, "loss")
             pen.hot(mark.inflate(mark.w, 0), lambda _: self._press("first_change"))
 
-    def _draw_told(self, pen: Pen, rect: pygame.Rect) -> None:
+    def _draw_told(self, pen: Painter, rect: pygame.Rect) -> None:
         """Say what is different, between the ways to that step and to how it was."""
         line, difference = pen.line, self._present.difference
         step = difference.step if difference else 0
@@ -185,7 +185,7 @@ class GameScreen(Screen):
 
     def command(self, name: str) -> None:
         if name == "view":
-            views = tuple(self.family.views)
+            views = tuple(self.domain.views)
             self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
             if not self._own_view:
                 self.app.settings.view = self.stage.view
@@ -247,7 +247,7 @@ class GameScreen(Screen):
     def take(self, action: str) -> None:
         """Let the game take what the stage has made of a click or a key; by default nothing."""
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         if self._theme != self.app.theme:
             self._restage()
         tight = is_tight(pen.area, pen.line)
@@ -283,11 +283,13 @@ class GameScreen(Screen):
             ink = "muted" if hint != said else "loss" if self.trouble else "accent"
             pen.text(slot, hint, ink, "center", 0.9)
 
-    def draw_stage(self, pen: Pen, rect: pygame.Rect, progress: float) -> None:
+    def draw_stage(self, pen: Painter, rect: pygame.Rect, progress: float) -> None:
         """Draw the world, and whatever shares the room with it."""
         self.stage.draw(pen.surface, rect, progress)
 
-    def _fitting_hints(self, pen: Pen, most: int, hints: Sequence[str] | None = None) -> list[str]:
+    def _fitting_hints(
+        self, pen: Painter, most: int, hints: Sequence[str] | None = None
+    ) -> list[str]:
         """Hints, the usual ones if None, in so many lines; the last, which leads to all keys, is
         among them."""
         parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
@@ -319,7 +321,7 @@ class GameScreen(Screen):
         order = (None, *self.stage.side_panels)
         return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
-    def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
+    def draw_controls(self, pen: Painter, rect: pygame.Rect) -> None:
         """Draw what is below the stage: by itself the way through the episode."""
         length = self.game.length
         if length:
@@ -345,7 +347,7 @@ class GameScreen(Screen):
         key = self.app.bindings.label(group, name)
         return f"{key} {says}" if key else ""
 
-    def _draw_header(self, pen: Pen, rect: pygame.Rect) -> None:
+    def _draw_header(self, pen: Painter, rect: pygame.Rect) -> None:
         rest = rect.copy()
         for label, group, name in self.buttons():
             key = self.app.bindings.label(group, name)
@@ -370,7 +372,7 @@ class GameScreen(Screen):
         return any(command.name == name for command in GROUPS["inspector"])
 
     def _choose_view(self, view: str) -> None:
-        if view in self.family.views:
+        if view in self.domain.views:
             self.stage.view = view
             self.app.stale = True
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from gv_engine.scenario.reference_docs import Section
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.input.bindings import as_toml, keys_file
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.screens.screen import AppContext, Screen
 
 # ---- help ----------------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ class HelpScreen(Screen):
     over = True
 
     def __init__(
-        self, app: Host, about: tuple[str, ...], knows: Callable[[str], bool] = bool
+        self, app: AppContext, about: tuple[str, ...], knows: Callable[[str], bool] = bool
     ) -> None:
         super().__init__(app)
         self._about, self._knows = about, knows
@@ -53,7 +53,7 @@ class HelpScreen(Screen):
         elif event.type == pygame.MOUSEBUTTONDOWN:
             self.app.pop()
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         line = pen.line
         pairs = list(self.app.bindings.help(self._about, self._knows))
         card = pen.area.inflate(-line, -line)
@@ -129,7 +129,9 @@ class RulesScreen(Screen):
 
     over = True
 
-    def __init__(self, app: Host, title: str, about: str, sections: Sequence[Section]) -> None:
+    def __init__(
+        self, app: AppContext, title: str, about: str, sections: Sequence[Section]
+    ) -> None:
         super().__init__(app)
         self._title, self._about, self._sections = title, about, sections
         self._scroll = self._page = self._aside = 0
@@ -149,7 +151,7 @@ class RulesScreen(Screen):
         elif event.type == pygame.MOUSEBUTTONDOWN:
             self.app.pop()
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         line = pen.line
         card = pen.area.inflate(-line, -line)
         card.w = min(card.w, 52 * line)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, Pixel, wrap
-from gv_engine.ui.screens.screen import Host, Screen
+from gv_engine.ui.drawing.widgets import Painter, Pixel, wrap
+from gv_engine.ui.screens.screen import AppContext, Screen
 
 UNSEEN = (-1, -1)
 """Where the mouse is before anybody has looked."""
@@ -31,7 +31,7 @@ class Menu(Screen):
     foot = 0
     """Lines at the bottom of the window that stay free."""
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self.chosen = 0
         self._first = 0
@@ -99,7 +99,7 @@ class Menu(Screen):
             self.command("up" if event.y > 0 else "down")
             self.app.stale = True
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         rows, line = self.rows(), pen.line
         widest = max(pen.width(row.label + (row.value or "") + row.key) for row in rows)
         width = max(widest + 8 * line, pen.width(self.title, 1.4) + 2 * line, 20 * line)
@@ -139,7 +139,7 @@ class Menu(Screen):
             over = [number for number, slot in slots.items() if slot.collidepoint(mouse)]
             self.chosen = over[0] if over else self.chosen
 
-    def _draw_row(self, pen: Pen, slot: pygame.Rect, row: MenuRow, number: int) -> None:
+    def _draw_row(self, pen: Painter, slot: pygame.Rect, row: MenuRow, number: int) -> None:
         def press(step: int = 1) -> None:
             self.chosen = number
             row.act(step)

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from gv_engine.rules.errors import complain, reason
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.plugin import Command, hooks_of
+from gv_engine.scenario.plugin import KeyCommand, hooks_of
 from gv_engine.scenario.reference_docs import sections
-from gv_engine.session.autoplay import SOLVER, Rival
+from gv_engine.session.autoplay import SOLVER, Opponent
 from gv_engine.session.catalogue import next_of_kin, source_of
 from gv_engine.session.replay import SUFFIX, ReplayError
-from gv_engine.session.session import GAME_COMMANDS, Game, seed_of
+from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.game_screen import LOOKING, GameScreen
 from gv_engine.ui.screens.help import RulesScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.screens.sounds import sound_of
 from gv_engine.ui.settings import (
@@ -42,9 +42,9 @@ class PlayScreen(GameScreen):
         *LOOKING,
     )
 
-    def __init__(self, app: Host, game: Game) -> None:
+    def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)
-        self.own_groups = (self.family.title, "play")
+        self.own_groups = (self.domain.title, "play")
         self._recorder: Recorder | None = None
         self._saved: Path | None = None
         self._saved_at = ""
@@ -74,14 +74,14 @@ class PlayScreen(GameScreen):
         return due
 
     @property
-    def level(self) -> tuple[str, tuple[Command, ...]]:  # type: ignore[override]  # it is the game's
-        return self.family.title, (*self.game.commands, *self.stage.steering)
+    def level(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it is the game's
+        return self.domain.title, (*self.game.commands, *self.stage.steering)
 
     def knows(self, name: str) -> bool:
         if name == "watch":
             return self._saved is not None
         if name == "edit_level":
-            return bool(self.family.sketch)
+            return bool(self.domain.sketch)
         return self.game.knows(name) and self.stage.knows(name)
 
     def pointed(self, event: pygame.event.Event) -> None:
@@ -94,7 +94,7 @@ class PlayScreen(GameScreen):
         if name in GAME_COMMANDS:
             GAME_COMMANDS[name](self.game)
             self.show(glide=False)
-        elif any(each.name == name for each in self.app.bindings.commands(self.family.title)):
+        elif any(each.name == name for each in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
                 self.take(action)
         elif act := _COMMANDS.get(name):
@@ -213,7 +213,7 @@ class PlayScreen(GameScreen):
 
     def _race(self) -> None:
         """Play the level against what was saved of it last, or else whoever knows the way."""
-        self.app.race(Rival.named(str(self._saved or SOLVER), self.game))
+        self.app.race(Opponent.named(str(self._saved or SOLVER), self.game))
 
     def _record(self) -> None:
         """Begin a recording of what is shown from now on, or end it."""
@@ -283,13 +283,13 @@ class PlayScreen(GameScreen):
         return "" if level is None else self.app.progress.goal(level).capitalize()
 
     def hints(self) -> Sequence[str]:
-        commands = self.app.bindings.commands(self.family.title)
+        commands = self.app.bindings.commands(self.domain.title)
         says = {command.name: command.says for command in commands}
-        moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
+        moves = [self.hint(self.domain.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
         stuck = self.hint("play", "hint", "hint") if self.game.pack_level else ""
         several = self.knows("next_agent")
-        other = self.hint(self.family.title, "next_agent", "another agent") if several else ""
+        other = self.hint(self.domain.title, "next_agent", "another agent") if several else ""
         return (*moves[:5], undo, stuck, other, *moves[5:], self.hint("view", "help", "all keys"))
 
     def hints_now(self) -> Sequence[str]:
@@ -298,12 +298,12 @@ class PlayScreen(GameScreen):
         told = [self.hint("play", name, label.lower()) for label, name in self._choices()]
         return (*told, self.hint("view", "help", "all keys"))
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         super().draw(pen, now)
         if self.frame.outcome and self._at:
             self._draw_end(pen, self._at.panel)
 
-    def draw_stage(self, pen: Pen, rect: pygame.Rect, progress: float) -> None:
+    def draw_stage(self, pen: Painter, rect: pygame.Rect, progress: float) -> None:
         """Above the stage stands what the level of a pack tells its players."""
         brief = self._brief
         if brief:
@@ -337,7 +337,7 @@ class PlayScreen(GameScreen):
         steps, usual = self.frame.steps, f"Return {self.frame.total:+.6g} in"
         return self.app.progress.told(self.game, steps) or f"{usual} {steps} steps"
 
-    def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
+    def _draw_end(self, pen: Painter, room: pygame.Rect) -> None:
         """Say over the panel how it ended and what to press now; what is below tells keys too."""
         line, choices = pen.line, self._choices()
         keys = [self.app.bindings.label("play", name) for _, name in choices]

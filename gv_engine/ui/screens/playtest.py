@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 
 
 class TrialScreen(PlayScreen):
     """Play what is edited. See `GameScreen` for the arguments."""
 
-    def __init__(self, app: Host, game: Game) -> None:
+    def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)
         self.own_groups = ("trial", *self.own_groups)
 

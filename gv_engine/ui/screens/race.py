@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import Rival, standing, verdict
-from gv_engine.session.session import Game
+from gv_engine.session.autoplay import Opponent, standing, verdict
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.game_screen import LOOK_UP
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 
 
 class RaceScreen(PlayScreen):
@@ -25,7 +25,7 @@ class RaceScreen(PlayScreen):
         rival: the other one.
     """
 
-    def __init__(self, app: Host, game: Game, rival: Rival) -> None:
+    def __init__(self, app: AppContext, game: Session, rival: Opponent) -> None:
         super().__init__(app, game)
         self.rival = rival
         self._beyond = 0  # steps that the other one has taken since one's own game is over
@@ -40,7 +40,7 @@ class RaceScreen(PlayScreen):
     def _staged_beside(self) -> Stage:
         stage = make_stage(self.rival.game, self._theme)
         stage.begin(None, self._shown)
-        stage.view = tuple(self.family.views)[1]
+        stage.view = tuple(self.domain.views)[1]
         return stage
 
     # ---- what happens ----------------------------------------------------------------
@@ -85,7 +85,7 @@ class RaceScreen(PlayScreen):
 
     # ---- what is seen ----------------------------------------------------------------
 
-    def draw_stage(self, pen: Pen, rect: pygame.Rect, progress: float) -> None:
+    def draw_stage(self, pen: Painter, rect: pygame.Rect, progress: float) -> None:
         line = pen.line
         across = rect.w >= rect.h
         half, other = rect.copy(), rect.copy()

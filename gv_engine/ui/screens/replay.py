@@ -7,12 +7,12 @@ from functools import partial
 
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutGames
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.export import ExportScreen
 from gv_engine.ui.screens.game_screen import LOOKING, GameScreen
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
 
 EPISODES = ("next_episode", "previous_episode")
@@ -24,7 +24,7 @@ class ReplayScreen(GameScreen):
     Args:
         app: that it belongs to.
         replay: what is watched.
-        game: in which it has been played, see `Game.of`.
+        game: in which it has been played, see `Session.of`.
     """
 
     controls = 5.0
@@ -33,7 +33,7 @@ class ReplayScreen(GameScreen):
     in_menu: tuple[str, ...] = (*EPISODES, "export", "take_over", "copy", "first", "last", *LOOKING)
     goes_on, leaves = "Go on watching", "Leave the replay"
 
-    def __init__(self, app: Host, replay: Replay, game: Game) -> None:
+    def __init__(self, app: AppContext, replay: Replay, game: Session) -> None:
         super().__init__(app, game)
         self.replay = replay
         self._plays = False
@@ -120,7 +120,7 @@ class ReplayScreen(GameScreen):
         hints = [self.hint("replay", name, says) for name, says in told]
         return (*hints, self.hint("view", "help", "all keys"))
 
-    def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
+    def draw_controls(self, pen: Painter, rect: pygame.Rect) -> None:
         line, game = pen.line, self.game
         bar = pygame.Rect(rect.x, rect.y, rect.w, line).inflate(-line, -line // 4)
         length = max(1, game.length)
@@ -156,7 +156,7 @@ class RolloutScreen(ReplayScreen):
         games: the episodes.
     """
 
-    def __init__(self, app: Host, games: RolloutGames) -> None:
+    def __init__(self, app: AppContext, games: RolloutGames) -> None:
         self._games, self._number = games, 0
         game = games.game(0)
         super().__init__(app, game.replay(), game)

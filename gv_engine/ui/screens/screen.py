@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from gv_engine.scenario.plugin import Command
-from gv_engine.session.autoplay import Rival
+from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.session.autoplay import Opponent
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Progress, Settings
 
 NOTE_STAYS = 6.0  # s
 
 
-class Host(Protocol):
+class AppContext(Protocol):
     """The app as its screens know it: what they share, and the way from one to another.
 
     Attributes:
@@ -134,14 +134,14 @@ class Host(Protocol):
             GVEngineError: it is none, or its scenario is not known here.
         """
 
-    def take_over(self, replayed: Game) -> None:
+    def take_over(self, replayed: Session) -> None:
         """Play on from where a replay is, in a game of its own.
 
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
 
-    def race(self, rival: Rival) -> None:
+    def race(self, rival: Opponent) -> None:
         """Play the level that somebody else plays, beside them."""
 
     def compare(self) -> None:
@@ -150,7 +150,7 @@ class Host(Protocol):
     def has_come_to(self, scenario: Playable) -> None:
         """Remember a scenario that a game has gone on to, as one that was played."""
 
-    def played(self, game: Game) -> None:
+    def played(self, game: Session) -> None:
         """Keep in mind how a game went."""
 
     def scenario_of(self, replay: Replay, file: Path) -> Playable:
@@ -177,12 +177,12 @@ class Screen:
 
     groups: tuple[str, ...] = ("menu", "window")
     over: ClassVar[bool] = False
-    level: tuple[str, tuple[Command, ...]] = ("", ())
+    level: tuple[str, tuple[KeyCommand, ...]] = ("", ())
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: AppContext) -> None:
         self.app = app
 
-    def draw(self, pen: Pen, now: float) -> None:
+    def draw(self, pen: Painter, now: float) -> None:
         """Draw it; `now` is the time in seconds."""
         raise NotImplementedError
 

@@ -10,7 +10,7 @@ from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS, PAD, key_label
 from gv_engine.ui.input.rebinding import in_place_of
 from gv_engine.ui.screens.menu import Menu, MenuRow
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class KeysScreen(Menu):
 
     title = "Change keys"
 
-    def __init__(self, app: Host, about: Sequence[str]) -> None:
+    def __init__(self, app: AppContext, about: Sequence[str]) -> None:
         super().__init__(app)
         self._about = about
         self._waits: int | None = None  # the number of the command that the next key is for
@@ -188,11 +188,11 @@ class PauseMenu(Menu):
 
     def _without_buttons(self) -> Sequence[tuple[str, str]]:
         """The same of the level's actions that no button of a gamepad takes."""
-        family, bindings = self._screen.family.title, self.app.bindings
-        if family not in self._screen.groups:  # it is watched
+        domain, bindings = self._screen.domain.title, self.app.bindings
+        if domain not in self._screen.groups:  # it is watched
             return ()
-        known = [c.name for c in bindings.commands(family) if self._screen.knows(c.name)]
-        return [(family, n) for n in known if not {*PAD}.intersection(bindings.keys(family, n))]
+        known = [c.name for c in bindings.commands(domain) if self._screen.knows(c.name)]
+        return [(domain, n) for n in known if not {*PAD}.intersection(bindings.keys(domain, n))]
 
     def _do(self, name: str, step: int = 1) -> None:
         self.app.pop()

@@ -21,7 +21,7 @@ from gv_engine.ui.screens.cards import (
 )
 from gv_engine.ui.screens.cards_screen import CardsScreen, PackCard, card_of
 from gv_engine.ui.screens.keyboard import pasted
-from gv_engine.ui.screens.screen import Host
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import replay_folder, unfinished_file
 
 SHOWN_RECENT = 4
@@ -36,7 +36,7 @@ class StartScreen(CardsScreen):
     hinted = (("start", "edit_level", "edits"),)
     groups = ("start", "menu", "window")
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         entries = built_in_entries()
         self._scenarios = [card_of(entry) for entry in entries if not entry.missing]

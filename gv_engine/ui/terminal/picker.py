@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gv_engine.rules.errors import GVEngineError, Stopped, reason
 from gv_engine.session.catalogue import Entry, built_in_entries, in_folder, search, with_levels
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Progress, Settings
@@ -35,9 +35,9 @@ class LevelPicker:
     """
 
     def __init__(
-        self, settings: Settings, bindings: Bindings, begin: Callable[[str], Game]
+        self, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
     ) -> None:
-        self.game: Game | None = None
+        self.game: Session | None = None
         self.stale = True
         self.left = False
         self._theme = THEMES[settings.theme]

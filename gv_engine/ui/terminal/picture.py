@@ -1,4 +1,4 @@
-"""Pictures in letters, for the terminal; each family of worlds brings its own."""
+"""Pictures in letters, for the terminal; each domain of worlds brings its own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from rich.text import Text
 
-from gv_engine.scenario.plugin import FAMILIES, Command
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.colors import Theme
 
 
 class TerminalPicture(Protocol):
-    """Draws frames of one family in letters, and knows its keys.
+    """Draws frames of one domain in letters, and knows its keys.
 
     Attributes:
         steers: whether keys go where they point on the screen; set by who shows it.
@@ -22,8 +22,8 @@ class TerminalPicture(Protocol):
     steers: bool = False
 
     @property
-    def steering(self) -> Sequence[Command]:
-        """What keys do in the place of the family's commands while it steers."""
+    def steering(self) -> Sequence[KeyCommand]:
+        """What keys do in the place of the domain's commands while it steers."""
         return ()
 
     def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
@@ -50,6 +50,6 @@ class TerminalPicture(Protocol):
 
 def terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
     """The picture for a game, by its frames."""
-    made: TerminalPicture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
+    made: TerminalPicture = resolve_name(DOMAINS[game.frame().domain].terminal)(game, theme)
     made.steers = steers
     return made

@@ -13,11 +13,11 @@ from rich.text import Text
 from gv_engine.rules.errors import GVEngineError, reason
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import signed
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.catalogue import load_playable, next_of_kin
 from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import GAME_COMMANDS, Game, seed_of
-from gv_engine.session.watchdog import PATIENCE, Guard, Runaway
+from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
+from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PAD, Bindings, key_label
 from gv_engine.ui.settings import Progress, Settings, new_file, replay_folder
@@ -68,7 +68,7 @@ class Shown(Protocol):
 
 
 def play(
-    game: Game | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Game]
+    game: Session | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
 ) -> None:
     """Play until the player leaves or the terminal is gone.
 
@@ -82,7 +82,7 @@ def play(
         NoTerminal: there is none.
         KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is as before.
     """
-    with Tty() as tty, Guard(PATIENCE, lambda runaway: tty.ask(_asks(runaway))):
+    with Tty() as tty, Watchdog(PATIENCE, lambda runaway: tty.ask(_asks(runaway))):
         if game is not None:
             _show(tty, TerminalGame(game, settings, bindings))
             return
@@ -117,7 +117,7 @@ def _show(tty: Tty, screen: Shown) -> bool:
     return True
 
 
-def _asks(runaway: Runaway) -> str:
+def _asks(runaway: StuckRule) -> str:
     return f"Ctrl-C: stop what has been running for {runaway.seconds:.0f} s, {runaway}"
 
 
@@ -129,7 +129,7 @@ class TerminalGame:
         left: whether the player has had enough.
     """
 
-    def __init__(self, game: Game, settings: Settings, bindings: Bindings) -> None:
+    def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
         self.game = game
         self.stale = True
         self.left = False
@@ -140,9 +140,9 @@ class TerminalGame:
         self._progress = Progress()
         self._steers = settings.steering == "screen"
         self._picture = terminal_picture(game, self._theme, self._steers)
-        self._family = FAMILIES[game.frame().family]
-        self._groups = (self._family.title, "play", "view", "window")
-        self._views = tuple(self._family.views)
+        self._domain = DOMAINS[game.frame().domain]
+        self._groups = (self._domain.title, "play", "view", "window")
+        self._views = tuple(self._domain.views)
         self._usual_view = settings.view if settings.view in self._views else self._views[0]
         self._view = self._own_view or self._usual_view
         self._note = ""
@@ -161,7 +161,7 @@ class TerminalGame:
     def _bindings(self) -> Bindings:
         """The keys, with those of the level's own actions."""
         own = (*self.game.commands, *self._picture.steering)
-        return self._usual.of_level(self._family.title, own)
+        return self._usual.of_level(self._domain.title, own)
 
     # ---- keys and time -------------------------------------------------------------------
 
@@ -375,7 +375,7 @@ class TerminalGame:
         found: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for command in self._bindings.commands(group):
-                own = group == self._family.title and self._picture.knows(command.name)
+                own = group == self._domain.title and self._picture.knows(command.name)
                 does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]

@@ -5,8 +5,8 @@ The loop sleeps while nothing moves. A screen says with `tick` when it wants to 
 
 A key press is named by `Keyboard.keys` (keyboard.py), made a command by `Bindings.find`
 (controls/bindings.py) and handed to the screen on top: `PlayScreen.command` (screens/play.py). The
-stage of its family makes an action of it (`GridStage.command` in domains/grid/stage.py), which
-`PlayScreen.take` gives to `Game.step` (session/session.py), and that to its episode's `step`
+stage of its domain makes an action of it (`GridStage.command` in domains/grid/stage.py), which
+`PlayScreen.take` gives to `Session.step` (session/session.py), and that to its episode's `step`
 (domains/grid/episode.py).
 """
 
@@ -22,18 +22,18 @@ from typing import Unpack
 
 from gv_engine.editor.document import new_work, open_work
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, reason
-from gv_engine.scenario.plugin import Command
+from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.trust import Consent
-from gv_engine.session.autoplay import Actor, Rival
+from gv_engine.session.autoplay import Autoplayer, Opponent
 from gv_engine.session.catalogue import load_playable, look_at, says, source_of
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay, ReplayError, brought
 from gv_engine.session.rollout_games import RolloutGames, is_rollout
-from gv_engine.session.session import Game
-from gv_engine.session.watchdog import PATIENCE, Guard, Runaway
+from gv_engine.session.session import Session
+from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES, Theme
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, Pixel, line_height
+from gv_engine.ui.drawing.widgets import Painter, Pixel, line_height
 from gv_engine.ui.input.bindings import Bindings, BindingsError
 from gv_engine.ui.input.rebinding import lost, rebind
 from gv_engine.ui.screens import sounds
@@ -47,7 +47,7 @@ from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.race import RaceScreen
 from gv_engine.ui.screens.replay import ReplayScreen, RolloutScreen
-from gv_engine.ui.screens.screen import NOTE_STAYS, Host, Screen
+from gv_engine.ui.screens.screen import NOTE_STAYS, AppContext, Screen
 from gv_engine.ui.screens.settings import SettingsScreen
 from gv_engine.ui.settings import Progress, Settings, forced_scale, level_folder
 from gv_engine.ui.window.confirm_stop import Question
@@ -68,7 +68,7 @@ MOUSE = (
 )
 
 
-class App(Host):
+class App(AppContext):
     """The app: it knows all screens, and they know it as their host.
 
     Attributes:
@@ -83,13 +83,13 @@ class App(Host):
         self._opened: dict[str, Playable] = {}
         self.screens: list[Screen] = []
         self.stale = True
-        self.told: list[Game] = []
+        self.told: list[Session] = []
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
         self._unwritten = ""
         self._happened = 0.0
         self._toggled = 0.0
-        self._pen: Pen | None = None
+        self._pen: Painter | None = None
         self._mouse: Pixel | None = None
         self._question: Question | None = None
 
@@ -177,9 +177,9 @@ class App(Host):
         self.push(SettingsScreen(self))
 
     def play(self, source: str, seed: int | None = None) -> None:
-        self.begin(Game(load_playable(source, **self.consent), seed))
+        self.begin(Session(load_playable(source, **self.consent), seed))
 
-    def begin(self, game: Game) -> None:
+    def begin(self, game: Session) -> None:
         """Play a game from where it is, and remember its scenario."""
         self.push(PlayScreen(self, game))
         self.has_come_to(game.scenario)
@@ -227,22 +227,22 @@ class App(Host):
             scenario = self.scenario_of(replay, Path("a line that was pasted"))
         except ReplayError:  # nobody knows it here
             scenario = brought(replay, level_folder())
-        game = Game.of(replay, scenario)
+        game = Session.of(replay, scenario)
         game.seek(game.length)
         self.begin(game)
 
-    def take_over(self, replayed: Game) -> None:
-        game = Game.of(replayed.replay(), replayed.scenario)
+    def take_over(self, replayed: Session) -> None:
+        game = Session.of(replayed.replay(), replayed.scenario)
         game.seek(replayed.position)
         self.begin(game)
 
-    def let_act(self, game: Game, actor: Actor) -> None:
+    def let_act(self, game: Session, actor: Autoplayer) -> None:
         """Let an agent play a game."""
         self.push(ActingScreen(self, game, actor))
         self.has_come_to(game.scenario)
 
-    def race(self, rival: Rival) -> None:
-        own = Game(rival.game.scenario, rival.game.seed)
+    def race(self, rival: Opponent) -> None:
+        own = Session(rival.game.scenario, rival.game.seed)
         self.push(RaceScreen(self, own, rival))
         self.has_come_to(own.scenario)
 
@@ -250,15 +250,17 @@ class App(Host):
         assert isinstance(self.top, GameScreen)
         self.push(BeforeScreen(self, self.top))
 
-    def played(self, game: Game) -> None:
+    def played(self, game: Session) -> None:
         self.told.append(game)
 
     def recent_file(self, replay: Replay) -> str:
         found = (file for file in self.settings.recent if says(file, replay.scenario.text))
         return next(found, "")
 
-    def _played_again(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Game:
-        return Game.of(replay, self.scenario_of(replay, file, scenario))
+    def _played_again(
+        self, replay: Replay, file: Path, scenario: Playable | None = None
+    ) -> Session:
+        return Session.of(replay, self.scenario_of(replay, file, scenario))
 
     def scenario_of(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Playable:
         given = () if scenario is None else (scenario,)
@@ -301,7 +303,7 @@ class App(Host):
         """
         self._open()
         try:
-            with Guard(PATIENCE, self._overrun):
+            with Watchdog(PATIENCE, self._overrun):
                 with self._saying():
                     screens(self)
                 self._loop()
@@ -337,7 +339,7 @@ class App(Host):
             if self.screens:
                 self.take(self._wait(min(waits, default=math.inf)))
 
-    def _overrun(self, runaway: Runaway) -> bool:
+    def _overrun(self, runaway: StuckRule) -> bool:
         """In midst of a rule: ask whether to stop it."""
         surface = pygame.display.get_surface()
         if self._question is None:
@@ -411,7 +413,7 @@ class App(Host):
             self._note, self.stale = "", True
             self._do(command)
 
-    def _do(self, command: Command) -> None:
+    def _do(self, command: KeyCommand) -> None:
         if command.name == "full_screen":
             self.toggle_full_screen()
         else:
@@ -439,7 +441,7 @@ class App(Host):
         """Draw what is to be seen at a time in seconds."""
         self.stale = False
         line = line_height(surface.get_size(), self.scale)
-        pen = Pen(surface, self.theme, line, self._mouse, self._pen)
+        pen = Painter(surface, self.theme, line, self._mouse, self._pen)
         surface.fill(self.theme.background)
         first = max(n for n, screen in enumerate(self.screens) if n == 0 or not screen.over)
         for screen in self.screens[first:]:

@@ -20,7 +20,7 @@ from gv_engine.vector.compiled_backend import CompiledBatch
 _PICTURE_TIME = 1 / 30  # s: no look is handed over sooner after the last one
 
 
-class WallProcess:
+class BatchProcess:
     """Shows worlds in a window while they are stepped here. Closing it stops nothing.
 
     Args:
@@ -96,13 +96,13 @@ def _show(
     scenario: Scenario, memory: Any, shape: tuple[int, ...], messages: Connection, says: str
 ) -> None:
     """Open the window."""
-    from gv_engine.ui.screens.batch import WallScreen
+    from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
     from gv_engine.ui.window.viewer import NoDisplay
 
     app = App.load()
     worlds = FarWorlds(scenario, _codes(memory, shape), messages)
     try:
-        app.run(lambda app: app.push(WallScreen(app, worlds, says)))
+        app.run(lambda app: app.push(BatchScreen(app, worlds, says)))
     except NoDisplay as error:
         complain(error)

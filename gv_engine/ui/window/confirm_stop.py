@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gv_engine.session.watchdog import Runaway
+from gv_engine.session.watchdog import StuckRule
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Pen, wrap
+from gv_engine.ui.drawing.widgets import Painter, wrap
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.keyboard import Keyboard
 
@@ -29,14 +29,14 @@ class Question:
     def __init__(self, surface: pygame.Surface, keyboard: Keyboard, bindings: Bindings) -> None:
         self._surface, self._before = surface, surface.copy()
         self._keyboard, self._bindings = keyboard, bindings
-        self._pen: Pen | None = None
+        self._pen: Painter | None = None
         self._stop = False
         pygame.event.clear(ANSWERS)  # pressed before it was asked
 
-    def draw(self, runaway: Runaway, theme: Theme, line: int) -> None:
+    def draw(self, runaway: StuckRule, theme: Theme, line: int) -> None:
         """Draw it."""
         self._surface.blit(self._before, (0, 0))
-        pen = self._pen = Pen(self._surface, theme, line, pygame.mouse.get_pos())
+        pen = self._pen = Painter(self._surface, theme, line, pygame.mouse.get_pos())
         pen.dim()
         width = min(pen.area.w - line, 30 * line)
         told = sum(len(wrap(text, line, width - 2 * line)) for text in (str(runaway), WORDS))

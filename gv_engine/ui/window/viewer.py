@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from gv_engine.envs.render_modes import has_screen
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.recording import Onlooker
@@ -148,7 +148,7 @@ class Viewer:
 
 def follower(scenario: Playable) -> Viewer:
     """Render mode `human`: the window that follows an environment."""
-    fps = resolve_name(FAMILIES[scenario.family].env).metadata["render_fps"]
+    fps = resolve_name(DOMAINS[scenario.domain].env).metadata["render_fps"]
     return Viewer(scenario.name, sprite_folders(scenario), fps)
 
 

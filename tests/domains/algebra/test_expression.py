@@ -21,7 +21,7 @@ from gv_engine.domains.algebra.parsing import (
     spans,
     to_library,
 )
-from gv_engine.domains.algebra.rule_set import LateChange, RewriteError, RuleSet, core_rules
+from gv_engine.domains.algebra.rule_set import LazyChange, RewriteError, RuleSet, core_rules
 
 RULES = RuleSet(core_rules())
 MARKED = {
@@ -243,7 +243,7 @@ def test_values_are_exact():
 
 
 def test_a_change_is_worked_out_when_somebody_looks():
-    change = LateChange(RULES, parse("4x + 2x"), 3, 3)
+    change = LazyChange(RULES, parse("4x + 2x"), 3, 3)
     assert not {"node", "result"} & vars(change).keys()
     assert change.result is not None
     assert str(change.result.get_root()) == "(4 + 2) * x"

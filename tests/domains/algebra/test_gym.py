@@ -17,10 +17,10 @@ from gv_engine.domains.algebra.gym_env import mathy_scenario
 from gv_engine.domains.algebra.self_check import play_twice
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from tests.comparing import same, under_hash_seeds
 
-NAMES = list(FAMILIES["mathy"].built_in())
+NAMES = list(DOMAINS["algebra"].built_in())
 EASY = "mathy-poly-simplify-easy"
 
 
@@ -57,7 +57,7 @@ def test_random_episodes(name):
 
 
 def test_what_is_seen():
-    made = env({"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x"})
+    made = env({"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x"})
     observation, info = made.reset(seed=0)
     assert observation["nodes"][:8].tolist() == [10, 5, 50, 3, 10, 5, 50, 0]
     assert observation["values"][:8].tolist() == [4, 0, 0, 0, 2, 0, 0, 0]
@@ -99,7 +99,7 @@ def test_the_end_comes_after_three_times_the_moves():
 def test_it_is_a_loss_to_outgrow_the_observation():
     made = env(
         {
-            "family": "mathy",
+            "domain": "algebra",
             "environment": "BinomialDistribute",
             "problem": "(a + b) * (c + 3)",
             "max_seq_len": 9,
@@ -185,9 +185,9 @@ def test_a_snapshot_has_the_same_future():
 
 TRACE = """
 import numpy as np
-from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.domains.algebra import ExpressionEnv
-for name in FAMILIES["mathy"].built_in():
+for name in DOMAINS["algebra"].built_in():
     env = ExpressionEnv(name)
     rng = np.random.default_rng(3)
     observation, info = env.reset(seed=7)
@@ -280,7 +280,7 @@ def test_only_those_that_are_asked_for_begin_anew():
 @pytest.mark.parametrize("processes", [1, 2])
 def test_statistics_of_episodes(mode, processes):
     several = ExpressionVectorEnv(
-        {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3},
+        {"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3},
         2,
         autoreset_mode=mode,
         processes=processes,

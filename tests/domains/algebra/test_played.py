@@ -13,7 +13,7 @@ from gv_engine.domains.algebra.hints import Advice
 from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.session.catalogue import kin
 from gv_engine.session.replay import SUFFIX, Replay
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import Bindings
@@ -25,7 +25,7 @@ from tests.algebra_games import EASY, game_of, problem
 from tests.desk import Desk, home
 
 
-def valid_of(game: Game) -> str:
+def valid_of(game: Session) -> str:
     return next(action for action, applies in game.mask().items() if applies)
 
 
@@ -138,7 +138,7 @@ def test_all_sizes_of_windows_are_drawn(desk: Desk, size: tuple[int, int]):
 # ---- in a terminal -----------------------------------------------------------------------
 
 
-def terminal(game: Game) -> TerminalGame:
+def terminal(game: Session) -> TerminalGame:
     return TerminalGame(game, Settings(), Bindings())
 
 

@@ -16,7 +16,7 @@ from gv_engine.domains.algebra import ExpressionEnv, MathyScenario
 from gv_engine.domains.algebra.gym_env import mathy_scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import FAMILIES, built_in_names
+from gv_engine.scenario.plugin import DOMAINS, built_in_names
 
 OWN = '''
 from gv_engine.domains.algebra import MathyEnvProblem, PolySimplify
@@ -55,7 +55,7 @@ class Mine(PolySimplify):
         return MathyEnvProblem(squares(params, self.rng), 3, "own.mine")
 '''
 FILE = """\
-family: mathy
+domain: algebra
 description: Three squares.
 environment: ./own.py:Mine
 difficulty: hard
@@ -108,7 +108,7 @@ def test_it_is_loaded_again_with_the_files_as_they_are(file):
 
 
 def test_a_problem_function(file):
-    config = {"family": "mathy", "environment": "PolySimplify"}
+    config = {"domain": "algebra", "environment": "PolySimplify"}
     own = {**config, "problem_function": "./own.py:squares"}
     scenario = load_scenario(own, folder=file.parent)
     assert isinstance(scenario, MathyScenario)
@@ -133,7 +133,7 @@ def test_what_is_no_problem_is_said_in_one_line(file, capsys):
 
 
 def test_names():
-    built_in = FAMILIES["mathy"].built_in()
+    built_in = DOMAINS["algebra"].built_in()
     assert set(built_in) <= set(built_in_names())
     for name in built_in:
         scenario = mathy_scenario(name)
@@ -143,7 +143,7 @@ def test_names():
     assert mathy_scenario("mathy-poly-simplify").name == "mathy-poly-simplify-easy"
     assert mathy_scenario("GV-MathyPolySimplify-hard-v0").difficulty == "hard"
     assert mathy_scenario("mathy-poly-simplify").with_(difficulty="normal").difficulty == "normal"
-    # the beginning of a name stands for the shortest, in every family
+    # the beginning of a name stands for the shortest, in every domain
     assert load_scenario("keydoor").name == "keydoor-5x5"
     with pytest.raises(ScenarioError, match="did you mean 'mathy-poly-simplify-easy'"):
         load_scenario("mathy-poly-simplify-eas")
@@ -166,12 +166,12 @@ def test_what_differs_from_a_variant_is_not_called_like_it(changes, name):
 
 
 def test_families_do_not_mix():
-    with pytest.raises(ScenarioError, match="family: found 'mathy'; load_scenario"):
-        Scenario.load({"family": "mathy", "environment": "PolySimplify"})
-    with pytest.raises(ValueError, match="of the family 'grid'"):
+    with pytest.raises(ScenarioError, match="domain: found 'algebra'; load_scenario"):
+        Scenario.load({"domain": "algebra", "environment": "PolySimplify"})
+    with pytest.raises(ValueError, match="of the domain 'grid'"):
         mathy_scenario("keydoor-5x5")
-    with pytest.raises(ScenarioError, match=r"family: no family 'maths'; did you mean 'mathy'"):
-        load_scenario({"family": "maths"})
+    with pytest.raises(ScenarioError, match=r"domain: no domain 'maths'; did you mean 'algebra'"):
+        load_scenario({"domain": "maths"})
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,13 @@ def test_families_do_not_mix():
     ],
 )
 def test_mistakes_are_said_where_they_are(file, change, said):
-    config: dict[str, Any] = {"family": "mathy", "environment": "PolySimplify", **change}
+    config: dict[str, Any] = {"domain": "algebra", "environment": "PolySimplify", **change}
     with pytest.raises(ScenarioError, match=said):
         load_scenario(config, folder=file.parent)
 
 
 def test_all_mistakes_at_once_with_file_and_line(file):
-    file.write_text("family: mathy\ndifficulty: harder\nrules: [swap]\n")
+    file.write_text("domain: algebra\ndifficulty: harder\nrules: [swap]\n")
     with pytest.raises(ScenarioError) as raised:
         load_scenario(str(file))
     places = [problem.split(": ")[0].rpartition(":")[2] for problem in raised.value.problems]
@@ -236,7 +236,7 @@ def test_all_mistakes_at_once_with_file_and_line(file):
 def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, line, said, moves):
     (tmp_path / "own.py").write_text("def squares(params, rng): ...\ndef alone(params): ...\n")
     made = tmp_path / "one.yaml"
-    made.write_text(f"family: mathy\nenvironment: PolySimplify\n{moves}{line}\n")
+    made.write_text(f"domain: algebra\nenvironment: PolySimplify\n{moves}{line}\n")
     with pytest.raises(ScenarioError) as raised:
         load_scenario(str(made))
     (problem,) = raised.value.problems
@@ -310,7 +310,7 @@ def line_of(text: str) -> int:
 def test_an_environment_of_ones_own_that_is_broken(tmp_path, capsys, name, said, command):
     (tmp_path / "own.py").write_text(BROKEN)
     made = tmp_path / "one.yaml"
-    made.write_text(f"family: mathy\nenvironment: ./own.py:{name}\n")
+    made.write_text(f"domain: algebra\nenvironment: ./own.py:{name}\n")
     assert main([command, str(made), "--episodes", "2"]) > 0
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
@@ -333,7 +333,9 @@ def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said
     (tmp_path / "own.py").write_text(BROKEN)
     made = tmp_path / "one.yaml"
     rules = f"[./own.py:{name}, distributive_factoring, constant_arithmetic]"
-    made.write_text(f"family: mathy\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: {rules}\n")
+    made.write_text(
+        f"domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: {rules}\n"
+    )
     assert main(["rollout", str(made), "--episodes", "2"]) == 0
     capsys.readouterr()
     assert main(["check", str(made), "--episodes", "2"]) == 1
@@ -346,7 +348,7 @@ def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said
 def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
     made = tmp_path / "one.yaml"
     made.write_text(
-        "family: mathy\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: [restate_subtraction]\n"
+        "domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: [restate_subtraction]\n"
     )
     assert main(["check", str(made)]) == 1
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
@@ -386,7 +388,7 @@ def plain(w, agent):
 def ordered(folder: Path, **keys: Any) -> ExpressionEnv:
     """A game of 4x + 2x with these lists of systems."""
     (folder / "own.py").write_text(SYSTEMS)
-    level = {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x"}
+    level = {"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x"}
     env = ExpressionEnv(load_scenario({**level, **keys}, folder=folder))  # type: ignore[arg-type]
     env.reset(seed=0)
     return env
@@ -435,7 +437,7 @@ def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward
 
 def test_a_file_that_names_no_systems_has_those_of_ours():
     ours = mathy_scenario("mathy-poly-simplify")
-    silent = mathy_scenario({"family": "mathy", "environment": "PolySimplify"})
+    silent = mathy_scenario({"domain": "algebra", "environment": "PolySimplify"})
     assert ours.order == silent.order
     for key in ("transition_functions", "terminating_functions", "reward_functions"):
         assert f"{key}: [" in ours.document.text
@@ -474,7 +476,7 @@ def test_a_system_that_fails_is_named_with_its_line(tmp_path, capsys):
     (tmp_path / "own.py").write_text(SYSTEMS)
     made = tmp_path / "one.yaml"
     made.write_text(
-        "family: mathy\nenvironment: PolySimplify\nreward_functions: [./own.py:broken]\n"
+        "domain: algebra\nenvironment: PolySimplify\nreward_functions: [./own.py:broken]\n"
     )
     assert main(["rollout", str(made), "--episodes", "1", "--policy", "valid"]) > 0
     (line,) = capsys.readouterr().err.splitlines()

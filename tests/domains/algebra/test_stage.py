@@ -17,8 +17,8 @@ from gv_engine.domains.algebra.stage import (
     lay_out,
     text_width,
 )
-from gv_engine.scenario.plugin import FAMILIES, built_in_names
-from gv_engine.session.session import Game
+from gv_engine.scenario.plugin import DOMAINS, built_in_names
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import font
@@ -29,13 +29,13 @@ PINK = (255, 0, 255)
 ROOM = pygame.Rect(10, 20, 780, 420)
 
 
-def stage_of(game: Game) -> TreeStage:
+def stage_of(game: Session) -> TreeStage:
     stage = TreeStage(game, DARK)
     stage.draw(pygame.Surface((800, 600)), ROOM, 1)
     return stage
 
 
-def play_at_random(game: Game, moves: int) -> None:
+def play_at_random(game: Session, moves: int) -> None:
     rng = np.random.default_rng(game.seed)
     for _ in range(moves):
         valid = [action for action, applies in game.mask().items() if applies]
@@ -229,7 +229,7 @@ def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
 # ---- pictures ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", FAMILIES["mathy"].views)
+@pytest.mark.parametrize("view", DOMAINS["algebra"].views)
 @pytest.mark.parametrize("size", [(1, 1), (5, 300), (300, 5), (60, 60), (320, 110), (1900, 1000)])
 def test_any_room_is_kept_to(view: str, size: tuple[int, int]):
     game = game_of("mathy-poly-simplify-hard", 3)

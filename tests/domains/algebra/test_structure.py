@@ -1,4 +1,4 @@
-"""The files of the family: who takes what from whom, for types as well."""
+"""The files of the domain: who takes what from whom, for types as well."""
 
 import ast
 import inspect
@@ -8,18 +8,18 @@ from pathlib import Path
 import gv_engine.domains.algebra
 from systems import algebra
 
-FAMILY = gv_engine.domains.algebra.__name__
+DOMAIN = gv_engine.domains.algebra.__name__
 FILES = sorted(Path(gv_engine.domains.algebra.__file__).parent.glob("*.py"))
 
 
 def taken_from(file: Path) -> set[str]:
-    """The files of the family that one of them imports, anywhere in it."""
+    """The files of the domain that one of them imports, anywhere in it."""
     found = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and node.module == FAMILY:
+        if isinstance(node, ast.ImportFrom) and node.module == DOMAIN:
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(FAMILY):
-            found.add(str(node.module).removeprefix(f"{FAMILY}."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(DOMAIN):
+            found.add(str(node.module).removeprefix(f"{DOMAIN}."))
     return found
 
 
