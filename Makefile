@@ -32,11 +32,12 @@ quick: .venv/test-$(KEY)  ## the tests that need no compiler and no window
 thorough: .venv/test-$(KEY)  ## the tests that make test leaves out: all sizes, ids and seeds
 	$(PYTEST) -m thorough
 
-check: .venv/test-$(KEY)  ## lint, format, types
+check: .venv/test-$(KEY)  ## lint, format, types, contracts of imports, and the number of code lines
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
 	.venv/bin/lint-imports --no-cache
+	$(PYTHON) -m tests.code_lines
 
 bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)
