@@ -44,7 +44,7 @@ CONTENTS = {
         "examples/README",
         "CONTRIBUTING",
     ],
-    "Reference": ["docs/reference", "CHANGELOG"],
+    "Reference": ["docs/reference", "docs/glossary", "CHANGELOG"],
     "Explanations": ["docs/compiling", "docs/performance", "docs/security"],
 }
 """The pages, beside the README."""
