@@ -32,7 +32,7 @@ from gv_engine.cli import (
     train,
     view,
 )
-from gv_engine.cli import list as list_
+from gv_engine.cli import listing
 from gv_engine.cli.options import UsageError, complain
 from gv_engine.cli.output import code_after
 from gv_engine.rollout.policy import PolicyError
@@ -44,7 +44,7 @@ COMMANDS = (
     play,
     edit,
     replay,
-    list_,
+    listing,
     new,
     rules,
     schema,
