@@ -17,11 +17,9 @@ check_neighbours()
 
 import lazy_loader  # noqa: E402
 
-from gv_engine import short_paths  # noqa: E402
 from gv_engine.envs.registration import register_all  # noqa: E402
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-short_paths.open_all()
 register_all()

@@ -19,6 +19,7 @@ from gv_engine.cli import (
     check,
     compile,
     edit,
+    listing,
     minari,
     new,
     play,
@@ -32,7 +33,6 @@ from gv_engine.cli import (
     train,
     view,
 )
-from gv_engine.cli import listing
 from gv_engine.cli.options import UsageError, complain
 from gv_engine.cli.output import code_after
 from gv_engine.rollout.policy import PolicyError

@@ -1,10 +1,14 @@
 """GridVerse as objects: states, grids and things to write rules and levels with.
 
-The names are those of the GridVerse documents, and so are the modules: `gv_engine.gridverse.grid`
-has `Grid`, `gv_engine.gridverse.envs.reset_functions` the registry of resets. All is found here
-as well.
+Names and module paths are those of the GridVerse documents: `gv_engine.gridverse.grid` has `Grid`,
+and `gv_engine.gridverse.envs.reset_functions` has the registry of reset functions. This package
+exports all of them.
 """
 
+import sys
+
+from gv_engine.envs import representations as representation_classes
+from gv_engine.gridverse import action, outer_env, registry
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.debug import debugging
@@ -86,3 +90,23 @@ __all__ = [
     "transition_function_registry",
     "visibility_function_registry",
 ]
+
+_PATHS = {
+    "actions": action,
+    **{
+        f"envs.{kind}_functions": getattr(registry, f"{kind}_functions")
+        for kind in ("observation", "reset", "reward", "terminating", "transition", "visibility")
+    },
+    "representations": sys.modules[__name__],
+    "representations.observation_representations": representation_classes,
+    "representations.representation": outer_env,
+    "representations.state_representations": representation_classes,
+    "utils": sys.modules[__name__],
+    "utils.registry": registry,
+}
+"""Modules that the GridVerse documents name differently, by their paths there."""
+
+for _path, _module in _PATHS.items():
+    sys.modules[f"{__name__}.{_path}"] = _module
+    _package, _, _name = f"{__name__}.{_path}".rpartition(".")
+    setattr(sys.modules[_package], _name, _module)

@@ -1,0 +1,3 @@
+"""Public path of object types and colors."""
+
+from gv_engine.rules.objects import *

@@ -1,0 +1,3 @@
+"""Public path of the functions that save worlds to files and load them."""
+
+from gv_engine.rollout.snapshots import *
