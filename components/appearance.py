@@ -1,4 +1,4 @@
-"""What an observer can tell about an object."""
+"""Visible properties of an object: its type and colour."""
 
 from gv_engine.rules.component import Int8, component
 from gv_engine.rules.objects import COLORS
@@ -11,13 +11,14 @@ an empty cell reads."""
 
 @component(often=True)
 class Kind:
-    """Index of the object's type."""
+    """Type index of an object."""
 
     value: Int8 = FLOOR
 
 
 @component(often=True)
 class Color:
-    """One of `gv_engine.objects.COLORS`: NONE, RED, GREEN, BLUE, YELLOW and others."""
+    """Colour of an object, an index of `gv_engine.objects.COLORS`: NONE, RED, GREEN, BLUE, YELLOW
+    and others."""
 
     value: Int8 = NONE

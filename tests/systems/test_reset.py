@@ -19,7 +19,7 @@ from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD
 from gv_engine import AGENT, Scenario, ScenarioError, Simulation
 from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT
 from gv_engine.rules.objects import COLORS
-from systems.reward import path_length_to
+from systems.reward import shortest_path_length
 
 
 class ScenarioRef:
@@ -30,7 +30,7 @@ class ScenarioRef:
         self.kinds = self.cells[..., 0]
         self.agent = world.position.y[AGENT], world.position.x[AGENT]
         self.facing = world.agent.facing[AGENT]
-        self.way = path_length_to(world, AGENT, EXIT) if self.count(EXIT) == 1 else None
+        self.way = shortest_path_length(world, AGENT, EXIT) if self.count(EXIT) == 1 else None
 
     def where(self, kind):
         """Cells with an object of a type."""
