@@ -66,11 +66,7 @@ def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
     return w.placed[object_type] <= spare
 
 
-@system(
-    TERMINATING,
-    check=check_is_oriented,
-    says="You were seen",
-)
+@system(TERMINATING, check=check_is_oriented, says="You were seen")
 def seen(w: World, agent: int, object_type: int, reach: int = 3) -> bool:
     """The agent stands within reach in front of an object of a type, in the direction that it
     faces, with nothing opaque between them."""

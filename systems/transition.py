@@ -230,11 +230,7 @@ def can_switch(
 
 @system(TRANSITION, when=can_switch, check=_check_has_states)
 def switch(
-    w: World,
-    agent: int,
-    object_type: int,
-    again: bool = True,
-    on_action: Action = Action.ACTUATE,
+    w: World, agent: int, object_type: int, again: bool = True, on_action: Action = Action.ACTUATE
 ) -> None:
     """The object of a type ahead goes on to its next state, and from the last to the first unless
     `again` is no."""
@@ -312,9 +308,7 @@ def find_receiver(w: World, y: int, x: int, object_type: int) -> int:
 
 
 @system(
-    TRANSITION,
-    when=can_push,
-    check=lambda types, other_type: _check_has_states(types, other_type),
+    TRANSITION, when=can_push, check=lambda types, other_type: _check_has_states(types, other_type)
 )
 def push(
     w: World, agent: int, object_type: int, other_type: int = FLOOR, ground_type: int = FLOOR

@@ -104,9 +104,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self._observed = out.named(self._encoder.source_arrays)
         self._observation_buffers = {self._encoder.buffer_names[0]: self.observations}
         self._masks: NDArray[np.int8] | None = out.mask if action_masks else None
-        self._episode_sums = np.zeros(
-            4
-        )  # episodes, and of these the sums of returns, lengths, successes
+        self._sums = np.zeros(4)  # number of episodes, and sums of returns, lengths, successes
         self._steps, self._interval = 0, check_at_least(1, log_interval=log_interval)
 
     @property
@@ -161,25 +159,16 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self.rewards[:] = out.rewards
         self.terminals[:], self.truncations[:] = out.terminated, out.truncated
         ended = out.terminated | out.truncated
-        if count := np.count_nonzero(ended):
-            self._episode_sums += (
-                count,
-                out.returns @ ended,
-                out.lengths @ ended,
-                out.success @ ended,
-            )
+        if n := np.count_nonzero(ended):
+            self._sums += (n, out.returns @ ended, out.lengths @ ended, out.success @ ended)
         self._steps += 1
-        infos = (
-            self._make_infos()
-            if self._steps % self._interval == 0 and self._episode_sums[0]
-            else []
-        )
+        infos = self._make_infos() if self._steps % self._interval == 0 and self._sums[0] else []
         return self.observations, self.rewards, self.terminals, self.truncations, infos
 
     def _make_infos(self) -> list[dict[str, float]]:
         """Return the means over the episodes that have ended, and clear their sums."""
-        total, length, success = (self._episode_sums[1:] / self._episode_sums[0]).tolist()
-        self._episode_sums[:] = 0
+        total, length, success = (self._sums[1:] / self._sums[0]).tolist()
+        self._sums[:] = 0
         extra = {"success": success} if self.scenario.tells_success else {}
         return [{"episode_return": total, "episode_length": length, **extra}]
 

@@ -55,11 +55,8 @@ class SB3VecEnv(VecEnv):
         self.render_mode = self.worlds.render_mode
         self._masks: NDArray[Any] = np.ones((num_envs, self.worlds.num_actions), np.int8)
         self._actions: NDArray[Any] = np.zeros(num_envs, np.int64)
-        observation_space, action_space = (
-            self.worlds.single_observation_space,
-            self.worlds.single_action_space,
-        )
-        super().__init__(num_envs, observation_space, action_space)
+        spaces = self.worlds.single_observation_space, self.worlds.single_action_space
+        super().__init__(num_envs, *spaces)
 
     def reset(self) -> Any:
         """Reset all worlds, with the seeds that `seed` has set."""

@@ -73,13 +73,11 @@ class TianshouVecEnv(BaseVectorEnv):
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Set the seeds of the next reset of each world: `seed + i`, or `seed[i]`."""
-        world_seeds = seed if isinstance(seed, list) else [seed] * self.env_num
-        if len(world_seeds) != self.env_num:
-            raise ValueError(
-                f"{len(world_seeds)} seeds for {self.env_num} worlds: name one for each"
-            )
+        seeds = seed if isinstance(seed, list) else [seed] * self.env_num
+        if len(seeds) != self.env_num:
+            raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: name one for each")
         steps = 0 if seed is None or isinstance(seed, list) else 1
-        self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(world_seeds)}
+        self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(seeds)}
         return [[s] for s in self._seeds.values()]
 
     def reset(
@@ -93,7 +91,7 @@ class TianshouVecEnv(BaseVectorEnv):
         mask[ids] = True
         seeds = [self._seeds.pop(i, None) if mask[i] else None for i in range(self.env_num)]
         observation, info = self.worlds.reset(seed=seeds, options={"reset_mask": mask})
-        return self._select_observations(observation, info, ids), self._select_infos(info, ids)
+        return self._select(observation, info, ids), self._select_infos(info, ids)
 
     def step(self, action: ArrayLike | None, id: Any = None) -> tuple[Any, ...]:
         """Apply actions in all worlds, or in those with these indices; the other worlds do not
@@ -111,14 +109,11 @@ class TianshouVecEnv(BaseVectorEnv):
         others = np.setdiff1d(np.arange(self.env_num), ids)
         saved = self.worlds.snapshot(others)
         observation, *results, info = self.worlds.step(actions)
-        selected = (
-            self._select_observations(observation, info, ids),
-            *(array[ids] for array in results),
-        )
+        shown = (self._select(observation, info, ids), *(array[ids] for array in results))
         infos = self._select_infos(info, ids)
         if len(others):
             self.worlds.restore(saved, others)
-        return *selected, infos
+        return *shown, infos
 
     def render(self, **_: Any) -> list[Any]:
         """Return a picture of each world, with `render_mode="rgb_array"`."""
@@ -133,21 +128,17 @@ class TianshouVecEnv(BaseVectorEnv):
         """Return the indices of the selected worlds; all for None."""
         return np.arange(self.env_num) if ids is None else np.atleast_1d(ids)
 
-    def _select_observations(
-        self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]
-    ) -> Any:
+    def _select(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
         """Return the observations of the selected worlds, with action masks if enabled."""
-        is_dict = isinstance(observation, dict)
-        selected = (
-            Batch({n: a[ids] for n, a in observation.items()}) if is_dict else observation[ids]
-        )
-        return Batch(obs=selected, mask=info["action_mask"][ids] != 0) if self._masks else selected
+        named = isinstance(observation, dict)
+        shown = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
+        return Batch(obs=shown, mask=info["action_mask"][ids] != 0) if self._masks else shown
 
     def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
         """Return the infos of the selected worlds."""
-        columns = {"env_id": ids}
+        info_arrays = {"env_id": ids}
         if self.worlds.scenario.tells_success:
-            columns["success"] = info["success"][ids]
+            info_arrays["success"] = info["success"][ids]
         return np.array(
-            [dict(zip(columns, values, strict=True)) for values in zip(*columns.values())]
+            [dict(zip(info_arrays, row, strict=True)) for row in zip(*info_arrays.values())]
         )

@@ -44,12 +44,7 @@ class TorchRLEnv(EnvBase):
     ) -> None:
         super().__init__(device=torch.device("cpu"), batch_size=torch.Size([num_envs]))
         self.worlds = make_adapter_env(
-            self,
-            scenario,
-            num_envs,
-            options,
-            autoreset_mode="Disabled",
-            reward_dtype="float32",
+            self, scenario, num_envs, options, autoreset_mode="Disabled", reward_dtype="float32"
         )
         self._success_key = "success" if self.worlds.scenario.tells_success else ""
         self._next_seed: int | None = None

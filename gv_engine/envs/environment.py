@@ -240,9 +240,7 @@ def flatten_reward_terms(terms: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve_grid_scenario(
-    scenario: Scenario | str | Path | dict[str, Any],
-    max_steps: int | None = None,
-    **options: Any,
+    scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None, **options: Any
 ) -> Scenario:
     """Return the scenario that an environment's arguments describe, limited to `max_steps`."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):

@@ -51,18 +51,14 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
     is_read = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
     if not is_read.size:
         return is_read
-    for member_is_read, member in zip(is_read, scenario.members, strict=True):
+    for row, member in zip(is_read, scenario.members, strict=True):
         for part in _runtime_calls(member):
             system = part.system
             if system.is_processor:  # whose code is anywhere
-                member_is_read[:] = True
+                row[:] = True
             roots = *system.functions, system.objects, *part.arguments.values()
-            for index in (
-                index for function in functions_of(roots) for index in _find_read_indices(function)
-            ):
-                member_is_read[
-                    index if -len(member_is_read) <= index < len(member_is_read) else slice(None)
-                ] = True
+            for k in (k for f in functions_of(roots) for k in _find_read_indices(f)):
+                row[k if -len(row) <= k < len(row) else slice(None)] = True
     return is_read
 
 
@@ -78,10 +74,8 @@ def _find_read_indices(function: FunctionType) -> Iterator[int]:
     """Yield each k of `w.drawn[k]` in the code of a function; `_ANY` where k is computed."""
     for code in codes_within(function.__code__):
         has_name = "drawn" in code.co_names or "drawn" in code.co_consts
-        instructions = [*get_instructions(code)] if has_name else []
-        for name, index, subscript in zip(
-            instructions, instructions[1:], instructions[2:], strict=False
-        ):
+        code_lines = [*get_instructions(code)] if has_name else []
+        for name, index, subscript in zip(code_lines, code_lines[1:], code_lines[2:], strict=False):
             if name.opname in ("LOAD_ATTR", "LOAD_CONST") and name.argval == "drawn":
                 constants = function.__globals__ if index.opname == "LOAD_GLOBAL" else {}
                 value = constants.get(index.argval, index.argval)
@@ -187,38 +181,32 @@ def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
     Raises:
         LevelsError: there are too few distinct levels.
     """
-    seeds = tuple(islice(_find_distinct_levels(scenario, count(), world), _MAX_LEVELS))
-    test_seeds = seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]
-    if not test_seeds:
+    seeds = tuple(islice(_distinct_seeds(scenario, count(), world), _MAX_LEVELS))
+    held_out = seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]
+    if not held_out:
         raise LevelsError(
             f"{scenario.name} has {len(seeds)} different levels, too few for a set of those to test"
         )
-    return LevelSet(
-        scenario, test_seeds if test else tuple(sorted({*seeds}.difference(test_seeds)))
-    )
+    return LevelSet(scenario, held_out if test else tuple(sorted({*seeds}.difference(held_out))))
 
 
 def _larger_set(scenario: Scenario, world: str) -> LevelSet:
     """Return the set `larger`."""
-    return _set_of_seeds(
-        make_larger_scenario(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world
-    )
+    return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
 
 
 SETS = {"train": _train_set, "test": _test_set, "larger": _larger_set}
 """Functions that find the levels of each named set."""
 
 
-def make_larger_scenario(scenario: Scenario) -> Scenario:
+def make_larger(scenario: Scenario) -> Scenario:
     """Return the same scenario with almost twice its `size`: 9 for 5, 17 for 9.
 
     Raises:
         LevelsError: there is no such parameter, or the scenario has the largest allowed size.
     """
-    parameters = scenario.document.parameters
-    sizes = [
-        parameter for parameter in parameters if (parameter.name, parameter.kind) == ("size", "int")
-    ]
+    known = scenario.document.parameters
+    sizes = [p for p in known if (p.name, p.kind) == ("size", "int")]
     if not sizes:
         raise LevelsError(
             f"{scenario.name} has no parameter `size`, so that it has no larger levels: name the "
@@ -266,7 +254,7 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
             f"numbers from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file "
             f"{FILE_SUFFIX}"
         )
-    return LevelSet(scenario, tuple(_find_distinct_levels(scenario, map(int, seeds), world)))
+    return LevelSet(scenario, tuple(_distinct_seeds(scenario, map(int, seeds), world)))
 
 
 def _is_seed(value: Any) -> bool:
@@ -313,7 +301,7 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
     return seeds
 
 
-def _find_distinct_levels(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
+def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
     """Yield each seed whose level none of the seeds before has."""
     backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
     seen_keys: set[int] = set()

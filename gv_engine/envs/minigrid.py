@@ -515,12 +515,7 @@ class MiniGridVectorEnv(GridVectorEnv):
     """
 
     def __init__(
-        self,
-        scenario: Any,
-        num_envs: int = 1,
-        *,
-        agent_view_size: int = _VIEW_SIZE,
-        **options: Any,
+        self, scenario: Any, num_envs: int = 1, *, agent_view_size: int = _VIEW_SIZE, **options: Any
     ) -> None:
         super().__init__(_with_view_size(scenario, agent_view_size), num_envs, **options)
 

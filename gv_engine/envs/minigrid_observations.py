@@ -54,14 +54,12 @@ _NO_NUMBERS = np.zeros((2, 0), np.int32)
 """The least and the greatest numbers of missions where nothing is asked."""
 
 
-def encode_minigrid(
-    appearances: NDArray[Any], types: NDArray[np.uint8] = _TYPES
-) -> NDArray[np.uint8]:
+def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
     """Return (…, 3) MiniGrid type, colour and state for (…, 3) type, state and colour indices."""
-    type_codes = types[appearances[..., 0]]
-    codes = np.empty(appearances.shape, np.uint8)
-    codes[..., 0], codes[..., 2] = type_codes[..., 0], appearances[..., 1]
-    codes[..., 1] = type_codes[..., 1] + _COLORS[appearances[..., 2]]
+    type_codes = types[looks[..., 0]]
+    codes = np.empty(looks.shape, np.uint8)
+    codes[..., 0], codes[..., 2] = type_codes[..., 0], looks[..., 1]
+    codes[..., 1] = type_codes[..., 1] + _COLORS[looks[..., 2]]
     return codes
 
 
@@ -171,7 +169,7 @@ def paint_images(
     type_codes: NDArray[np.uint32],
     color_codes: NDArray[np.uint32],
     cells: NDArray[np.uint64],
-    agent_cell: int,
+    own: int,
     out: NDArray[np.uint8],
 ) -> None:
     """Write MiniGrid images of N views into `out`.
@@ -190,10 +188,6 @@ def paint_images(
             cell = cells[k]
             code = type_codes[grid[n, cell, 0]] + color_codes[grid[n, cell, 2]]
             out[n, k, 0], out[n, k, 1], out[n, k, 2] = code, code >> 8, grid[n, cell, 1]
-        if agent_cell >= 0:
+        if own >= 0:
             code = type_codes[item[n, 0]] + color_codes[item[n, 2]]
-            out[n, agent_cell, 0], out[n, agent_cell, 1], out[n, agent_cell, 2] = (
-                code,
-                code >> 8,
-                item[n, 1],
-            )
+            out[n, own, 0], out[n, own, 1], out[n, own, 2] = (code, code >> 8, item[n, 1])

@@ -190,10 +190,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         """Return the info of the agent with this index."""
         out, scenario = self._batch.outputs, self.scenario
         terms = zip(scenario.reward_names, out.terms[index].tolist(), strict=True)
-        info: dict[str, Any] = {
-            "action_mask": out.mask[index].copy(),
-            "reward_terms": dict(terms),
-        }
+        info: dict[str, Any] = {"action_mask": out.mask[index].copy(), "reward_terms": dict(terms)}
         if scenario.tells_success:
             info["success"] = info["is_success"] = bool(out.success[index])
         if scenario.mixture:

@@ -204,20 +204,18 @@ class PixelView(ObservationEncoder):
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
         super().__init__(Representation.of_observation(scenario, "cells"))
         cell = check_at_least(_LEAST_SIDE, cell=cell)
-        self._channels_first = bool(channels_first)
+        self._planar = bool(channels_first)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
         self._agent_cell = (y, x) if 0 <= y < height and 0 <= x < width else None
         shape = height * cell, width * cell
-        self.space = spaces.Box(
-            0, 255, (3, *shape) if self._channels_first else (*shape, 3), np.uint8
-        )
+        self.space = spaces.Box(0, 255, (3, *shape) if self._planar else (*shape, 3), np.uint8)
         pictures = resolve_name(_CELL_PICTURES)(scenario, self._representation.listed, cell)
-        self._cell_pictures, self._item_pictures = map(self._lines, pictures)
+        self._cell_pictures, self._items = map(self._lines, pictures)
 
     def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return (n, planes, side, bytes of a line) pixels of pictures: a plane per colour, or one
         plane for all."""
-        if self._channels_first:
+        if self._planar:
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
 
@@ -229,7 +227,7 @@ class PixelView(ObservationEncoder):
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
         self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
         if self._agent_cell:
-            codes[:, *self._agent_cell] += len(self._item_pictures)
+            codes[:, *self._agent_cell] += len(self._items)
         lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
         cells = lines.reshape(*lines.shape[:4], width, run)
         if self._representation.is_compiled:
@@ -240,13 +238,11 @@ class PixelView(ObservationEncoder):
             cells[...] = self._cell_pictures[codes].transpose(0, 3, 1, 4, 2, 5)
         if self._agent_cell:
             y, x = self._agent_cell
-            half, line = self._item_pictures.shape[2:]
+            half, line = self._items.shape[2:]
             held = item.reshape(-1, 3)
-            holders = np.flatnonzero(held[:, 0] != NONE_GRID_OBJECT)
-            item_pictures = self._representation.codes(held[holders])[:, 0]
-            cells[:, :, y, side - half :, x, run - line :][holders] = self._item_pictures[
-                item_pictures
-            ]
+            who = np.flatnonzero(held[:, 0] != NONE_GRID_OBJECT)
+            items = self._representation.codes(held[who])[:, 0]
+            cells[:, :, y, side - half :, x, run - line :][who] = self._items[items]
 
     def to_observation(self, arrays: Arrays) -> NDArray[np.uint8]:
         return arrays["pixels"]
@@ -395,10 +391,8 @@ class MissionEncoder(ObservationEncoder):
         self.buffer_names = (
             (*encoder.buffer_names, MISSION) if encoder.shares_memory else encoder.buffer_names
         )
-        self.source_arrays, self.shares_memory = (
-            (*encoder.source_arrays, MISSION),
-            encoder.shares_memory,
-        )
+        self.source_arrays = *encoder.source_arrays, MISSION
+        self.shares_memory = encoder.shares_memory
 
     def bind_backend(self, backend: Backend) -> None:
         self._encoder.bind_backend(backend)
@@ -449,14 +443,16 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     name = options.pop("name", None)
     if name not in _ENCODERS:
         raise ValueError(f"no representation {name!r}: {nearest(name, REPRESENTATION_NAMES)}")
-    constructor = _ENCODERS[name]
-    option_names = [
-        option for option in signature(constructor).parameters if option not in ("scenario", "name")
+    encoder_class = _ENCODERS[name]
+    known = [
+        option
+        for option in signature(encoder_class).parameters
+        if option not in ("scenario", "name")
     ]
     for option in options:
-        if option not in option_names:
-            allowed = nearest(option, option_names) if option_names else "allowed are none here"
+        if option not in known:
+            allowed = nearest(option, known) if known else "allowed are none here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
-    encoder = constructor(scenario, **options)
+    encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions
     return MissionEncoder(encoder, missions) if missions else encoder

@@ -71,10 +71,7 @@ class Renderer:
     """
 
     def __init__(
-        self,
-        name: str,
-        scenario: AnyScenario,
-        render: Callable[[int, Callable[[Any], None]], None],
+        self, name: str, scenario: AnyScenario, render: Callable[[int, Callable[[Any], None]], None]
     ) -> None:
         self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)
         self._render = render

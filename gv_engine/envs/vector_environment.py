@@ -30,13 +30,7 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import (
-    Expansion,
-    at_once,
-    expand,
-    goes_by_steps,
-    state_keys,
-)
+from gv_engine.vector.planning import Expansion, at_once, expand, goes_by_steps, state_keys
 from gv_engine.world import autoreset
 
 
@@ -187,11 +181,9 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         seeds, mask = self._check_reset_arguments(seed, options)
         outputs = self._output_arrays(out)
         if not self._started:
-            seeds = [
-                secrets.randbits(64) if world_seed is None else world_seed for world_seed in seeds
-            ]
-        worlds = np.flatnonzero(mask).tolist()
-        seed_by_world = {i: world_seed for i in worlds if (world_seed := seeds[i]) is not None}
+            seeds = [secrets.randbits(64) if s is None else s for s in seeds]
+        indices = np.flatnonzero(mask).tolist()
+        seed_by_world = {i: s for i in indices if (s := seeds[i]) is not None}
         self._started = True
         self._batch.restart(mask, seed_by_world)
         return self._observation(outputs), self._info(outputs)
@@ -246,9 +238,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     @cached_property
     def _output_specs(self) -> ArraySpecs:
         """Shape and dtype of all arrays that `out` may have."""
-        arrays: Arrays = {
-            name: self._observation_arrays[name] for name in self._encoder.buffer_names
-        }
+        arrays: Arrays = {name: self._arrays_of_all[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
         return self._step_output_specs(
@@ -266,7 +256,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return copied
 
     @property
-    def _observation_arrays(self) -> Arrays:
+    def _arrays_of_all(self) -> Arrays:
         """Arrays of all observations; those of the backend where the content is the same."""
         if self._arrays is None:
             self._observed = self._batch.outputs.named(self._encoder.source_arrays)
@@ -275,7 +265,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _observation(self, outputs: Arrays | None = None) -> Any:
         """Return the observations of all worlds, encoded now."""
-        encoder, arrays = self._encoder, self._observation_arrays
+        encoder, arrays = self._encoder, self._arrays_of_all
         if outputs:
             arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
         encoder.write(arrays, *self._observed)
@@ -418,11 +408,9 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         if actions is None:
             combinations = np.indices((self.num_actions,) * agents)
             actions = np.moveaxis(combinations, 0, -1).reshape(-1, *agent_shape)
-        numbers = np.asarray(actions)
-        is_valid = (
-            numbers.shape == (numbers.size // agents, *agent_shape) and numbers.dtype.kind in "iu"
-        )
-        if not is_valid or np.any((numbers < 0) | (numbers > last)):
+        table = np.asarray(actions)
+        fits = table.shape == (table.size // agents, *agent_shape) and table.dtype.kind in "iu"
+        if not fits or np.any((table < 0) | (table > last)):
             shape = "(a, A)" if agent_shape else "(a,)"
             raise ValueError(f"actions={actions!r}: allowed are 0 to {last}, {shape}")
         rows = self._batch.check(rows, trusted)
@@ -430,7 +418,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
         if self._planner is None:
             self._planner = self._batch.bench(at_once(self.scenario))
-        return expand(self._planner, rows, numbers.astype(np.int64))
+        return expand(self._planner, rows, table.astype(np.int64))
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
         """Return hashes that are equal for states with the same future.

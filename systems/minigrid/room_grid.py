@@ -102,11 +102,7 @@ def place_agent_in_room(w: World, room: Area) -> None:
 
 @system(RESET)
 def unlock(
-    w: World,
-    shape: Sequence[int],
-    room_size: int,
-    with_box: bool = False,
-    blocked: bool = False,
+    w: World, shape: Sequence[int], room_size: int, with_box: bool = False, blocked: bool = False
 ) -> None:
     """Build two rooms with a locked door between them, agent and key on one side."""
     door_cells = build_room_grid(w, shape, room_size)

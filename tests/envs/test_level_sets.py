@@ -15,7 +15,7 @@ from gv_engine.envs.level_sets import (
     compute_content_keys,
     find_values_read_by_rules,
     level_set,
-    make_larger_scenario,
+    make_larger,
 )
 from gv_engine.vector.planning import state_keys
 from tests.comparing import same
@@ -140,7 +140,7 @@ def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
 
 def test_larger_levels_are_twice_as_large(monkeypatch):
     monkeypatch.setattr(level_sets, "_MOST", 20)
-    assert make_larger_scenario(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
+    assert make_larger(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
     env = GridVectorEnv(LEVEL, 1, levels="larger", world="object")
     env.reset(seed=0)
     assert env.snapshot()["height"].tolist() == [9]
