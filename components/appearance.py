@@ -5,8 +5,8 @@ from gv_engine.rules.objects import COLORS
 
 NONE, RED, GREEN, BLUE, YELLOW, PURPLE, GREY, ORANGE, CYAN = range(len(COLORS))
 NONE_GRID_OBJECT, HIDDEN, FLOOR = range(3)
-"""Type indices of an empty hand, of what is not seen, and of the floor, which needs no entity: what
-an empty cell reads."""
+"""Type indices of an empty hand, of an unseen cell, and of the floor, which is the type of an empty
+cell and needs no entity."""
 
 
 @component(often=True)

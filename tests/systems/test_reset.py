@@ -22,7 +22,7 @@ from gv_engine.rules.objects import COLORS
 from systems.reward import shortest_path_length
 
 
-class ScenarioRef:
+class SampledLevel:
     """A level that was drawn."""
 
     def __init__(self, world):
@@ -60,7 +60,7 @@ def levels(count=300, objects=None, **reset):
     )
     for seed in range(count):
         simulation.reset(np.random.default_rng(seed))
-        yield ScenarioRef(simulation.world)
+        yield SampledLevel(simulation.world)
 
 
 def box(top, left, bottom, right):
