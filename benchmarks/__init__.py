@@ -1,1 +1,1 @@
-"""How fast the engine is, beside its peers; `make bench` runs it."""
+"""Speed of the engine beside its peers; `make bench` runs all comparisons."""

@@ -1,7 +1,7 @@
-"""`python -m benchmarks`: how fast the engine is, beside its peers, in one run.
+"""`python -m benchmarks`: speed of the engine beside its peers, in one run.
 
-Every contestant has a process of its own, each peer an environment of its own in `.venv-peers/`.
-They take turns, round by round, so that a machine that slows down slows all of them down.
+Every contestant has its own process, and each peer its own virtual environment in `.venv-peers/`.
+Contestants take turns, round by round, so that a machine that slows down slows all of them down.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from benchmarks.arena import Arena
 from benchmarks.peers import INSTEAD
-from benchmarks.report import show, write
+from benchmarks.report import print_tables, write_tables
 from benchmarks.roster import GROUPS, ROSTER
 
 
 def main() -> None:
-    """Measure, print tables."""
+    """Run the contest and print tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only",
@@ -39,24 +39,24 @@ def main() -> None:
         help="install a peer's package from there: a folder, an archive, another version",
     )
     arguments = parser.parse_args()
-    for given in arguments.package:
-        name, _, source = given.partition("=")
+    for override in arguments.package:
+        name, _, source = override.partition("=")
         if not source or name not in {package for e in ROSTER.values() for package in e.packages}:
-            parser.error(f"--package {given}: expected the name of a package, = and where it is")
+            parser.error(f"--package {override}: expected the name of a package, = and where it is")
         INSTEAD[name] = source
     if arguments.write and (arguments.only or arguments.steps_only):
         parser.error("--write wants everything measured, so neither --only nor --steps-only")
-    chosen = {"gv-engine"}
+    selected = {"gv-engine"}
     for name in arguments.only or ROSTER:
-        chosen.update(GROUPS.get(name, [name]))
-    names = [name for name in ROSTER if name in chosen]
+        selected.update(GROUPS.get(name, [name]))
+    names = [name for name in ROSTER if name in selected]
     arena = Arena(names, arguments.rounds, arguments.seconds)
     arena.run(arguments.steps_only)
     if arguments.json:
         arguments.json.write_text(json.dumps(arena.results, indent=1), "utf-8")
-    show(arena.results)
+    print_tables(arena.results)
     if arguments.write:
-        write(arena.results)
+        write_tables(arena.results)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.adapters`: the speed of adapters, with random actions, on one core.
+"""`python -m benchmarks.adapters`: speed of adapters with random actions, on one core.
 
-They take turns, round by round; a step counts once for each world, by CPU time of the process. What
-stands beside `SB3VecEnv` is an adapter as one would write it by hand: it asks the environment for
-copies, and makes a list of dictionaries. Needs the extras sb3 and pufferlib.
+Adapters take turns, round by round; a step counts once per world, by CPU time of the process.
+`SB3VecEnv` is compared with an adapter as users would write it: with copied observations and a list
+of dictionaries. Needs the extras sb3 and pufferlib.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from gv_engine.adapters.pufferlib import GridPufferEnv
 from gv_engine.adapters.stable_baselines3 import SB3VecEnv
 
 _SECONDS = 0.5
-"""Of computing, for each in each round."""
+"""CPU time of one adapter in one round."""
 
 
-class ByHand(VecEnv):
-    """Worlds for Stable-Baselines3, by somebody who has read what it asks for."""
+class HandWrittenVecEnv(VecEnv):
+    """Stable-Baselines3 adapter as a user would write it."""
 
     def __init__(self, level: str, num_envs: int) -> None:
         self._worlds = GridVectorEnv(
             level, num_envs, autoreset_mode="SameStep", episode_statistics=True
         )
-        shown, chosen = self._worlds.single_observation_space, self._worlds.single_action_space
-        super().__init__(num_envs, shown, chosen)
+        spaces = self._worlds.single_observation_space, self._worlds.single_action_space
+        super().__init__(num_envs, *spaces)
 
     def reset(self) -> Any:
         return self._worlds.reset(seed=0)[0]
@@ -42,6 +42,7 @@ class ByHand(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
+        """Step the worlds and build the list of infos."""
         observation, rewards, terminated, truncated, info = self._worlds.step(self._actions)
         done = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -68,8 +69,8 @@ class ByHand(VecEnv):
         return [False] * self.num_envs
 
 
-def puffer(level: str, num_envs: int) -> Any:
-    """PufferLib's own vectorisation of one environment of many worlds."""
+def make_puffer_vector(level: str, num_envs: int) -> Any:
+    """Return PufferLib's own vectorisation of one `GridPufferEnv`."""
     return pufferlib.vector.make(
         GridPufferEnv, env_args=[level, num_envs], backend=pufferlib.vector.Serial
     )
@@ -77,23 +78,24 @@ def puffer(level: str, num_envs: int) -> Any:
 
 CONTESTANTS: dict[str, Callable[[str, int], Any]] = {
     "GridPufferEnv": GridPufferEnv,
-    "GridPufferEnv, pufferlib.vector": puffer,
+    "GridPufferEnv, pufferlib.vector": make_puffer_vector,
     "SB3VecEnv": SB3VecEnv,
-    "by hand": ByHand,
+    "by hand": HandWrittenVecEnv,
 }
 
 
-def steps_a_second(envs: Any, actions: Any) -> float:
-    """Steps of all worlds in a second of CPU time."""
-    began, number = time.process_time(), 0
-    while time.process_time() < began + _SECONDS:
-        for chosen in actions:
-            envs.step(chosen)
-        number += actions.size
-    return number / (time.process_time() - began)
+def measure_steps_per_second(envs: Any, actions: Any) -> float:
+    """Return the steps of all worlds per second of CPU time."""
+    start, steps = time.process_time(), 0
+    while time.process_time() < start + _SECONDS:
+        for row in actions:
+            envs.step(row)
+        steps += actions.size
+    return steps / (time.process_time() - start)
 
 
 def main() -> None:
+    """Measure all adapters and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adapters", description=__doc__)
     parser.add_argument("--levels", nargs="+", default=["keydoor-5x5", "keydoor-9x9"])
     parser.add_argument("--num-envs", type=int, default=256)
@@ -101,16 +103,16 @@ def main() -> None:
     options = parser.parse_args()
     print("level", "adapter", "M steps/s", "of by hand", sep="\t")
     for level in options.levels:
-        made = {name: make(level, options.num_envs) for name, make in CONTESTANTS.items()}
-        for envs in made.values():
+        envs_by_name = {name: make(level, options.num_envs) for name, make in CONTESTANTS.items()}
+        for envs in envs_by_name.values():
             envs.reset()
         actions = np.random.default_rng(0).integers(8, size=(100, options.num_envs))
-        found: dict[str, list[float]] = {name: [] for name in made}
+        speeds_by_name: dict[str, list[float]] = {name: [] for name in envs_by_name}
         for _ in range(options.rounds):
-            for name, envs in made.items():
-                found[name].append(steps_a_second(envs, actions))
-        for name, speeds in found.items():
-            ratio = median(a / b for a, b in zip(speeds, found["by hand"], strict=True))
+            for name, envs in envs_by_name.items():
+                speeds_by_name[name].append(measure_steps_per_second(envs, actions))
+        for name, speeds in speeds_by_name.items():
+            ratio = median(a / b for a, b in zip(speeds, speeds_by_name["by hand"], strict=True))
             print(level, name, f"{median(speeds) / 1e6:.2f}", f"{ratio:.2f}", sep="\t")
 
 

@@ -1,10 +1,9 @@
 """`python -m benchmarks.algebra`: steps per second beside mathy_envs, as a ratio.
 
 Contestants take turns, round by round: PolySimplify, normal, as functions from state to state with
-the same problems, as environments, and as a vector environment, alone and in two processes, which
-wants two idle cores. mathy_envs is installed from the package index into `.venv-peers/` at the
-first run, unless it is there already. `--parts` shows instead what each part is worth that
-mathy_core has, too: with that in its place.
+the same problems, as environments, and as a vector environment in one process and in two, which
+needs two idle cores. The first run installs mathy_envs from the package index into `.venv-peers/`.
+`--parts` shows the gain of each part that replaces one of mathy_core.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Worker = Callable[..., Any]
 
 
 def main() -> None:
-    """Measure, print tables."""
+    """Measure all contestants and print tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.algebra", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="time of one measurement")
@@ -38,7 +37,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "problems.json")
-        file.write_text(json.dumps(problems()), "utf-8")
+        file.write_text(json.dumps(sample_problems()), "utf-8")
         how = arguments.rounds, arguments.seconds, file
         if arguments.parts:
             compare("States, per CPU second", PARTS, *how)
@@ -51,11 +50,11 @@ def main() -> None:
 def compare(
     title: str, workers: Sequence[Worker], rounds: int, seconds: float, file: Path, *clock: str
 ) -> None:
-    """Measure contestants in turns, and print their steps beside those of the first."""
+    """Measure contestants in turns and print their speeds beside the first one's."""
     figures: dict[Worker, list[float]] = {worker: [] for worker in workers}
     for _ in range(rounds):
         for worker, values in figures.items():
-            values.append(measured(worker.__name__, seconds, file, *clock))
+            values.append(measure(worker.__name__, seconds, file, *clock))
     print(f"{title}: median of {rounds} rounds (lowest to highest)")
     for worker, values in figures.items():
         ratios = [value / base for value, base in zip(values, figures[workers[0]], strict=True)]
@@ -65,8 +64,8 @@ def compare(
         )
 
 
-def problems() -> list[tuple[str, int]]:
-    """Texts, and the moves they allow."""
+def sample_problems() -> list[tuple[str, int]]:
+    """Return (text, number of moves) of sampled problems."""
     from gv_engine.domains.algebra import MathyEnvProblemArgs, PolySimplify
 
     env = PolySimplify(seed=0)
@@ -75,14 +74,14 @@ def problems() -> list[tuple[str, int]]:
     return [(state.agent.problem, state.max_moves) for state in states]
 
 
-def measured(name: str, seconds: float, problems: Path, *clock: str) -> float:
-    """Steps per second of one contestant."""
+def measure(name: str, seconds: float, problems: Path, *clock: str) -> float:
+    """Return the steps per second of one contestant, measured in a process of its own."""
     here = not name.startswith("mathy_envs") or importlib.util.find_spec("mathy_envs") is not None
     python = sys.executable if here else python_for(PEERS)
     worker = ROOT / "benchmarks" / "algebra_workers.py"
     command = [python, str(worker), name, str(seconds), str(problems), *clock]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    figure: float = json.loads(done.stdout)["steps_per_second"]
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    figure: float = json.loads(process.stdout)["steps_per_second"]
     return figure
 
 

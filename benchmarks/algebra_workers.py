@@ -1,8 +1,8 @@
-"""Algebra that is measured, each contestant in a process of its own.
+"""Contestants of `benchmarks.algebra`, each run in its own process.
 
 `python algebra_workers.py NAME SECONDS PROBLEMS.json` prints one line of JSON: steps per second of
-mask, uniform valid action and step, the garbage collector on. States take the same problems; whole
-environments, whose resets and observations are measured, too, draw their own.
+mask, uniform valid action and step, with the garbage collector enabled. States share the same
+problems; environments sample their own, and include resets and observations.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ErrorCollector = list[tuple[str, int]]
+Problems = list[tuple[str, int]]
 
 GAMES = 64
-"""In a vector environment."""
+"""Games in a vector environment."""
 
 
-def mathy_envs(problems: ErrorCollector) -> Callable[[int], int]:
+def mathy_envs(problems: Problems) -> Callable[[int], int]:
     """mathy_envs 0.12.5, PolySimplify."""
     import numpy as np
 
@@ -48,7 +48,7 @@ def mathy_envs(problems: ErrorCollector) -> Callable[[int], int]:
     return episode
 
 
-def gv_engine(problems: ErrorCollector) -> Callable[[int], int]:
+def gv_engine(problems: Problems) -> Callable[[int], int]:
     """gv_engine.domains.algebra, PolySimplify."""
     import numpy as np
 
@@ -76,24 +76,26 @@ def gv_engine(problems: ErrorCollector) -> Callable[[int], int]:
 # ---- whole environments ------------------------------------------------------------------------
 
 
-def mathy_envs_env(problems: ErrorCollector) -> Callable[[int], int]:
+def mathy_envs_env(problems: Problems) -> Callable[[int], int]:
     """mathy_envs 0.12.5, environment"""
     envs, types = import_module("mathy_envs.envs"), import_module("mathy_envs.types")
     made = import_module("mathy_envs.gym.mathy_gym_env").MathyGymEnv
     args = types.MathyEnvProblemArgs(difficulty=types.MathyEnvDifficulty.normal)
     env = made(envs.PolySimplify, args)
-    return _episodes(env, lambda info: env.action_space.mask)
+    return _episode_player(env, lambda info: env.action_space.mask)
 
 
-def gv_engine_env(problems: ErrorCollector) -> Callable[[int], int]:
+def gv_engine_env(problems: Problems) -> Callable[[int], int]:
     """gv_engine, environment"""
     from gv_engine.domains.algebra import ExpressionEnv
 
     env = ExpressionEnv("mathy-poly-simplify-normal")
-    return _episodes(env, lambda info: info["action_mask"])
+    return _episode_player(env, lambda info: info["action_mask"])
 
 
-def _episodes(env: Any, mask_of: Callable[[dict[str, Any]], Any]) -> Callable[[int], int]:
+def _episode_player(env: Any, get_mask: Callable[[dict[str, Any]], Any]) -> Callable[[int], int]:
+    """Return a function that plays one episode of an environment with random valid actions and
+    returns its steps."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -102,7 +104,7 @@ def _episodes(env: Any, mask_of: Callable[[dict[str, Any]], Any]) -> Callable[[i
     def episode(number: int) -> int:
         _, info = env.reset()
         steps, over = 0, False
-        while not over and len(valid := np.flatnonzero(mask_of(info))):
+        while not over and len(valid := np.flatnonzero(get_mask(info))):
             _, _, terminated, truncated, info = env.step(int(valid[rng.integers(len(valid))]))
             steps, over = steps + 1, terminated or truncated
         return steps
@@ -110,17 +112,19 @@ def _episodes(env: Any, mask_of: Callable[[dict[str, Any]], Any]) -> Callable[[i
     return episode
 
 
-def vector(problems: ErrorCollector) -> Callable[[int], int]:
+def vector(problems: Problems) -> Callable[[int], int]:
     """64 games in one process"""
-    return _many(1)
+    return _make_vector_stepper(1)
 
 
-def vector_shared(problems: ErrorCollector) -> Callable[[int], int]:
+def vector_shared(problems: Problems) -> Callable[[int], int]:
     """64 games in two processes"""
-    return _many(2)
+    return _make_vector_stepper(2)
 
 
-def _many(processes: int) -> Callable[[int], int]:
+def _make_vector_stepper(processes: int) -> Callable[[int], int]:
+    """Return a function that steps all games of a vector environment once and returns their
+    number."""
     import numpy as np
 
     from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
@@ -140,15 +144,15 @@ def _many(processes: int) -> Callable[[int], int]:
 # ---- gv_engine with what mathy_core has in place of a part of its own --------------------------
 
 
-def their_masks(problems: ErrorCollector) -> Callable[[int], int]:
-    """with mathy_core asked which rules apply"""
+def library_masks(problems: Problems) -> Callable[[int], int]:
+    """with rule checks by mathy_core"""
     from gv_engine.domains.algebra import rule_set
 
     rule_set.reach_of = lambda rule: None
     return gv_engine(problems)
 
 
-def every_move(problems: ErrorCollector) -> Callable[[int], int]:
+def every_move(problems: Problems) -> Callable[[int], int]:
     """with mathy_core asked for every move"""
     from gv_engine.domains.algebra import rule_set
 
@@ -156,7 +160,7 @@ def every_move(problems: ErrorCollector) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def whole_texts(problems: ErrorCollector) -> Callable[[int], int]:
+def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
     from gv_engine.domains.algebra import parsing
 
@@ -164,7 +168,7 @@ def whole_texts(problems: ErrorCollector) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def whole_trees(problems: ErrorCollector) -> Callable[[int], int]:
+def whole_trees(problems: Problems) -> Callable[[int], int]:
     """with whole trees handed to mathy_core"""
     from gv_engine.domains.algebra import parsing, rule_set
 
@@ -178,15 +182,15 @@ def whole_trees(problems: ErrorCollector) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def their_constructors(problems: ErrorCollector) -> Callable[[int], int]:
-    """with nodes that mathy_core constructs"""
+def library_constructors(problems: Problems) -> Callable[[int], int]:
+    """with nodes constructed by mathy_core"""
     from gv_engine.domains.algebra import parsing
 
     parsing._blank = lambda kind: vars(kind())
     return gv_engine(problems)
 
 
-PARTS = (gv_engine, their_masks, every_move, whole_texts, whole_trees, their_constructors)
+PARTS = (gv_engine, library_masks, every_move, whole_texts, whole_trees, library_constructors)
 STATES = (mathy_envs, gv_engine)
 ENVIRONMENTS = (mathy_envs_env, gv_engine_env)
 MANY = (gv_engine_env, vector, vector_shared)
@@ -194,7 +198,7 @@ WORKERS = {worker.__name__: worker for worker in (*PARTS, *STATES, *ENVIRONMENTS
 
 
 def main(name: str, seconds: float, file: str, clock: Callable[[], float]) -> None:
-    """Measure, print."""
+    """Measure one contestant and print its steps per second."""
     play = WORKERS[name](json.loads(Path(file).read_text("utf-8")))
     number = steps = 0
     for warm in range(10):

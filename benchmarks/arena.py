@@ -1,4 +1,4 @@
-"""The contest: a process for every contestant, and rounds in which they take turns."""
+"""The contest: one process per contestant, and rounds in which contestants take turns."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from benchmarks.roster import ROSTER, Entry
 
 TEN_MILLION = 10_000_000
 OWN = ("numba", "numpy")
-"""Packages of the engine's own environment that its speed depends on."""
+"""Packages in the engine's environment that affect its speed."""
 
 STARTS = 3
-"""Rounds of starts at most; some peers take ten seconds."""
+"""Rounds of start measurements at most; some peers take ten seconds to start."""
 
 
 class Worker:
-    """The process of a contestant, see `benchmarks.worker`.
+    """Process of a contestant, see `benchmarks.worker`.
 
     Args:
-        entry: the contestant.
-        settings: of its function.
-        cores: so many it may use; 0 for all.
-        variables: of its environment.
+        entry: contestant.
+        settings: arguments of its function.
+        cores: number of cores to use; 0 for all.
+        variables: environment variables to add.
 
     Attributes:
-        started: seconds from the start of the process to the end of its first step, by the clock
-            and of CPU time.
+        started: seconds from the start of the process to the end of its first step, as wall time
+            and CPU time.
 
     Raises:
-        PeerError: it cannot be set up.
+        PeerError: the contestant cannot be set up.
     """
 
     def __init__(
@@ -60,21 +60,26 @@ class Worker:
             stderr=self._errors,
             text=True,
         )
-        cpu = self._answer()
+        cpu = self._read_answer()
         self.started = time.perf_counter() - before, cpu
 
     def ask(self, *question: object) -> Any:
-        """What it measures.
+        """Send a question to the process and return its answer.
 
         Raises:
-            PeerError: it has failed; the last line that it printed.
+            PeerError: the process has failed; the message is the last line that it printed.
         """
         assert self._process.stdin
         with contextlib.suppress(BrokenPipeError):  # the lack of an answer says why
             print(json.dumps(question), file=self._process.stdin, flush=True)
-        return self._answer()
+        return self._read_answer()
 
-    def _answer(self) -> Any:
+    def _read_answer(self) -> Any:
+        """Return the next answer of the process.
+
+        Raises:
+            PeerError: the process has ended.
+        """
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
@@ -82,7 +87,7 @@ class Worker:
         return json.loads(line)
 
     def close(self) -> str:
-        """End the process; the last line that it printed."""
+        """End the process and return the last line that it printed."""
         self._process.communicate()
         self._errors.seek(0)
         lines = [line for line in self._errors if line.strip()]
@@ -91,18 +96,18 @@ class Worker:
 
 
 class Arena:
-    """Contestants that take turns.
+    """Contest of contestants that take turns.
 
     Args:
-        names: of the contestants, in `ROSTER`.
-        rounds: how often everything is measured.
+        names: names of the contestants in `ROSTER`.
+        rounds: repetitions of each measurement.
         seconds: CPU time of one measurement.
 
     Attributes:
-        results: for every name what it is ("task", "worlds", "versions") and what was measured:
-            "step" and "reset", a pair for every round: times in a second of CPU time and in one of
-            the clock; "start" and "cold", seconds by the clock and of CPU time; "memory", bytes of
-            the process and of one more world; "growth", bytes. Or "failed", the reason.
+        results: by name, a description ("task", "worlds", "versions") and measurements: "step" and
+            "reset", a pair per round: number per second of CPU time and of wall time; "start" and
+            "cold", seconds of wall time and CPU time; "memory", bytes of the process and of one
+            more world; "growth", bytes. Or "failed", the reason.
     """
 
     def __init__(self, names: list[str], rounds: int, seconds: float) -> None:
@@ -113,9 +118,9 @@ class Arena:
         self._workers: dict[str, Worker] = {}
 
     def run(self, steps_only: bool = False) -> None:
-        """Measure all there is, or only steps."""
+        """Run all measurements, or only steps."""
         for name in self.results:
-            with self._turn(name, "set-up"):
+            with self._guard(name, "set-up"):
                 self._set_up(name)
         self._measure("step", self._rounds, self._seconds)
         if not steps_only:
@@ -129,8 +134,8 @@ class Arena:
             self._measure("cold", 1)
 
     @contextlib.contextmanager
-    def _turn(self, name: str, what: str) -> Iterator[None]:
-        """From its first failure on a contestant is out."""
+    def _guard(self, name: str, what: str) -> Iterator[None]:
+        """Context manager that excludes a contestant after its first failure."""
         if sys.stderr.isatty():
             print(f"\r\033[K{what}: {name} ", end="", file=sys.stderr, flush=True)
         try:
@@ -139,6 +144,7 @@ class Arena:
             self.results[name] = {"failed": str(error)}
 
     def _set_up(self, name: str) -> None:
+        """Choose the fastest batch size of a contestant and start its process."""
         entry = ROSTER[name]
         speeds = {}
         for worlds in entry.batches:
@@ -152,13 +158,17 @@ class Arena:
         self.results[name] |= self._workers[name].ask("about", entry.packages[:2] or OWN)
 
     def _measure(self, what: str, rounds: int, *arguments: object) -> None:
+        """Measure something in all contestants that support it, in turns."""
         for _ in range(rounds):
-            for name, found in self.results.items():
-                if what in ROSTER[name].measures and "failed" not in found:
-                    with self._turn(name, what):
-                        found.setdefault(what, []).append(self._value(name, what, *arguments))
+            for name, figures in self.results.items():
+                if what in ROSTER[name].measures and "failed" not in figures:
+                    with self._guard(name, what):
+                        figures.setdefault(what, []).append(
+                            self._measure_once(name, what, *arguments)
+                        )
 
-    def _value(self, name: str, what: str, *arguments: object) -> Any:
+    def _measure_once(self, name: str, what: str, *arguments: object) -> Any:
+        """Return one measurement of a contestant; starts use a new process."""
         if what not in ("start", "cold"):
             return self._workers[name].ask(what, *arguments)
         with tempfile.TemporaryDirectory() as empty:

@@ -1,4 +1,4 @@
-"""What the engine must show: figures of one run against what is asked for."""
+"""Claims about the engine's speed, checked against the figures of one run."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 Results = dict[str, Any]
 
 CPU, CLOCK = range(2)
-"""Places in the pairs of "step" and "reset"."""
+"""Indices in the pairs of "step" and "reset"."""
 
 CPU_OF_START = 1
 
 
 class Claim(NamedTuple):
-    """One figure.
+    """Claim about one figure.
 
     Attributes:
-        text: what it is.
-        bound: what is asked for.
-        least: whether the bound is the least that is asked for; otherwise the most.
-        unit: "x" for ratios; of one figure "/s", or a time.
+        text: description of the figure.
+        bound: required value.
+        least: True if the bound is a lower bound, False for an upper bound.
+        unit: "x" for ratios; "/s" or a time unit for a single figure.
         what: "step", "reset", "start", ….
-        of, over: names in the roster; the ratio is of the first to the second, round by round; of
-            several names, it is of the mean of their times.
-        clock: whether in time of the clock; otherwise in CPU time.
+        of, over: names in the roster; the figure is the ratio of `of` to `over`, round by round;
+            with several names in `of`, of the mean of their times.
+        clock: CPU or CLOCK (wall time).
     """
 
     text: str
@@ -91,12 +91,13 @@ _SECOND = {"s": 1.0, "µs": 1e6}
 _RESAMPLES = 2000
 
 
-def claims(results: Results) -> Iterator[tuple[str, str, str, str, str]]:
-    """Claim, bound, median, its interval and whether it holds, for all that was measured."""
+def check_claims(results: Results) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield claim, bound, median, its interval and the verdict, for all claims that were
+    measured."""
     for claim in CLAIMS:
         figures = list(_figures(claim, results))
         if figures:
-            low, high = interval(figures)
+            low, high = bootstrap_interval(figures)
             least, most = (low, high) if claim.least else (-high, -low)
             bound = claim.bound if claim.least else -claim.bound
             yield (
@@ -108,25 +109,27 @@ def claims(results: Results) -> Iterator[tuple[str, str, str, str, str]]:
             )
 
 
-def interval(figures: Sequence[float]) -> tuple[float, float]:
-    """Between which the median lies in 19 of 20 cases, by drawing rounds again from these."""
+def bootstrap_interval(figures: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % confidence interval of the median, by resampling the rounds."""
     rng = Random(0)
     medians = sorted(median(rng.choices(figures, k=len(figures))) for _ in range(_RESAMPLES))
     return medians[_RESAMPLES // 40], medians[-_RESAMPLES // 40 - 1]
 
 
 def _figures(claim: Claim, results: Results) -> Iterator[float]:
+    """Yield the figure of a claim in each round."""
     names = (claim.of,) if isinstance(claim.of, str) else claim.of
     of = list(zip(*(results.get(name, {}).get(claim.what, []) for name in names), strict=False))
     if claim.over:
         over = results.get(claim.over, {}).get(claim.what, [])
-        for several, other in zip(of, over, strict=False):
-            yield harmonic_mean([one[claim.clock] for one in several]) / other[claim.clock]
+        for pairs, other in zip(of, over, strict=False):
+            yield harmonic_mean([one[claim.clock] for one in pairs]) / other[claim.clock]
     else:
-        yield from (_plain(value, claim) for (value,) in of)
+        yield from (_convert_figure(value, claim) for (value,) in of)
 
 
-def _plain(value: Any, claim: Claim) -> float:
+def _convert_figure(value: Any, claim: Claim) -> float:
+    """Return one measurement in the unit of its claim."""
     if claim.what in ("start", "cold"):  # on a busy machine the clock tells little
         return float(value[CPU_OF_START])
     if claim.what == "memory":

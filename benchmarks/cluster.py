@@ -1,8 +1,8 @@
-"""`python -m benchmarks.cluster`: a rollout on local clusters of Ray, of more and more nodes.
+"""`python -m benchmarks.cluster`: a rollout on local Ray clusters with increasing numbers of nodes.
 
-Each node has one core, as machines of a cluster have some; the head plays nothing. They take turns,
-round by round. Worth its figures where nothing else runs: what drives the rollout, and Ray's own
-processes, want some of the same cores.
+Each node has one core, like a machine of a cluster; the head runs no episodes. Cluster sizes take
+turns, round by round. Figures are only reliable on an idle machine: the rollout's driver and Ray's
+own processes share the same cores.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from gv_engine.scenario.scenario import Scenario
 
 _WORLDS = 256
 _PATIENCE = 180.0
-"""Seconds until nodes are there."""
+"""Seconds to wait for the nodes."""
 
 
-class Measured(NamedTuple):
-    """A rollout, in seconds by the clock, but for `playing`.
+class RolloutTiming(NamedTuple):
+    """Timing of a rollout; all times but `playing` are wall time in seconds.
 
     Attributes:
-        steps: of all episodes.
-        begun: until the first shard was there.
-        went_on: from then on.
-        waited: of these, for shards.
-        playing: seconds of computing of all nodes meanwhile.
+        steps: steps of all episodes.
+        begun: time until the first shard arrived.
+        went_on: time after the first shard.
+        waited: part of `went_on` spent waiting for shards.
+        playing: CPU seconds of all nodes in that time.
     """
 
     steps: int
@@ -49,46 +49,47 @@ class Measured(NamedTuple):
     playing: float
 
 
-def measured(scenario: Scenario, episodes: int, keep: bool) -> Measured:
-    """Play on the cluster that this process is connected to."""
+def measure_rollout(scenario: Scenario, episodes: int, keep: bool) -> RolloutTiming:
+    """Run a rollout on the cluster that this process is connected to, and return its timing."""
     job = Job(scenario, "random", 0, _WORLDS, keep=keep)
     tally, playing, waited = EpisodeStats(), 0.0, 0.0
     with tempfile.TemporaryDirectory() as out, closing(job.environment(1)) as env:
         folder = EpisodeFolder(Path(out, "rollout"), env, {"seed": 0}) if keep else None
-        asked = began = time.perf_counter()
+        request_time = start = time.perf_counter()
         begun, first_steps = 0.0, 0
         for shard in on_ray.shards(job, 0, episodes, "auto"):
-            waited += time.perf_counter() - asked
+            waited += time.perf_counter() - request_time
             playing += shard.seconds
             if folder:
                 folder.extend(shard.rows)
             tally.join(shard.tally)
-            asked = time.perf_counter()
+            request_time = time.perf_counter()
             if not begun:
-                begun, first_steps = asked, tally.steps
+                begun, first_steps = request_time, tally.steps
                 waited = playing = 0.0
         if folder:
             folder.close(complete=True)
-    took = time.perf_counter() - begun
-    return Measured(tally.steps - first_steps, begun - began, took, waited, playing)
+    elapsed = time.perf_counter() - begun
+    return RolloutTiming(tally.steps - first_steps, begun - start, elapsed, waited, playing)
 
 
 @contextmanager
-def cluster(nodes: int) -> Iterator[None]:
-    """So many nodes of one core, and a head that plays nothing."""
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+def start_cluster(nodes: int) -> Iterator[None]:
+    """Context manager for a Ray cluster with `nodes` nodes of one core and an idle head."""
+    ray_cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     for _ in range(nodes):
-        made.add_node(wait=False, num_cpus=1)
-    made.wait_for_nodes(timeout=_PATIENCE)
-    ray.init(made.address, log_to_driver=False)
+        ray_cluster.add_node(wait=False, num_cpus=1)
+    ray_cluster.wait_for_nodes(timeout=_PATIENCE)
+    ray.init(ray_cluster.address, log_to_driver=False)
     try:
         yield
     finally:
         ray.shutdown()
-        made.shutdown()
+        ray_cluster.shutdown()
 
 
 def main() -> None:
+    """Measure all cluster sizes and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
     parser.add_argument("--scenario", default="keydoor-9x9")
     parser.add_argument("--nodes", type=int, nargs="+", default=[1, 2])
@@ -97,25 +98,26 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="write every step into a folder")
     options = parser.parse_args()
     scenario: Any = load_scenario(options.scenario)
-    found: dict[int, list[Measured]] = {nodes: [] for nodes in options.nodes}
+    timings_by_nodes: dict[int, list[RolloutTiming]] = {nodes: [] for nodes in options.nodes}
     for _ in range(options.rounds):
-        for nodes, those in found.items():
-            with cluster(nodes):
-                measured(scenario, 2048 * nodes, options.keep)  # starts and compiles
-                those.append(measured(scenario, options.episodes, options.keep))
+        for nodes, timings in timings_by_nodes.items():
+            with start_cluster(nodes):
+                measure_rollout(scenario, 2048 * nodes, options.keep)  # starts and compiles
+                timings.append(measure_rollout(scenario, options.episodes, options.keep))
     print("nodes\tM steps/s\ttimes\tbegun, s\twaiting\tplaying, of cores")
-    least = _speed(found[options.nodes[0]])
-    for nodes, those in found.items():
-        speed = _speed(those)
-        begun = median(each.begun for each in those)
-        waited = median(each.waited / each.went_on for each in those)
-        busy = median(each.playing / each.went_on / nodes for each in those)
-        told = f"{speed / 1e6:.2f}", f"{speed / least:.2f}", f"{begun:.1f}"
-        print(nodes, *told, f"{waited:.0%}", f"{busy:.0%}", sep="\t")
+    least = _median_speed(timings_by_nodes[options.nodes[0]])
+    for nodes, timings in timings_by_nodes.items():
+        speed = _median_speed(timings)
+        begun = median(timing.begun for timing in timings)
+        waited = median(timing.waited / timing.went_on for timing in timings)
+        busy = median(timing.playing / timing.went_on / nodes for timing in timings)
+        columns = f"{speed / 1e6:.2f}", f"{speed / least:.2f}", f"{begun:.1f}"
+        print(nodes, *columns, f"{waited:.0%}", f"{busy:.0%}", sep="\t")
 
 
-def _speed(those: list[Measured]) -> float:
-    return median(each.steps / each.went_on for each in those)
+def _median_speed(timings: list[RolloutTiming]) -> float:
+    """Return the median steps per second."""
+    return median(timing.steps / timing.went_on for timing in timings)
 
 
 if __name__ == "__main__":

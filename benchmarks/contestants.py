@@ -1,6 +1,6 @@
-"""What is measured. Each is made in a process of its own that has what it imports, see `worker`.
+"""Contestants: environments that are measured, each created in its own process, see `worker`.
 
-A contestant steps with random actions and begins finished episodes anew, as a training loop would.
+A contestant takes random actions and resets finished episodes, as a training loop would.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Contestant(NamedTuple):
-    """Something that steps.
+    """Environment to measure.
 
     Attributes:
-        task: what is played.
-        worlds: how many at once.
-        step: takes so many steps in every world.
-        reset: draws new levels in every world, so many times.
+        task: description of the level.
+        worlds: number of worlds.
+        step: takes this number of steps in every world.
+        reset: resets every world this number of times.
     """
 
     task: str
@@ -31,8 +31,8 @@ class Contestant(NamedTuple):
 
 
 @functools.cache  # shared, so that memory is the contestants' own
-def _actions(worlds: int, number: int = 8) -> Any:
-    """(64, worlds) int64: any of so many actions."""
+def _sample_actions(worlds: int, number: int = 8) -> Any:
+    """Return (64, worlds) int64 random actions below `number`."""
     import numpy as np
 
     return np.random.default_rng(0).integers(0, number, (64, worlds))
@@ -41,34 +41,34 @@ def _actions(worlds: int, number: int = 8) -> Any:
 # ---- the engine ------------------------------------------------------------------------------
 
 
-def keydoor(size: int, view: str, across: int = 7) -> str | dict[str, Any]:
-    """The key-door level, maybe with another size, visibility or square view than it has."""
+def make_keydoor(size: int, view: str, across: int = 7) -> str | dict[str, Any]:
+    """Return the key-door level with a size, visibility rule and square view."""
     if (size, view, across) == (9, "partially_occluded", 7):
         return "keydoor-9x9"
-    scenario = _sized("keydoor", size)
+    scenario = _load_sized("keydoor", size)
     area = [[1 - across, 0], [-(across // 2), across // 2]]
     scenario["observation_function"] |= {"name": view, "area": area}
     return scenario
 
 
-def obstacles(size: int) -> dict[str, Any]:
-    """Four obstacles that move, in a room of any size; only the exit ends an episode."""
-    scenario = _sized("dynamic-obstacles", size)
+def make_obstacles(size: int) -> dict[str, Any]:
+    """Return a room of any size with four moving obstacles; only the exit ends an episode."""
+    scenario = _load_sized("dynamic-obstacles", size)
     scenario["reset_function"]["num_obstacles"] = 4
     scenario["terminating_function"] = {"name": "reach_exit"}
     return scenario
 
 
-def ways(size: int) -> dict[str, Any]:
-    """An empty room with a reward for shorter ways to the exit."""
-    scenario = _sized("empty", size)
-    way = {"name": "getting_closer_shortest_path", "object_type": "Exit"}
-    scenario["reward_functions"] = [{"name": "reach_exit"}, way]
+def make_shortest_ways(size: int) -> dict[str, Any]:
+    """Return an empty room with a reward for shorter paths to the exit."""
+    scenario = _load_sized("empty", size)
+    path_reward = {"name": "getting_closer_shortest_path", "object_type": "Exit"}
+    scenario["reward_functions"] = [{"name": "reach_exit"}, path_reward]
     return scenario
 
 
-def _sized(name: str, size: int) -> dict[str, Any]:
-    """A built-in level with another size."""
+def _load_sized(name: str, size: int) -> dict[str, Any]:
+    """Return a built-in scenario with another size."""
     import yaml
 
     text = (ROOT / "scenarios" / f"{name}.yaml").read_text("utf-8")
@@ -77,7 +77,7 @@ def _sized(name: str, size: int) -> dict[str, Any]:
     return scenario
 
 
-_LEVELS = {"obstacles": obstacles, "ways": ways}
+_LEVELS = {"obstacles": make_obstacles, "ways": make_shortest_ways}
 
 
 def gv_vector(
@@ -89,23 +89,25 @@ def gv_vector(
     scenario: str = "",
     mode: str = "NextStep",
 ) -> Contestant:
-    """The vector environment, of the key-door level, another one of any size, or a scenario."""
+    """Return the engine's vector environment of the key-door level, another sized level, or a
+    scenario."""
     import gv_engine
 
     options: dict[str, Any] = {"num_threads": threads, "autoreset_mode": mode}
-    of_any_size = _LEVELS.get(scenario)
-    level = of_any_size(size) if of_any_size else scenario or keydoor(size, view, across)
+    make_level = _LEVELS.get(scenario)
+    level = make_level(size) if make_level else scenario or make_keydoor(size, view, across)
     env = gv_engine.GridVectorEnv(level, worlds, world="compiled", copy=False, **options)
     return vector(scenario or f"key-door {size}x{size}", env)
 
 
 def vector(task: str, env: Any, limit: int = 500) -> Contestant:
-    """A vector environment of ours, whose episodes are at all of so many steps."""
+    """Return a contestant for one of the engine's vector environments, with episodes spread over
+    all steps up to `limit`."""
     import numpy as np
 
     worlds = env.num_envs
     env.reset(seed=0)
-    actions = itertools.cycle(_actions(worlds, env.num_actions))
+    actions = itertools.cycle(_sample_actions(worlds, env.num_actions))
     # not all at the same one, so that every round has its share of resets
     env._batch.rows["steps"] = np.arange(len(env._batch)) % limit
 
@@ -121,26 +123,26 @@ def vector(task: str, env: Any, limit: int = 500) -> Contestant:
 
 
 def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
-    """A level of MiniGrid as MiniGrid shows it, many at once."""
+    """Return the engine's vector environment of a MiniGrid level, with MiniGrid's observations."""
     import gymnasium
 
     import gv_engine  # noqa: F401  # registers its environments
 
     env: Any = gymnasium.make_vec(f"GV-MiniGrid-{level}", worlds, world="compiled", copy=False)
-    return vector(_told(level), env, env.scenario.max_steps)
+    return vector(_level_title(level), env, env.scenario.max_steps)
 
 
 def gv_single(world: str = "compiled") -> Contestant:
-    """One environment through `gymnasium.make`."""
+    """Return a single environment of the engine, created by `gymnasium.make`."""
     import gymnasium
 
     import gv_engine  # noqa: F401  # registers its environments
 
-    return _single("key-door 9x9", gymnasium.make("GV-Keydoor-9x9-v0", world=world))
+    return _make_single("key-door 9x9", gymnasium.make("GV-Keydoor-9x9-v0", world=world))
 
 
 def floor(worlds: int = 4096) -> Contestant:
-    """The hand-fused kernel."""
+    """Return the hand-fused kernel of `benchmarks.floor`."""
     import numpy as np
 
     from benchmarks import floor as kernel
@@ -148,7 +150,7 @@ def floor(worlds: int = 4096) -> Contestant:
     state = kernel.make(worlds)
     kernel.reset(*state)
     state[0]["steps"] = np.arange(worlds) % kernel.MAX_STEPS
-    actions = itertools.cycle(_actions(worlds))
+    actions = itertools.cycle(_sample_actions(worlds))
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):
@@ -164,8 +166,8 @@ def floor(worlds: int = 4096) -> Contestant:
 # ---- the peers -------------------------------------------------------------------------------
 
 
-def _single(task: str, env: Any) -> Contestant:
-    """A Gymnasium environment."""
+def _make_single(task: str, env: Any) -> Contestant:
+    """Return a contestant for a Gymnasium environment."""
     import numpy as np
 
     env.reset(seed=0)
@@ -186,22 +188,23 @@ def _single(task: str, env: Any) -> Contestant:
 
 
 def minigrid(level: str = "DoorKey-8x8-v0") -> Contestant:
-    """MiniGrid through `gymnasium.make`; its vector environments are slower."""
+    """Return MiniGrid, created by `gymnasium.make`; its vector environments are slower."""
     import gymnasium
     import minigrid  # noqa: F401  # registers its environments
 
-    return _single(_told(level), gymnasium.make(f"MiniGrid-{level}"))
+    return _make_single(_level_title(level), gymnasium.make(f"MiniGrid-{level}"))
 
 
-def _told(level: str) -> str:
-    """What tables call a level of MiniGrid."""
+def _level_title(level: str) -> str:
+    """Return the title of a MiniGrid level in tables."""
     return level.removesuffix("-v0").replace("-", " ")
 
 
 def gym_gridverse() -> Contestant:
-    """gym-gridverse: the rules that ours are equal to, over Python objects.
+    """Return gym-gridverse, whose rules the engine reproduces, over Python objects.
 
-    Its outer environment, as its Gym wrapper asks for a Gym that installs no more.
+    It uses the outer environment, because the Gym wrapper needs a Gym version that no longer
+    installs.
     """
     import gym_gridverse as package
     from gym_gridverse.envs.yaml.factory import factory_env_from_yaml
@@ -212,9 +215,9 @@ def gym_gridverse() -> Contestant:
 
     levels = Path(package.__file__).parent / "registered_envs"
     inner = factory_env_from_yaml(str(levels / "gv_keydoor.9x9.yaml"))
-    shown = make_observation_representation("default", inner.observation_space)
-    env = OuterEnv(inner, observation_representation=shown)
-    numbers = _actions(1)[:, 0].tolist()
+    representation = make_observation_representation("default", inner.observation_space)
+    env = OuterEnv(inner, observation_representation=representation)
+    numbers = _sample_actions(1)[:, 0].tolist()
     actions = itertools.cycle([env.action_space.int_to_action(number) for number in numbers])
     inner.set_seed(0)
     env.reset()
@@ -239,7 +242,7 @@ def gym_gridverse() -> Contestant:
 
 
 def griddly() -> Contestant:
-    """Griddly's port of DoorKey, by the calls into C++ that its Gym wrapper makes."""
+    """Return Griddly's port of DoorKey, through the C++ calls that its Gym wrapper makes."""
     import numpy as np
     from griddly import GymWrapper, gd
 
@@ -271,7 +274,7 @@ def griddly() -> Contestant:
 
 
 def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
-    """EnvPool's MiniGrid in C++, one thread."""
+    """Return EnvPool's MiniGrid in C++, with one thread."""
     import envpool as pool
     import numpy as np
 
@@ -290,11 +293,12 @@ def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
         for _ in range(times):
             env.reset()
 
-    return Contestant(_told(level), worlds, step, reset)
+    return Contestant(_level_title(level), worlds, step, reset)
 
 
 def pufferlib(worlds: int, across: int = 11) -> Contestant:
-    """PufferLib's C grid: mazes from a store, a square view, no occlusion, no keys, no doors."""
+    """Return PufferLib's C grid: mazes from a store, a square view, no occlusion, no keys, no
+    doors."""
     import os
     import sys
     import sysconfig
@@ -330,37 +334,40 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
 
 
 def navix(worlds: int, view: str, level: str = "DoorKey-8x8-v0") -> Contestant:
-    """NAVIX; its first-person views cost more than showing the whole grid."""
-    return _jax(_told(level), worlds, *_navix(view, level))
+    """Return NAVIX; its first-person views cost more than showing the whole grid."""
+    return _make_jax(_level_title(level), worlds, *_compile_navix(view, level))
 
 
 @functools.cache
-def _navix(view: str, level: str) -> tuple[Any, Any]:
+def _compile_navix(view: str, level: str) -> tuple[Any, Any]:
+    """Return NAVIX's reset and step functions, compiled for many worlds."""
     import navix as nx
 
     env = nx.make(f"Navix-{level}", observation_fn=getattr(nx.observations, view))
-    return _compiled(env.reset, env.step)
+    return _compile_jax(env.reset, env.step)
 
 
 def xland_minigrid(worlds: int) -> Contestant:
-    """XLand-MiniGrid's DoorKey; its 7x7 view sees through walls."""
-    return _jax("DoorKey 8x8", worlds, *_xland_minigrid())
+    """Return XLand-MiniGrid's DoorKey; its 7x7 view sees through walls."""
+    return _make_jax("DoorKey 8x8", worlds, *_compile_xland_minigrid())
 
 
 @functools.cache
-def _xland_minigrid() -> tuple[Any, Any]:
+def _compile_xland_minigrid() -> tuple[Any, Any]:
+    """Return XLand-MiniGrid's reset and step functions, compiled for many worlds."""
     import xminigrid
     from xminigrid.wrappers import GymAutoResetWrapper
 
     env, params = xminigrid.make("MiniGrid-DoorKey-8x8")
     restarting = GymAutoResetWrapper(env)
-    return _compiled(
+    return _compile_jax(
         functools.partial(restarting.reset, params), functools.partial(restarting.step, params)
     )
 
 
-def _compiled(reset: Any, step: Any) -> tuple[Any, Any]:
-    """`keys` → states, and `(states, actions, times)` → states, both over many worlds."""
+def _compile_jax(reset: Any, step: Any) -> tuple[Any, Any]:
+    """Return compiled functions `keys` → states and `(states, actions, times)` → states over many
+    worlds."""
     import jax
 
     def begin(key: Any) -> Any:  # weak types would ask for a second compilation
@@ -375,19 +382,20 @@ def _compiled(reset: Any, step: Any) -> tuple[Any, Any]:
     return jax.jit(jax.vmap(begin)), jax.jit(steps)
 
 
-def _jax(task: str, worlds: int, begin: Any, go: Any) -> Contestant:
+def _make_jax(task: str, worlds: int, reset_all: Any, step_all: Any) -> Contestant:
+    """Return a contestant for compiled JAX functions."""
     import jax
 
     keys = jax.random.split(jax.random.PRNGKey(0), worlds)
     actions = jax.random.randint(jax.random.PRNGKey(1), (64, worlds), 0, 6)
-    states = begin(keys)
+    states = reset_all(keys)
 
     def step(times: int) -> None:
         nonlocal states
-        states = jax.block_until_ready(go(states, actions, times))
+        states = jax.block_until_ready(step_all(states, actions, times))
 
     def reset(times: int) -> None:
         for _ in range(times):
-            jax.block_until_ready(begin(keys))
+            jax.block_until_ready(reset_all(keys))
 
     return Contestant(task, worlds, step, reset)

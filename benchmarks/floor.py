@@ -1,7 +1,7 @@
-"""Key-door 9x9 as one hand-fused kernel: how fast these rules can go when nothing is kept apart.
+"""Key-door 9x9 as one hand-fused kernel: the speed that these rules could reach without modularity.
 
-It plays keydoor-9x9, its five rewards and its observation, and begins finished
-worlds anew; tests compare it with the engine step by step. Levels come from a simpler generator.
+The kernel implements keydoor-9x9 with its five rewards and its observation, and resets finished
+worlds; tests compare it with the engine step by step. Its level generator is simpler.
 """
 
 from __future__ import annotations
@@ -47,22 +47,23 @@ WORLD = np.dtype(
 
 
 def make(num_worlds: int, seed: int = 0) -> tuple[NDArray[Any], ...]:
-    """Worlds and what they show: the arguments of `run`, all but the actions.
+    """Return worlds and their output arrays: the arguments of `step` except the actions.
 
     Returns:
-        (N,) worlds, (N, 7, 7, 3) and (N, 3) uint8 grid and item, (N,) float64 rewards, and twice
-        (N,) bool, terminated and truncated.
+        (N,) worlds, (N, 7, 7, 3) and (N, 3) uint8 grid and item, (N,) float64 rewards, and (N,)
+        bool terminated and truncated.
     """
     n = num_worlds
     worlds = np.zeros(n, WORLD)
     worlds["seed"] = np.random.default_rng(seed).integers(2**63, size=n)
-    shown = np.zeros((n, VIEW, VIEW, 3), np.uint8), np.zeros((n, 3), np.uint8)
-    return worlds, *shown, np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    observations = np.zeros((n, VIEW, VIEW, 3), np.uint8), np.zeros((n, 3), np.uint8)
+    return worlds, *observations, np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
 
 
 @njit(inline="always")
-def _draw(w: Any, start: int, stop: int) -> int:
-    """SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
+def _random_integer(w: Any, start: int, stop: int) -> int:
+    """Return a random integer in [start, stop), by SplitMix64 (Steele, Lea, Flood: Fast splittable
+    pseudorandom number generators, 2014)."""
     w.seed += np.uint64(0x9E3779B97F4A7C15)
     z = w.seed
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -72,7 +73,8 @@ def _draw(w: Any, start: int, stop: int) -> int:
 
 
 @njit
-def _begin(w: Any) -> None:
+def _reset_world(w: Any) -> None:
+    """Write a new key-door level into a world."""
     cells = w.cells
     for y in range(SIZE):
         for x in range(SIZE):
@@ -81,35 +83,35 @@ def _begin(w: Any) -> None:
             cells[y, x, 1] = 0
             cells[y, x, 2] = 0
     cells[SIZE - 2, SIZE - 2, 0] = EXIT
-    wall = _draw(w, 2, SIZE - 2)
+    wall = _random_integer(w, 2, SIZE - 2)
     for y in range(1, SIZE - 1):
         cells[y, wall, 0] = WALL
-    y = _draw(w, 1, SIZE - 1)
+    y = _random_integer(w, 1, SIZE - 1)
     cells[y, wall, 0] = DOOR
     cells[y, wall, 1] = LOCKED
     cells[y, wall, 2] = YELLOW
-    y, x = _draw(w, 1, SIZE - 1), _draw(w, 1, wall)
+    y, x = _random_integer(w, 1, SIZE - 1), _random_integer(w, 1, wall)
     cells[y, x, 0] = KEY
     cells[y, x, 2] = YELLOW
-    w.y = _draw(w, 1, SIZE - 1)
-    w.x = _draw(w, 1, wall)
-    w.facing = _draw(w, 0, 4)
+    w.y = _random_integer(w, 1, SIZE - 1)
+    w.x = _random_integer(w, 1, wall)
+    w.facing = _random_integer(w, 0, 4)
     w.held = NONE_GRID_OBJECT
     w.steps = 0
 
 
 @njit(inline="always")
-def _act(w: Any, action: int) -> float:
-    """Moves, turns, the door and the key; what they are worth."""
+def _apply_action(w: Any, action: int) -> float:
+    """Apply an action to a world and return its reward."""
     cells = w.cells
     reward = 0.0
     if action <= MOVE_RIGHT:
-        way = _TURNED[w.facing, action]
-        y, x = w.y + _Y[way], w.x + _X[way]
+        direction = _TURNED[w.facing, action]
+        y, x = w.y + _Y[direction], w.x + _X[direction]
         if cells[y, x, 0] != WALL and (cells[y, x, 0] != DOOR or cells[y, x, 1] == OPEN):
             w.y, w.x = y, x
             # moves change the distance to the exit, down and right, by one
-            reward = 0.2 if _Y[way] + _X[way] > 0 else -0.2
+            reward = 0.2 if _Y[direction] + _X[direction] > 0 else -0.2
     elif action == TURN_LEFT:
         w.facing = _TURNED[w.facing, LEFT]
     elif action == TURN_RIGHT:
@@ -133,7 +135,8 @@ def _act(w: Any, action: int) -> float:
 
 
 @njit(inline="always")
-def _show(w: Any, grid: Any, item: Any) -> None:
+def _write_observation(w: Any, grid: Any, item: Any) -> None:
+    """Write the agent's view and held object into `grid` and `item`."""
     cells = w.cells
     down_y, down_x = -_Y[w.facing], -_X[w.facing]
     right_y, right_x = -down_x, down_y
@@ -179,36 +182,30 @@ def _show(w: Any, grid: Any, item: Any) -> None:
 def reset(
     worlds: Any, grids: Any, items: Any, rewards: Any, terminated: Any, truncated: Any
 ) -> None:
-    """New levels everywhere."""
+    """Write new levels and observations into all worlds."""
     for i in range(len(worlds)):
-        _begin(worlds[i])
-        _show(worlds[i], grids[i], items[i])
+        _reset_world(worlds[i])
+        _write_observation(worlds[i], grids[i], items[i])
         rewards[i] = 0.0
         terminated[i] = truncated[i] = False
 
 
 @njit(nogil=True)
 def step(
-    actions: Any,
-    worlds: Any,
-    grids: Any,
-    items: Any,
-    rewards: Any,
-    terminated: Any,
-    truncated: Any,
+    actions: Any, worlds: Any, grids: Any, items: Any, rewards: Any, terminated: Any, truncated: Any
 ) -> None:
-    """Let every agent act; worlds whose episode is over begin anew instead."""
+    """Apply the action of every agent; reset worlds whose episode is over instead."""
     for i in range(len(worlds)):
         w = worlds[i]
         if terminated[i] or truncated[i]:
-            _begin(w)
+            _reset_world(w)
             rewards[i] = 0.0
             terminated[i] = truncated[i] = False
         else:
-            reward = _act(w, actions[i])
+            reward = _apply_action(w, actions[i])
             w.steps += 1
             over = w.y == SIZE - 2 and w.x == SIZE - 2
             rewards[i] = reward + (5.0 if over else 0.0) - 0.05
             terminated[i] = over
             truncated[i] = w.steps >= MAX_STEPS and not over
-        _show(w, grids[i], items[i])
+        _write_observation(w, grids[i], items[i])

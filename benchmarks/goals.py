@@ -1,9 +1,9 @@
-"""`python -m benchmarks.goals`: how long `gv-engine train` takes to what it must show.
+"""`python -m benchmarks.goals`: training time of `gv-engine train` until each of its goals.
 
-For each goal and seed the command is run as anybody would, on two cores: seconds are those of the
-clock from the command to its end, imports and start included, and those of computing, all threads
-together, which others at the machine do not lengthen: these are compared. What it has learned is
-then tested on levels that were held out, as the benchmark does. Medians are over seeds.
+For each goal and seed the command runs as a user would run it, on two cores. Wall time is from the
+command's start to its end. CPU time is of all threads; other processes do not lengthen it, so goals
+are compared by CPU time. The policy is then tested on held-out levels, as in the benchmark. Medians
+are over seeds.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.worker import keep_to
+from benchmarks.worker import limit_cores
 from gv_engine.benchmark.entry import TESTED
 from gv_engine.benchmark.runner import played
 from gv_engine.rollout.policy import GREEDY
 
 
 class Goal(NamedTuple):
-    """What is to be shown.
+    """Goal of training.
 
     Attributes:
-        scenario: its name.
-        success: at least, on levels that were held out.
-        seconds: of computing at most, if so many were named.
-        words: that the command is given, beside its scenario and seed.
-        greedy: whether the likeliest action is taken.
+        scenario: name of the scenario.
+        success: least success rate on held-out levels.
+        seconds: CPU time limit; None for no limit.
+        words: arguments of the command, beside scenario and seed.
+        greedy: take the most probable action instead of sampling.
     """
 
     scenario: str
@@ -53,18 +53,19 @@ GOALS = (
 
 
 class Attempt(NamedTuple):
-    """One seed: seconds of the clock and of computing, and success on levels held out."""
+    """Result of one seed: wall time and CPU time in seconds, and success rate on held-out
+    levels."""
 
     seconds: float
     cpu: float
     success: float
 
 
-def attempt(goal: Goal, seed: int) -> Attempt:
-    """Run the command, and test what it has learned.
+def run_attempt(goal: Goal, seed: int) -> Attempt:
+    """Run the training command and test its policy.
 
     Raises:
-        subprocess.CalledProcessError: it has failed.
+        subprocess.CalledProcessError: the command has failed.
     """
     with tempfile.TemporaryDirectory() as folder:
         run = str(Path(folder, "run"))
@@ -81,40 +82,40 @@ def attempt(goal: Goal, seed: int) -> Attempt:
 
 
 def main() -> int:
-    """Measure, and print a table in Markdown; 1 if a goal is missed."""
+    """Run all goals and print a table in Markdown; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=__doc__)
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="scenarios with this in the name"
     )
     parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
     options = parser.parse_args()
-    keep_to(2)
+    limit_cores(2)
     head = ("goal", "`train`", "success", "worst", "CPU", "most", "wall", "holds")
     for row in (head, ["---"] * 2 + ["--:"] * 5 + ["---"]):
         print("|", " | ".join(row), "|", flush=True)
     missed = 0
     for goal in GOALS:
         if options.only in goal.scenario:
-            found = []
+            attempts = []
             for seed in range(options.seeds):
-                found.append(attempt(goal, seed))
-                print(goal.scenario, seed, found[-1], file=sys.stderr, flush=True)
-            missed += not tell(goal, found)
+                attempts.append(run_attempt(goal, seed))
+                print(goal.scenario, seed, attempts[-1], file=sys.stderr, flush=True)
+            missed += not print_row(goal, attempts)
     return min(missed, 1)
 
 
-def tell(goal: Goal, found: list[Attempt]) -> bool:
-    """Print the row of a goal; whether it was reached."""
-    seconds, cpu, success = (median(each) for each in zip(*found, strict=True))
+def print_row(goal: Goal, attempts: list[Attempt]) -> bool:
+    """Print the row of a goal; return True if the goal is reached."""
+    seconds, cpu, success = (median(attempt) for attempt in zip(*attempts, strict=True))
     holds = success >= goal.success and (goal.seconds is None or cpu <= goal.seconds)
     within = "" if goal.seconds is None else f" in {goal.seconds:g} s"
     row = (
         f"{goal.scenario}, {goal.success:.0%}{' greedy' if goal.greedy else ''}{within}",
         f"`{goal.words}`",
         f"{success:.1%}",
-        f"{min(each.success for each in found):.1%}",
+        f"{min(attempt.success for attempt in attempts):.1%}",
         f"{cpu:.1f} s",
-        f"{max(each.cpu for each in found):.1f} s",
+        f"{max(attempt.cpu for attempt in attempts):.1f} s",
         f"{seconds:.1f} s",
         "yes" if holds else "NO",
     )

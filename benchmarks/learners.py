@@ -1,10 +1,11 @@
-"""`python -m benchmarks.learners`: a level of MiniGrid's learned here, and with its usual tools.
+"""`python -m benchmarks.learners`: training on a MiniGrid level, by the engine and by MiniGrid's
+usual tools.
 
-Each learner has a process and a core of its own, its own settings, and no more time than `--most`.
-It learns until it wins 95 of 100 episodes, by its own count: of the last 100, or here by a life
-table, see `gv_engine.learning.survival_estimate`. Seconds are of computing, from the start of
-the process on, imports included; those of the clock are beside them. What it then does is tested on
-200 seeds that are the same for all.
+Each learner has its own process, core and settings, and at most `--most` seconds. It trains until
+it wins 95 of 100 episodes by its own measure: of the last 100 episodes, or for the engine by a
+survival estimate, see `gv_engine.learning.survival_estimate`. Seconds are CPU time from the start
+of the process, imports included; wall time is shown beside. The policy is then tested on 200 seeds,
+the same for all learners.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from benchmarks.peers import ROOT, PeerError, python_for
-from benchmarks.worker import keep_to
+from benchmarks.worker import limit_cores
 
 LEVEL = "MiniGrid-DoorKey-5x5-v0"
 LONGEST = 250
-"""Steps of an episode of that level, at most."""
+"""Step limit of an episode of the level."""
 WINDOW, GOAL = 100, 0.95
-"""Episodes, and the share of them that is to be won."""
+"""Number of episodes, and success rate that ends training."""
 TESTED = range(1_000_000, 1_000_200)
 """Seeds of the test."""
 MARKS = (0.25, 0.5, 0.75, GOAL)
-"""Shares of success whose first time is told."""
+"""Success rates whose first time is reported."""
 
 ZOO: dict[str, Any] = {
     "n_steps": 128,
@@ -44,30 +45,29 @@ ZOO: dict[str, Any] = {
     "learning_rate": 2.5e-4,
     "clip_range": 0.2,
 }
-"""What RL Baselines3 Zoo publishes for the level in `hyperparams/ppo.yml`; beside it, 8 worlds, the
-wrapper FlatObsWrapper, and observations and rewards that are normalised."""
+"""Settings that RL Baselines3 Zoo publishes for the level in `hyperparams/ppo.yml`; it also uses 8
+worlds, the wrapper FlatObsWrapper, and normalised observations and rewards."""
 ZOO_WORLDS = 8
 
 
 class LevelLearner(Protocol):
-    """Something that learns the level.
+    """Learner of the level.
 
     Attributes:
-        steps: of all worlds until now.
+        steps: environment steps of all worlds so far.
     """
 
     steps: int
 
     def update(self) -> float:
-        """Learn for as long as it usually does without a pause; its success by its own count, 0
-        where it is not known yet."""
+        """Train for one update; return the learner's own success rate, 0 while it is unknown."""
 
     def test(self, seeds: range) -> Iterator[bool]:
-        """For each seed whether its episode is won, with actions drawn as in training."""
+        """Yield for each seed whether its episode is won, with actions sampled as in training."""
 
 
-class Ours:
-    """`gv-engine train`, with its own settings."""
+class EngineLearner:
+    """Learner of `gv-engine train` with its default settings."""
 
     def __init__(self, seed: int) -> None:
         from gv_engine.learning.config import Hyperparameters
@@ -83,6 +83,7 @@ class Ours:
         return 0.0 if math.isnan(metrics.success_rate) else metrics.success_rate
 
     def test(self, seeds: range) -> Iterator[bool]:
+        """Save the policy, and yield the success of one episode per seed."""
         from gv_engine.learning.run_folder import Run
         from gv_engine.rollout.shards import Job
 
@@ -96,20 +97,21 @@ class Ours:
                 yield bool(episode.success)
 
 
-class StableBaselines3:
-    """MiniGrid and Stable-Baselines3's PPO, with the settings of RL Baselines3 Zoo."""
+class StableBaselines3Learner:
+    """Stable-Baselines3's PPO on MiniGrid with the settings of RL Baselines3 Zoo."""
 
     def __init__(self, seed: int) -> None:
         from stable_baselines3 import PPO
         from stable_baselines3.common.env_util import make_vec_env
         from stable_baselines3.common.vec_env import VecNormalize
 
-        worlds = make_vec_env(_flat_level, ZOO_WORLDS, seed)
+        worlds = make_vec_env(_make_flat_level, ZOO_WORLDS, seed)
         self._env = VecNormalize(worlds, gamma=ZOO["gamma"])
         self._model = PPO("MlpPolicy", self._env, seed=seed, device="cpu", **ZOO)
         self.steps = 0
 
     def update(self) -> float:
+        """Train for one update; return the success rate of the last episodes."""
         self._model.learn(ZOO["n_steps"] * ZOO_WORLDS, reset_num_timesteps=False)
         self.steps = self._model.num_timesteps
         if self.steps < ZOO_WORLDS * LONGEST:  # those that win are the first to end
@@ -118,19 +120,23 @@ class StableBaselines3:
         return won / WINDOW
 
     def test(self, seeds: range) -> Iterator[bool]:
-        env = _flat_level()
+        """Yield the success of one episode per seed."""
+        env = _make_flat_level()
         for seed in seeds:
-            seen, over, reward = env.reset(seed=seed)[0], False, 0.0
+            observation, over, reward = env.reset(seed=seed)[0], False, 0.0
             while not over:
-                action, _ = self._model.predict(self._env.normalize_obs(seen))
-                seen, reward, terminated, truncated, _ = env.step(int(action))
+                action, _ = self._model.predict(self._env.normalize_obs(observation))
+                observation, reward, terminated, truncated, _ = env.step(int(action))
                 over = terminated or truncated
             yield float(reward) > 0
 
 
-def _flat_level() -> Any:
-    """The level as the Zoo shows it, in floats: a buffer of Stable-Baselines3 2.9 has the dtype of
-    the space, and of bytes that are normalised next to nothing is left in it."""
+def _make_flat_level() -> Any:
+    """Return the level with the observation of the Zoo, as floats.
+
+    The buffer of Stable-Baselines3 2.9 has the dtype of the space, and normalised bytes would lose
+    almost all information.
+    """
     import gymnasium
     import minigrid  # noqa: F401  # registers its environments
     import numpy as np
@@ -141,12 +147,12 @@ def _flat_level() -> Any:
 
 
 class Contender(NamedTuple):
-    """Who takes part.
+    """Learner that takes part.
 
     Attributes:
-        label: its name in the table.
-        make: takes a seed.
-        packages: what is installed for it; nothing for what runs in the engine's own environment.
+        label: name in the table.
+        make: creates the learner from a seed.
+        packages: packages to install; none for learners that run in the engine's own environment.
     """
 
     label: str
@@ -155,20 +161,20 @@ class Contender(NamedTuple):
 
 
 CONTENDERS = {
-    "gv-engine": Contender("GV Engine, `gv-engine train`", Ours),
+    "gv-engine": Contender("GV Engine, `gv-engine train`", EngineLearner),
     "sb3": Contender(
-        "MiniGrid, Stable-Baselines3", StableBaselines3, ("stable-baselines3", "minigrid")
+        "MiniGrid, Stable-Baselines3", StableBaselines3Learner, ("stable-baselines3", "minigrid")
     ),
 }
 
 
 class Progress(NamedTuple):
-    """What was reached.
+    """Progress of a learner.
 
     Attributes:
-        cpu: seconds of computing, all threads together.
-        steps: of all worlds.
-        success: as it counts it.
+        cpu: CPU seconds of all threads.
+        steps: environment steps of all worlds.
+        success: success rate by the learner's own measure.
     """
 
     cpu: float
@@ -176,9 +182,9 @@ class Progress(NamedTuple):
     success: float
 
 
-def learn(name: str, seed: int, most: float) -> None:
-    """Learn, with a line of JSON for each update, and one for the test."""
-    keep_to(1)
+def train(name: str, seed: int, most: float) -> None:
+    """Train a learner; print a line of JSON for each update, and one for the test."""
+    limit_cores(1)
     learner = CONTENDERS[name].make(seed)
     success = 0.0
     while success < GOAL and time.process_time() < most:
@@ -187,21 +193,21 @@ def learn(name: str, seed: int, most: float) -> None:
     print(json.dumps(sum(learner.test(TESTED)) / len(TESTED)), flush=True)
 
 
-def contend(name: str, contender: Contender, seed: int, most: float) -> Iterator[str]:
-    """The row of a contender.
+def run_contender(name: str, contender: Contender, seed: int, most: float) -> Iterator[str]:
+    """Yield the cells of a contender's row.
 
     Raises:
-        PeerError: it cannot take part; the last line that it printed.
+        PeerError: the contender cannot take part; the message is the last line that it printed.
     """
-    words = "--learn", name, "--seed", str(seed), "--most", str(most)
-    told: list[tuple[float, Progress]] = []
-    tested = -1.0
+    arguments = "--learn", name, "--seed", str(seed), "--most", str(most)
+    history: list[tuple[float, Progress]] = []
+    test_success = -1.0
     python = python_for(contender.packages)
-    began = time.perf_counter()
+    start = time.perf_counter()
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
-            [python, "-m", "benchmarks.learners", *words],
+            [python, "-m", "benchmarks.learners", *arguments],
             cwd=ROOT,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
@@ -213,24 +219,24 @@ def contend(name: str, contender: Contender, seed: int, most: float) -> Iterator
         for line in process.stdout:
             answer = json.loads(line)
             if isinstance(answer, float):
-                tested = answer
+                test_success = answer
             else:
-                told.append((time.perf_counter() - began, Progress(*answer)))
+                history.append((time.perf_counter() - start, Progress(*answer)))
         process.wait()
         errors.seek(0)
         if process.returncode:
             raise PeerError(next(islice(reversed(errors.readlines()), 1), "it ended").strip())
     yield contender.label
     for mark in MARKS:
-        first = next((each for _, each in told if each.success >= mark), None)
-        yield f"{first.steps:,} in {first.cpu:.1f} s" if first else f"> {told[-1][1].steps:,}"
-    seconds, last = told[-1]
+        first = next((progress for _, progress in history if progress.success >= mark), None)
+        yield (f"{first.steps:,} in {first.cpu:.1f} s" if first else f"> {history[-1][1].steps:,}")
+    seconds, last = history[-1]
     yield from (f"{last.cpu:.1f} s", f"{seconds:.1f} s", f"{last.steps / last.cpu:,.0f}/s")
-    yield f"{tested:.1%}"
+    yield f"{test_success:.1%}"
 
 
 def main() -> None:
-    """Let them learn one after the other, and print a table in Markdown."""
+    """Run all contenders one after the other and print a table in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.learners", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=[*CONTENDERS])
     parser.add_argument("--seed", type=int, default=0, help="of levels and learners; default 0")
@@ -238,7 +244,7 @@ def main() -> None:
     parser.add_argument("--learn", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.learn:
-        learn(options.learn, options.seed, options.most)
+        train(options.learn, options.seed, options.most)
         return
     head = ["", *(f"{mark:.0%}" for mark in MARKS), "CPU", "wall", "steps", "evaluated"]
     for line in (head, ["---", *["--:"] * (len(head) - 1)]):
@@ -246,7 +252,7 @@ def main() -> None:
     for name in options.only:
         contender = CONTENDERS[name]
         try:
-            row = contend(name, contender, options.seed, options.most)
+            row = run_contender(name, contender, options.seed, options.most)
             print("|", " | ".join(row), "|", flush=True)
         except PeerError as error:
             print(f"| {contender.label} | cannot take part: {error} |")

@@ -1,7 +1,9 @@
-"""`python -m benchmarks.minigrid`: MiniGrid's levels here and there, id by id, in one run.
+"""`python -m benchmarks.minigrid`: speed of MiniGrid's levels in the engine and in MiniGrid, id by
+id.
 
-For each id a process of each contestant, which take turns on one core, round by round: the vector
-environment, MiniGrid through `gymnasium.make`, and EnvPool and NAVIX where they have the id.
+For each id, each contestant has its own process; they take turns on one core, round by round: the
+engine's vector environment, MiniGrid through `gymnasium.make`, and EnvPool and NAVIX if they have
+the id.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ CONTESTANTS: dict[str, tuple[Entry, dict[str, Any]]] = {
     "envpool": (ROSTER["envpool"], {"worlds": 256}),
     "navix": (ROSTER["navix-7x7"], ROSTER["navix-7x7"].settings),
 }
-"""Who takes part, and with what settings."""
+"""Contestants with their settings."""
 PEERS = [name for name in CONTESTANTS if name not in (OURS, MINIGRID)]
 
 
 class Bound(NamedTuple):
-    """How many times MiniGrid's speed is asked for: of each id, and in the median."""
+    """Required speed as a multiple of MiniGrid's: for each id, and for the median."""
 
     each: float
     median: float
@@ -37,11 +39,11 @@ class Bound(NamedTuple):
 BOUNDS = {"step": Bound(200, 400), "reset": Bound(50, 50)}
 
 Ratios = dict[tuple[str, str], float]
-"""How many times as fast we are, by what is done and whom it is compared with."""
+"""Speed of the engine as a multiple of a contestant's, by (measurement, contestant)."""
 
 
-def ratios(level: str, peers: list[str], rounds: int, seconds: float) -> Ratios:
-    """Those of an id, each the median of the rounds."""
+def measure_ratios(level: str, peers: list[str], rounds: int, seconds: float) -> Ratios:
+    """Return the ratios of one id, each the median over the rounds."""
     workers = {}
     for name in (OURS, MINIGRID, *peers):
         entry, settings = CONTESTANTS[name]
@@ -50,21 +52,21 @@ def ratios(level: str, peers: list[str], rounds: int, seconds: float) -> Ratios:
         except PeerError:  # most often one that has no such id
             if name not in PEERS:
                 raise
-    found = {}
+    ratios = {}
     for what in BOUNDS:
         rates = [
             {name: worker.ask(what, seconds)[0] for name, worker in workers.items()}
             for _ in range(rounds)
         ]
         for name in workers:
-            found[what, name] = median(each[OURS] / each[name] for each in rates)
+            ratios[what, name] = median(rate[OURS] / rate[name] for rate in rates)
     for worker in workers.values():
         worker.close()
-    return found
+    return ratios
 
 
 def main() -> int:
-    """Measure, and print a line for each id; 1 if one is slower than it must be."""
+    """Measure all ids and print a line for each; return 1 if one is too slow."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.minigrid", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=[], help="who else")
@@ -77,14 +79,14 @@ def main() -> int:
     for name in minigrid_levels():
         if options.only in name:
             level = name.removeprefix("MiniGrid-")
-            every.append(ratios(level, options.peers, options.rounds, options.seconds))
-            told = (f"{every[-1][key]:,.3g}x" if key in every[-1] else "" for key in columns)
-            print(name, *told, sep="\t", flush=True)
+            every.append(measure_ratios(level, options.peers, options.rounds, options.seconds))
+            cells = (f"{every[-1][key]:,.3g}x" if key in every[-1] else "" for key in columns)
+            print(name, *cells, sep="\t", flush=True)
     slow = 0
     for what, bound in BOUNDS.items():
-        found = [each[what, MINIGRID] for each in every]
-        slow += min(found) < bound.each or median(found) < bound.median
-        print(f"{what}s: least {min(found):,.0f}x, median {median(found):,.0f}x, of {bound}")
+        speedups = [ratios[what, MINIGRID] for ratios in every]
+        slow += min(speedups) < bound.each or median(speedups) < bound.median
+        print(f"{what}s: least {min(speedups):,.0f}x, median {median(speedups):,.0f}x, of {bound}")
     return min(slow, 1)
 
 

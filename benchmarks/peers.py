@@ -1,4 +1,4 @@
-"""The environments of the peers, one each, made from the package index into `.venv-peers/`."""
+"""Virtual environments of the peers, one each, created from the package index in `.venv-peers/`."""
 
 from __future__ import annotations
 
@@ -14,68 +14,67 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-peers"
 
-SINGLE_AGENT = ("gym-gridverse",)
-"""Peers that ask for packages which install no more; what they need is listed behind them."""
+UNMET_DEPENDENCIES = ("gym-gridverse",)
+"""Peers with dependencies that no longer install; the packages that they need follow them in the
+list."""
 
 INSTEAD: dict[str, str] = {}
-"""What is installed instead of a package: a path, say, by the package's name."""
+"""Sources to install instead of a package, such as a path, by package name."""
 
 
 class PeerError(Exception):
-    """A contestant cannot take part; says why."""
+    """A contestant cannot take part; the message is the reason."""
 
 
 @functools.cache
 def python_for(packages: tuple[str, ...]) -> str:
-    """The Python that has these packages, made if need be; ours if there are none.
+    """Return the Python interpreter that has these packages, created if necessary; the current one
+    for none.
 
     Raises:
-        PeerError: they cannot be installed here.
+        PeerError: the packages cannot be installed here.
     """
     if not packages:
         return sys.executable
     folder = FOLDER / packages[0]
     python = str(folder / "bin" / "python")
-    wanted = [INSTEAD.get(package, package) for package in packages]
+    sources = [INSTEAD.get(package, package) for package in packages]
     stamp = folder / "installed"
-    if not stamp.exists() or stamp.read_text("utf-8") != repr(wanted):
+    if not stamp.exists() or stamp.read_text("utf-8") != repr(sources):
         venv.create(folder, clear=True, with_pip=True)
-        if wanted[0] == PUFFERLIB:
-            _build_grid(python, *wanted)
-        elif packages[0] in SINGLE_AGENT:
-            _pip(python, "install", *wanted[1:])
-            _pip(python, "install", "--no-deps", wanted[0])
+        if sources[0] == PUFFERLIB:
+            _build_grid(python, *sources)
+        elif packages[0] in UNMET_DEPENDENCIES:
+            _run_pip(python, "install", *sources[1:])
+            _run_pip(python, "install", "--no-deps", sources[0])
         else:
-            _pip(python, "install", *wanted)
-        stamp.write_text(repr(wanted), "utf-8")
+            _run_pip(python, "install", *sources)
+        stamp.write_text(repr(sources), "utf-8")
     return python
 
 
-def _pip(python: str, command: str, *arguments: str, **variables: str) -> None:
+def _run_pip(python: str, command: str, *arguments: str, **variables: str) -> None:
+    """Run a pip command of an interpreter."""
     common = ["--quiet", "--disable-pip-version-check", "--prefer-binary"]
-    _run([python, "-m", "pip", command, *common, *arguments], **variables)
+    _run_command([python, "-m", "pip", command, *common, *arguments], **variables)
 
 
-def _run(command: list[str], **variables: str) -> str:
-    """What a command prints.
+def _run_command(command: list[str], **variables: str) -> str:
+    """Return the output of a command.
 
     Raises:
-        PeerError: it fails; what it says of that.
+        PeerError: the command fails; the message is its last error.
     """
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, **variables},
+        process = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **variables}
         )
     except FileNotFoundError:
         raise PeerError(f"there is no {command[0]}") from None
-    if done.returncode:
-        said = [line.strip() for line in done.stderr.splitlines() if "rror:" in line.lower()]
-        raise PeerError(said[-1].removeprefix("ERROR: ") if said else f"{command[0]} failed")
-    return done.stdout
+    if process.returncode:
+        errors = [line.strip() for line in process.stderr.splitlines() if "rror:" in line.lower()]
+        raise PeerError(errors[-1].removeprefix("ERROR: ") if errors else f"{command[0]} failed")
+    return process.stdout
 
 
 # ---- PufferLib -------------------------------------------------------------------------------
@@ -95,22 +94,22 @@ def prepare_metadata_for_build_wheel(folder, settings=None):
 
 __legacy__ = sys.modules[__name__]
 """
-"""Stands in for setuptools: pip hands over no source package before it knows the metadata, and
-finding out is what downloads."""
+"""Replacement for setuptools: pip only hands over a source package once it knows the metadata, and
+computing it downloads libraries."""
 
 
 VIEWS = (11, 7)
-"""Rows and columns of the views that the grid is compiled for: its own, and ours."""
+"""Sizes of the square views that the grid is compiled for: PufferLib's own, and the engine's."""
 
 
 def _build_grid(python: str, package: str, *others: str) -> None:
-    """Compile the module `binding`, for each view in a folder of its own, as its setup would."""
-    _pip(python, "install", *others)
-    asked = (
+    """Compile the module `binding` as its setup would, for each view in its own folder."""
+    _run_pip(python, "install", *others)
+    script = (
         "import numpy, sysconfig as s;"
         "print(s.get_path('platlib'), s.get_path('include'), numpy.get_include(), sep='\\n')"
     )
-    packages, *includes = _run([python, "-c", asked]).splitlines()
+    packages, *includes = _run_command([python, "-c", script]).splitlines()
     name, version = package.split("==")
     with tempfile.TemporaryDirectory() as temporary:
         backend = Path(temporary, "setuptools")
@@ -118,8 +117,8 @@ def _build_grid(python: str, package: str, *others: str) -> None:
         (backend / "__init__.py").touch()
         text = _BACKEND.replace("{name}", name).replace("{version}", version)
         (backend / "build_meta.py").write_text(text, "utf-8")
-        how = ("--no-deps", "--no-build-isolation", f"--dest={temporary}")
-        _pip(python, "download", *how, package, PYTHONPATH=temporary)
+        options = ("--no-deps", "--no-build-isolation", f"--dest={temporary}")
+        _run_pip(python, "download", *options, package, PYTHONPATH=temporary)
         with tarfile.open(next(Path(temporary).glob("*.tar.gz"))) as archive:
             archive.extractall(temporary, filter="data")
         grid = Path(temporary, f"{name}-{version}", "pufferlib", "ocean", "grid")
@@ -130,7 +129,7 @@ def _build_grid(python: str, package: str, *others: str) -> None:
             (grid / "grid.h").write_text(header.replace("env->vision = 5;", reach), "utf-8")
             folder = Path(packages, f"grid{across}")
             folder.mkdir(exist_ok=True)
-            _run(
+            _run_command(
                 [
                     *("cc", "-O2", "-flto", "-w", "-shared", "-fPIC", "-fwrapv"),
                     *("-DPLATFORM_DESKTOP", *(f"-I{include}" for include in includes)),

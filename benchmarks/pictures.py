@@ -1,4 +1,4 @@
-"""`python -m benchmarks.pictures`: pictures of environments beside MiniGrid's, and the window's.
+"""`python -m benchmarks.pictures`: speed of rendering beside MiniGrid's, and of the window.
 
 Contestants take turns, round by round, so that a machine that slows down slows all of them down.
 """
@@ -27,56 +27,58 @@ CROWD: dict[str, Any] = {
     "observation_function": {"name": "partially_occluded", "area": [[-6, 0], [-3, 3]]},
     "terminating_function": "reach_exit",
 }
-"""A large grid in which much moves."""
+"""Large grid with many moving objects."""
 
 
 def minigrid(seconds: float) -> float:
-    """MiniGrid-DoorKey-8x8-v0 as it comes, 256 × 256"""
-    return of_minigrid(seconds)
+    """MiniGrid-DoorKey-8x8-v0 by default, 256 × 256"""
+    return measure_minigrid(seconds)
 
 
 def minigrid_large(seconds: float) -> float:
     """MiniGrid-DoorKey-8x8-v0 with as many pixels as below, 392 × 392"""
-    return of_minigrid(seconds, tile_size=49)
+    return measure_minigrid(seconds, tile_size=49)
 
 
 def gv_object(seconds: float) -> float:
     """GV-Keydoor-9x9-v0, object world, state and observation, 528 × 288"""
-    return of_gv(seconds, world="object")
+    return measure_engine(seconds, world="object")
 
 
 def gv_default(seconds: float) -> float:
-    """GV-Keydoor-9x9-v0 as it comes, state and observation, 528 × 288"""
-    return of_gv(seconds)
+    """GV-Keydoor-9x9-v0 by default, state and observation, 528 × 288"""
+    return measure_engine(seconds)
 
 
-def of_minigrid(seconds: float, **options: Any) -> float:
+def measure_minigrid(seconds: float, **options: Any) -> float:
+    """Return the pictures per CPU second of MiniGrid's DoorKey level."""
     import gymnasium
     import minigrid  # noqa: F401  # in its own environment
 
     name = "MiniGrid-DoorKey-8x8-v0"
-    return pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
+    return measure_pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
 
 
-def of_gv(seconds: float, **options: Any) -> float:
+def measure_engine(seconds: float, **options: Any) -> float:
+    """Return the pictures per CPU second of the engine's key-door level."""
     import gymnasium
 
     import gv_engine  # noqa: F401  # registers its environments
 
     name = "GV-Keydoor-9x9-v0"
-    return pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
+    return measure_pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
 
 
-def pictures(env: Any, seconds: float) -> float:
-    """Pictures per CPU second of `env.render()`, each after a step by chance."""
+def measure_pictures(env: Any, seconds: float) -> float:
+    """Return the calls of `env.render()` per CPU second, each after a random step."""
     import numpy as np
 
     env.reset(seed=0)
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
-    def spent(count: int) -> float:
+    def render_after_steps(count: int) -> float:
         total = 0.0
-        for action in chance.integers(0, env.action_space.n, count).tolist():
+        for action in rng.integers(0, env.action_space.n, count).tolist():
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 env.reset()
@@ -85,18 +87,18 @@ def pictures(env: Any, seconds: float) -> float:
             total += time.process_time() - start
         return total
 
-    spent(200)  # loads the drawings
+    render_after_steps(200)  # loads the drawings
     count, total = 0, 0.0
     while total < seconds:
-        count, total = count + 200, total + spent(200)
+        count, total = count + 200, total + render_after_steps(200)
     return count / total
 
 
 WORKERS = {worker.__name__: worker for worker in (minigrid, minigrid_large, gv_object, gv_default)}
 
 
-def window(steps: int) -> tuple[tuple[int, int], list[float]]:
-    """Size of the window, and seconds that every picture took of a large grid that moves."""
+def measure_window(steps: int) -> tuple[tuple[int, int], list[float]]:
+    """Return the size of the window, and the seconds of each picture of a large moving grid."""
     from gv_engine import Scenario
     from gv_engine.domains.grid.stage import GridStage
     from gv_engine.session.session import Session
@@ -108,29 +110,29 @@ def window(steps: int) -> tuple[tuple[int, int], list[float]]:
         surface = open_window("64 × 64", full_screen=True)
     except NoDisplay:
         surface = pygame.Surface((1920, 1080), 0, 32)
-    game = Session(Scenario.load(CROWD), seed=0)
-    stage = GridStage(game, DARK)
+    session = Session(Scenario.load(CROWD), seed=0)
+    stage = GridStage(session, DARK)
     stage.line = 24
-    taken = []
+    times = []
     for step in range(steps):
-        before = game.frame()
-        game.step("TURN_RIGHT" if step % 20 == 0 else "MOVE_FORWARD")
+        before = session.frame()
+        session.step("TURN_RIGHT" if step % 20 == 0 else "MOVE_FORWARD")
         start = time.perf_counter()
-        stage.begin(before, game.frame())
+        stage.begin(before, session.frame())
         for part in range(1, GLIDE + 1):
             stage.draw(surface, surface.get_rect(), part / GLIDE)
             if is_open():
                 pygame.display.flip()
                 pygame.event.pump()
-            taken.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
             start = time.perf_counter()
     size = surface.get_size()
     pygame.display.quit()
-    return size, taken[GLIDE:]  # the first ones load the drawings
+    return size, times[GLIDE:]  # the first ones load the drawings
 
 
 def main() -> None:
-    """Measure, print tables."""
+    """Measure all contestants and print tables."""
     from benchmarks.peers import python_for
     from benchmarks.roster import ROSTER
 
@@ -144,8 +146,8 @@ def main() -> None:
             packages = ROSTER["minigrid"].packages if name.startswith("minigrid") else ()
             # without this folder on the path, where a `minigrid` is ours
             command = [python_for(packages), "-P", __file__, name, str(arguments.seconds)]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            figures[name].append(json.loads(done.stdout.splitlines()[-1]))
+            process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            figures[name].append(json.loads(process.stdout.splitlines()[-1]))
     print(f"Pictures per CPU second, median of {arguments.rounds} (lowest to highest)")
     for name, values in figures.items():
         ratios = [a / b for a, b in zip(values, figures["minigrid"], strict=True)]
@@ -153,10 +155,10 @@ def main() -> None:
             f"  {WORKERS[name].__doc__:<72} {median(values):>9,.0f}"
             f"  ({min(values):,.0f} to {max(values):,.0f})  {median(ratios):8.2f}x"
         )
-    (width, height), taken = window(60)
-    slow = quantiles(taken, n=10)[-1]
+    (width, height), times = measure_window(60)
+    slow = quantiles(times, n=10)[-1]
     print(f"Pictures per second of a window of {width} × {height}, 64 × 64 cells, much moving")
-    print(f"  median {1 / median(taken):,.0f}, nine of ten above {1 / slow:,.0f}")
+    print(f"  median {1 / median(times):,.0f}, nine of ten above {1 / slow:,.0f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Who takes part, and what of each is measured."""
+"""Roster of the contestants, and the measurements of each."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from benchmarks.peers import PUFFERLIB
 
 
 class Entry(NamedTuple):
-    """One contestant.
+    """Contestant in the roster.
 
     Attributes:
-        label: its name in tables.
-        function: of `benchmarks.contestants`, or of another module there, as in "uses.shown".
-        settings: what the function is given.
+        label: name in tables.
+        function: function in `benchmarks.contestants`, or in another module, as in "uses.shown".
+        settings: arguments of the function.
         measures: "step", "reset", "start", "memory"; "cold" (a start with an empty compile cache)
             and "growth" (of the process, within ten million steps).
-        packages: what is installed for it, the first one being the peer itself; nothing for what
-            runs in the engine's own environment.
-        batches: numbers of worlds to choose the fastest from.
-        cores: so many it may use.
+        packages: packages to install, the peer itself first; none for what runs in the engine's own
+            environment.
+        batches: numbers of worlds, of which the fastest is chosen.
+        cores: number of cores to use.
     """
 
     label: str
@@ -127,4 +127,4 @@ GROUPS = {
     "peers": [name for name, entry in ROSTER.items() if entry.packages],
     "must-show": [name for name, entry in ROSTER.items() if not entry.packages] + ["minigrid"],
 }
-"""Several names at once, for `--only`."""
+"""Groups of names for `--only`."""

@@ -1,6 +1,6 @@
-"""What users do with worlds beside stepping them: see other things, mix, plan, keep episodes.
+"""Contestants for uses beside stepping: other observations, mixtures, planning and rollouts.
 
-Each is a contestant, as those of `benchmarks.contestants` are.
+Each function returns a contestant as those in `benchmarks.contestants` do.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from benchmarks.contestants import Contestant, vector
 
 _WORLDS = 4096
 _FOR_EVER = 1 << 40
-"""Episodes that nobody will have played."""
+"""Number of episodes that is never reached."""
 
 
 def shown(representation: str | dict[str, Any]) -> Contestant:
-    """Key-door under another representation."""
+    """Return the key-door level with another observation representation."""
     import gv_engine
 
     env = gv_engine.GridVectorEnv(
@@ -30,7 +30,7 @@ def shown(representation: str | dict[str, Any]) -> Contestant:
 
 
 def endless() -> Contestant:
-    """Dynamic obstacles where nothing begins anew: episodes that are over go on."""
+    """Return dynamic obstacles without resets: episodes that are over continue."""
     import gv_engine
 
     level = "dynamic-obstacles-7x7"
@@ -41,22 +41,23 @@ def endless() -> Contestant:
 
 
 def seeded() -> Contestant:
-    """Key-door, where every world begins with a level that its seed says."""
+    """Return the key-door level with a seeded reset of every world."""
     import gv_engine
 
     env = gv_engine.GridVectorEnv("keydoor-9x9", _WORLDS, world="compiled", copy=False)
     seeds = itertools.count(step=_WORLDS)
-    drawn = vector("key-door 9x9", env)
+    contestant = vector("key-door 9x9", env)
 
     def reset(times: int) -> None:
         for seed in itertools.islice(seeds, times):
             env.reset(seed=seed)
 
-    return drawn._replace(reset=reset)
+    return contestant._replace(reset=reset)
 
 
 def rollouts(worlds: int = 1024) -> Contestant:
-    """Episodes of key-door under a random policy, summed up; steps are those of the environment."""
+    """Return rollouts of the key-door level with a random policy; steps are steps of the
+    environment."""
     import gv_engine
     from gv_engine.rollout.policy import load_policy
     from gv_engine.rollout.rollout import rollout
@@ -65,28 +66,28 @@ def rollouts(worlds: int = 1024) -> Contestant:
         "keydoor-9x9", worlds, world="compiled", copy=False, autoreset_mode="Disabled"
     )
     policy = load_policy("random", worlds, env.num_actions, compiled=True)
-    take, taken, asked = env.step, 0, 0
+    env_step, done, wanted = env.step, 0, 0
 
-    def counted(actions: Any) -> Any:
-        nonlocal taken
-        taken += 1
-        return take(actions)
+    def step_and_count(actions: Any) -> Any:
+        nonlocal done
+        done += 1
+        return env_step(actions)
 
-    env.step = counted  # type: ignore[method-assign, assignment]  # what a rollout calls
+    env.step = step_and_count  # type: ignore[method-assign, assignment]  # what a rollout calls
     episodes = rollout(env, policy, _FOR_EVER, seed=0)
 
     def step(times: int) -> None:
-        nonlocal asked
-        asked += times
-        while taken < asked:  # an episode is told some steps behind its end: in all, they agree
+        nonlocal wanted
+        wanted += times
+        while done < wanted:  # episodes arrive some steps after their end; totals agree
             next(episodes)
 
     return Contestant("key-door 9x9", worlds, step, step)
 
 
 def expanded(states: int = 1024) -> Contestant:
-    """States of key-door that go on by all actions; each of those is a step."""
-    env = _planning(states)
+    """Return the expansion of key-door states by all actions; each action is a step."""
+    env = _make_stepped_env(states)
     rows = env.snapshot()
 
     def step(times: int) -> None:
@@ -97,8 +98,8 @@ def expanded(states: int = 1024) -> Contestant:
 
 
 def restored() -> Contestant:
-    """One world of many that becomes that of a row."""
-    env = _planning(_WORLDS)
+    """Return the restoring of one world among many."""
+    env = _make_stepped_env(_WORLDS)
     row = env.snapshot([7])
 
     def step(times: int) -> None:
@@ -109,10 +110,10 @@ def restored() -> Contestant:
 
 
 def searched() -> Contestant:
-    """The search of `examples/shortest_way.py`; a solution is a step."""
+    """Return the search of `examples/shortest_way.py`; a solution is a step."""
     from examples.shortest_way import shortest_way
 
-    env = _planning(1)
+    env = _make_stepped_env(1)
     start = env.snapshot(0)
 
     def step(times: int) -> None:
@@ -122,8 +123,8 @@ def searched() -> Contestant:
     return Contestant("key-door 9x9", 1, step, step)
 
 
-def _planning(worlds: int) -> Any:
-    """Worlds of key-door that have lived for some steps."""
+def _make_stepped_env(worlds: int) -> Any:
+    """Return a vector environment of key-door worlds after some steps."""
     import gv_engine
 
     env = gv_engine.GridVectorEnv("keydoor-9x9", worlds, world="compiled", copy=False)

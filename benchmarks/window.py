@@ -1,15 +1,14 @@
-"""`python -m benchmarks.window`: the window, as somebody at it meets it, on a screen of its own.
+"""`python -m benchmarks.window`: speed of the window on a virtual screen.
 
-- `wall`: pictures a second of 1,024 key-door worlds in a window of 1280 × 800, and the steps that
-  these worlds take meanwhile.
-- `returned`: whether all other worlds are bit for bit what they would have been, when some are
-  taken out, played and put back.
-- `idle`: the share of a core that a window takes in which nothing happens, over the start screen,
-  in a game, before an editor.
-- `latency`: from a key to the first picture that shows it, in a game.
+- `wall`: pictures per second of 1,024 key-door worlds in a window of 1280 × 800, and the steps of
+  these worlds in that time.
+- `returned`: worlds that differ after some others were taken out, played and put back; none should.
+- `idle`: share of a core that an inactive window uses, on the start screen, in a game and in an
+  editor.
+- `latency`: time from a key press to the first picture that shows it, in a game.
 
-Needs Xvfb, whose screen it reads, and the tools of the tests; what is measured is a process of its
-own in all but `returned`.
+Needs Xvfb, whose screen it reads, and the tools of the tests. All but `returned` measure a separate
+process.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ from tests.screen import PATIENCE, Screen, virtual_screen
 SIZE = (1280, 800)
 SCENARIO, WORLDS = "keydoor-9x9", 1024
 PICTURES, STEPS = 30, 100_000
-"""A second: what is asked of a wall."""
+"""Pictures and steps per second that are required of a batch viewer."""
 
 
 def main() -> None:
-    """Measure, print lines."""
+    """Run all measurements and print lines."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.window", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=[*MEASURED], metavar="NAME", default=MEASURED)
+    parser.add_argument("--only", nargs="+", choices=[*MEASURES], metavar="NAME", default=MEASURES)
     parser.add_argument("--seconds", type=float, default=10, help="of each measurement")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for screen in virtual_screen(Path(folder)):
             for name in options.only:
-                for line in MEASURED[name](screen, Path(folder), options.seconds):
+                for line in MEASURES[name](screen, Path(folder), options.seconds):
                     print(f"{name}: {line}", flush=True)
 
 
 @contextmanager
-def _window(screen: Screen, folder: Path, *code: str) -> Iterator[subprocess.Popen[str]]:
-    """A process with a window, whose settings are in a folder."""
+def _open_window(screen: Screen, folder: Path, *code: str) -> Iterator[subprocess.Popen[str]]:
+    """Context manager for a process with a window and settings in a folder."""
     config = folder / "config" / "gv-engine"
     config.mkdir(parents=True, exist_ok=True)
     (config / "settings.toml").write_text(f"window = {[*SIZE]}\nscale = 1.0\n")
@@ -73,28 +72,29 @@ def _window(screen: Screen, folder: Path, *code: str) -> Iterator[subprocess.Pop
 # ---- the wall ----------------------------------------------------------------------------------
 
 
-def wall(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
-    """Pictures and steps a second; the process counts what it has flipped."""
-    with _window(screen, folder, "-m", "benchmarks.window_wall", str(seconds)) as process:
-        said, _ = process.communicate(timeout=seconds + 120)
-    pictures, steps, used = (float(word) for word in said.split())
+def measure_wall(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
+    """Yield pictures and steps per second of a batch viewer; its process counts them."""
+    with _open_window(screen, folder, "-m", "benchmarks.window_wall", str(seconds)) as process:
+        output, _ = process.communicate(timeout=seconds + 120)
+    pictures, steps, cores = (float(word) for word in output.split())
     yield (
         f"{pictures:.1f} pictures a second (at least {PICTURES}), {steps:,.0f} steps a second "
-        f"(at least {STEPS:,}), {used:.2f} cores"
+        f"(at least {STEPS:,}), {cores:.2f} cores"
     )
 
 
-def returned(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
-    """Two runs, one with worlds that are taken out, played and put back."""
+def compare_returned(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
+    """Yield the number of worlds that differ between two runs, one of which plays some worlds by
+    hand."""
     from gv_engine import Scenario
     from gv_engine.session.batch_viewer import BatchViewer
 
     scenario = Scenario.load(SCENARIO)
     touched, untouched = (BatchViewer(scenario, WORLDS, seed=3) for _ in range(2))
-    taken = np.arange(5, WORLDS, 100)
+    taken_out = np.arange(5, WORLDS, 100)
     for _ in range(200):
         touched.step()
-    games = {int(world): touched.take_out(int(world)) for world in taken}
+    games = {int(world): touched.take_out(int(world)) for world in taken_out}
     for _ in range(200):
         touched.step()
     for world, game in games.items():
@@ -105,57 +105,57 @@ def returned(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
         touched.step()
     for _ in range(1000):
         untouched.step()
-    others = np.setdiff1d(np.arange(WORLDS), taken)
-    mine, theirs = touched._env.snapshot()[others], untouched._env.snapshot()[others]
-    differ = sum(not np.array_equal(mine[n], theirs[n]) for n in range(len(others)))
-    yield f"{len(taken)} worlds played and put back; {differ} of {len(others)} others differ"
+    others = np.setdiff1d(np.arange(WORLDS), taken_out)
+    rows, expected = touched._env.snapshot()[others], untouched._env.snapshot()[others]
+    differ = sum(not np.array_equal(rows[n], expected[n]) for n in range(len(others)))
+    yield f"{len(taken_out)} worlds played and put back; {differ} of {len(others)} others differ"
 
 
 # ---- one window --------------------------------------------------------------------------------
 
-_BEFORE = {
+_COMMANDS = {
     "start screen": ("play",),
     "game": ("play", "keydoor-9x9", "--seed", "3"),
     "editor": ("edit", "ice"),
 }
 
 
-def idle(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
-    """CPU time of windows in which nothing happens."""
-    for name, words in _BEFORE.items():
-        with _window(screen, folder, "-m", "gv_engine", *words) as process:
+def measure_idle(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
+    """Yield the CPU share of windows in which nothing happens."""
+    for name, words in _COMMANDS.items():
+        with _open_window(screen, folder, "-m", "gv_engine", *words) as process:
             screen.find(process)
-            _settle(screen, process)
+            _wait_until_idle(screen, process)
             before = _cpu_seconds(process)
             time.sleep(seconds)
             share = (_cpu_seconds(process) - before) / seconds
         yield f"{name}: {share:.2%} of a core"
 
 
-def latency(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
-    """Milliseconds from a key to the first picture that shows it."""
-    with _window(screen, folder, "-m", "gv_engine", *_BEFORE["game"]) as process:
+def measure_latency(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
+    """Yield the milliseconds from a key press to the first picture that shows it."""
+    with _open_window(screen, folder, "-m", "gv_engine", *_COMMANDS["game"]) as process:
         window = screen.find(process)
         screen.xdotool("windowfocus", "--sync", window)
-        _settle(screen, process)
-        keys = _Keys(screen)
+        _wait_until_idle(screen, process)
+        keys = _KeySender(screen)
         memory = np.memmap(screen.memory, np.uint8, "r")
-        found = []
+        times = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             time.sleep(0.5)  # until nothing glides
             before = memory.copy()
-            pressed = time.perf_counter()
+            start = time.perf_counter()
             keys.press("Left")
             while np.array_equal(memory, before):
-                assert time.perf_counter() < pressed + PATIENCE, "a key was lost"
-            found.append(1000 * (time.perf_counter() - pressed))
-    least, middle, most = quantiles(found, n=20)[0], np.median(found), quantiles(found, n=20)[-1]
-    yield f"{middle:.0f} ms in the median of {len(found)} keys, {least:.0f} to {most:.0f}"
+                assert time.perf_counter() < start + PATIENCE, "a key was lost"
+            times.append(1000 * (time.perf_counter() - start))
+    least, middle, most = quantiles(times, n=20)[0], np.median(times), quantiles(times, n=20)[-1]
+    yield f"{middle:.0f} ms in the median of {len(times)} keys, {least:.0f} to {most:.0f}"
 
 
-def _settle(screen: Screen, process: subprocess.Popen[str]) -> None:
-    """Wait until a window shows the same, and takes no time, for two seconds."""
+def _wait_until_idle(screen: Screen, process: subprocess.Popen[str]) -> None:
+    """Wait until a window shows the same picture and uses no CPU time for two seconds."""
     quiet = 0
     before, used = b"", 0.0
     while quiet < 2:
@@ -166,12 +166,13 @@ def _settle(screen: Screen, process: subprocess.Popen[str]) -> None:
 
 
 def _cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """Return the CPU time of a process in seconds."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class _Keys:
-    """Keys without a process for each."""
+class _KeySender:
+    """Sender of key presses through X11, without a process per key."""
 
     def __init__(self, screen: Screen) -> None:
         self._x11, self._test = (ctypes.CDLL(f"lib{name}.so.6") for name in ("X11", "Xtst"))
@@ -180,7 +181,7 @@ class _Keys:
         self._display = ctypes.c_void_p(self._x11.XOpenDisplay(screen.display.encode()))
 
     def press(self, name: str) -> None:
-        """Press a key and let it go."""
+        """Press and release a key."""
         sign = ctypes.c_ulong(self._x11.XStringToKeysym(name.encode()))
         code = self._x11.XKeysymToKeycode(self._display, sign)
         for down in (1, 0):
@@ -188,11 +189,11 @@ class _Keys:
         self._x11.XFlush(self._display)
 
 
-MEASURED: dict[str, Callable[[Screen, Path, float], Iterator[str]]] = {
-    "wall": wall,
-    "returned": returned,
-    "idle": idle,
-    "latency": latency,
+MEASURES: dict[str, Callable[[Screen, Path, float], Iterator[str]]] = {
+    "wall": measure_wall,
+    "returned": compare_returned,
+    "idle": measure_idle,
+    "latency": measure_latency,
 }
 
 

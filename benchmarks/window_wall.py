@@ -1,6 +1,7 @@
-"""`python -m benchmarks.window_wall SECONDS`: a wall in a window, as `gv-engine view` opens it.
+"""`python -m benchmarks.window_wall SECONDS`: a batch viewer in a window, as `gv-engine view` opens
+it.
 
-Prints pictures a second, steps a second of all worlds, and cores that were used; see `window.py`.
+Prints pictures per second, steps per second of all worlds, and cores used; see `window.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from gv_engine.session.batch_viewer import BatchViewer
 from gv_engine.ui.screens.batch import BatchScreen
 from gv_engine.ui.window.app import App
 
-WARM = 3.0  # s before anything counts
+WARM_UP = 3.0  # s before anything counts
 
 
-class _CountedWall(BatchScreen):
-    """A wall that counts how often it is drawn, and leaves when it is time."""
+class _CountingBatchScreen(BatchScreen):
+    """Batch screen that counts its pictures and quits when the time is up."""
 
     seconds = 0.0
     drawn = 0
@@ -29,10 +30,11 @@ class _CountedWall(BatchScreen):
         self.drawn += 1
 
     def tick(self, now):  # type: ignore[no-untyped-def]  # as `Screen`
+        """Print the figures and quit after the measured time."""
         assert self.own
         figures = now, time.process_time(), self.drawn, self.own.steps
         if self.since is None:
-            self.since = (now + WARM, *figures[1:])
+            self.since = (now + WARM_UP, *figures[1:])
         elif now < self.since[0]:
             self.since = (self.since[0], *figures[1:])
         elif now > self.since[0] + self.seconds:
@@ -46,16 +48,16 @@ class _CountedWall(BatchScreen):
 
 
 def main() -> None:
-    """Open it."""
-    worlds = BatchViewer(Scenario.load(SCENARIO), WORLDS)
+    """Open the window."""
+    viewer = BatchViewer(Scenario.load(SCENARIO), WORLDS)
 
-    def first(app: App) -> None:
-        worlds.start()
-        screen = _CountedWall(app, worlds, f"random, {WORLDS:,} worlds")
+    def open_screen(app: App) -> None:
+        viewer.start()
+        screen = _CountingBatchScreen(app, viewer, f"random, {WORLDS:,} worlds")
         screen.seconds = float(sys.argv[1])
         app.push(screen)
 
-    App.load().run(first)
+    App.load().run(open_screen)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The process of one contestant: `python -m benchmarks.worker FUNCTION SETTINGS CORES`.
+"""Process of one contestant: `python -m benchmarks.worker FUNCTION SETTINGS CORES`.
 
-Makes it, takes a step and says how much CPU time that took; then answers one line of JSON with
-another, until there are no more. Needs nothing but Python and what the contestant imports.
+It creates the contestant, takes a step and prints the CPU time of the start; then it answers each
+line of JSON with another until its input ends. It needs nothing but Python and what the contestant
+imports.
 """
 
 from __future__ import annotations
@@ -18,51 +19,52 @@ from typing import Any
 from benchmarks.contestants import Contestant
 
 SLICE = 0.02
-"""Seconds of work between two looks at the clock."""
+"""Seconds of work between two readings of the clock."""
 
 
 def main(name: str, settings: dict[str, Any], cores: int) -> None:
-    """Make a contestant and obey; use only so many cores, or all if 0."""
-    keep_to(cores)
+    """Create a contestant and answer questions about it, on `cores` cores, or all for 0."""
+    limit_cores(cores)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the contestant prints is no answer
-    make = maker(name)
+    make = find_maker(name)
     contestant = make(**settings)
     contestant.step(1)
     print(json.dumps(time.process_time()), file=answers, flush=True)
     for line in sys.stdin:
-        what, *arguments = json.loads(line)
+        question, *arguments = json.loads(line)
         answer: object
-        if what == "about":
-            answer = _about(contestant, *arguments)
-        elif what == "memory":
-            answer = _memory(contestant, lambda: make(**settings))
-        elif what == "growth":
-            answer = _growth(contestant, *arguments)
+        if question == "about":
+            answer = _describe(contestant, *arguments)
+        elif question == "memory":
+            answer = _measure_memory(contestant, lambda: make(**settings))
+        elif question == "growth":
+            answer = _measure_growth(contestant, *arguments)
         else:
-            answer = _rate(getattr(contestant, what), contestant.worlds, *arguments)
+            answer = _measure_rate(getattr(contestant, question), contestant.worlds, *arguments)
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def keep_to(cores: int) -> None:
-    """Use only so many cores, or all if 0; to be said before libraries count them."""
+def limit_cores(cores: int) -> None:
+    """Restrict this process to `cores` cores, or all for 0; call this before libraries count the
+    cores."""
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
 
 
-def maker(name: str) -> Callable[..., Contestant]:
-    """The function of an entry of the roster.
+def find_maker(name: str) -> Callable[..., Contestant]:
+    """Return the function of a roster entry.
 
     Raises:
-        AttributeError: there is none of this name.
+        AttributeError: there is no function of this name.
     """
     *module, function = name.split(".")
-    made_in = import_module(f"benchmarks.{''.join(module) or 'contestants'}")
-    return getattr(made_in, function)  # type: ignore[no-any-return]  # `uses` and `contestants` have no others
+    imported = import_module(f"benchmarks.{''.join(module) or 'contestants'}")
+    return getattr(imported, function)  # type: ignore[no-any-return]  # `uses` and `contestants` have no others
 
 
-def _about(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:
-    """What is played, and with which versions."""
+def _describe(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:
+    """Return the task, the number of worlds and the versions of packages."""
     import re
     from importlib.metadata import PackageNotFoundError, version
 
@@ -76,8 +78,9 @@ def _about(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:
     return {"task": contestant.task, "worlds": contestant.worlds, "versions": versions}
 
 
-def _rate(work: Callable[[int], None], worlds: int, seconds: float) -> tuple[float, float]:
-    """How often it is done in a second of CPU time, of all threads, and in one of the clock."""
+def _measure_rate(work: Callable[[int], None], worlds: int, seconds: float) -> tuple[float, float]:
+    """Return how often `work` is done per second of CPU time of all threads, and per second of wall
+    time."""
     times = 1
     while True:  # a slice is as long as it should be
         cpu = time.process_time()
@@ -92,29 +95,30 @@ def _rate(work: Callable[[int], None], worlds: int, seconds: float) -> tuple[flo
     return done / (time.process_time() - cpu), done / (time.perf_counter() - clock)
 
 
-def _memory(contestant: Contestant, make: Callable[[], Contestant]) -> tuple[float, float]:
-    """Bytes of the process, and of one more world in it."""
-    before = resident()
-    more = [make() for _ in range(max(4, 200 // contestant.worlds))]
-    for other in more:
-        other.step(1)
-    return before, (resident() - before) / sum(other.worlds for other in more)
+def _measure_memory(contestant: Contestant, make: Callable[[], Contestant]) -> tuple[float, float]:
+    """Return the bytes of the process, and of one more world in it."""
+    before = resident_bytes()
+    contestants = [make() for _ in range(max(4, 200 // contestant.worlds))]
+    for added in contestants:
+        added.step(1)
+    return before, (resident_bytes() - before) / sum(added.worlds for added in contestants)
 
 
-def _growth(contestant: Contestant, steps: int) -> int:
-    """Bytes by which the process grows within so many steps, after a tenth of them."""
+def _measure_growth(contestant: Contestant, steps: int) -> int:
+    """Return the bytes by which the process grows within `steps` steps, after a tenth of them as
+    warm-up."""
     times = steps // contestant.worlds + 1
     contestant.step(times // 10)
-    before = resident()
+    before = resident_bytes()
     contestant.step(times)
-    return resident() - before
+    return resident_bytes() - before
 
 
-def resident() -> int:
-    """Bytes of memory that this process has in use.
+def resident_bytes() -> int:
+    """Return the bytes of memory that this process uses.
 
     Raises:
-        OSError: the system does not tell (only Linux does in this way).
+        OSError: the system does not report it as Linux does.
     """
     with Path("/proc/self/statm").open() as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""What things are: small dataclasses by theme, and the object types made of them."""
+"""Components: small dataclasses by topic, and the object types made of them."""
 
 import gv_engine.rules  # noqa: F401  # first, as the engine makes the object types of all below
 from components.agent import Agent

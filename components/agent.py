@@ -1,4 +1,4 @@
-"""The one who acts."""
+"""The agent."""
 
 from gv_engine.rules.component import NOTHING, EntityId, Int8, component
 from gv_engine.rules.geometry import FORWARD
@@ -6,7 +6,7 @@ from gv_engine.rules.geometry import FORWARD
 
 @component(often=True)
 class Agent:
-    """Looks in a direction and holds at most one object."""
+    """Agent: faces a direction and holds at most one object."""
 
     facing: Int8 = FORWARD
     holding: EntityId = NOTHING

@@ -1,6 +1,6 @@
-"""Expressions as things: every node of a tree is an entity.
+"""Components of expressions: every node of an expression tree is an entity.
 
-These components hold texts and exact numbers, so that worlds made of them have no rows.
+The components hold texts and exact numbers, so worlds made of them have no array rows.
 """
 
 from dataclasses import dataclass as component
@@ -10,50 +10,50 @@ from gv_engine.rules.component import NOTHING
 
 @component(slots=True)
 class Constant:
-    """A number."""
+    """Number in an expression."""
 
     value: int | float
 
 
 @component(slots=True)
 class Variable:
-    """A letter."""
+    """Variable of an expression."""
 
     name: str
 
 
 @component(slots=True)
 class Operator:
-    """A sign or a function, and what it works on."""
+    """Operator or function, with the entities of its operands."""
 
     symbol: str
     left: int = NOTHING
-    """The entity of the left operand."""
+    """Entity of the left operand."""
     right: int = NOTHING
-    """The same on the right, where the operand of -x hangs."""
+    """Entity of the right operand; also the operand of a unary minus."""
 
 
 @component(slots=True)
 class Identity:
-    """Tells a node from all others that there were in the game; rules and undoing keep it."""
+    """Number that is unique to a node in an episode; rewriting and undo keep it."""
 
     number: int
 
 
 @component(slots=True)
 class InOrder:
-    """Where the node stands in the written expression: left operand, node, right operand."""
+    """Position of a node in the written expression: left operand, node, right operand."""
 
     index: int
 
 
 @component(slots=True)
 class Depth:
-    """How many nodes are above it."""
+    """Number of nodes above a node in the tree."""
 
     value: int
 
 
 @component(slots=True)
 class Changed:
-    """A mark: the last rule has changed or made it."""
+    """Tag of nodes that the last rule has changed or created."""

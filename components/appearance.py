@@ -1,23 +1,24 @@
-"""What an observer can tell about an object."""
+"""Visible properties of an object: its type and colour."""
 
 from gv_engine.rules.component import Int8, component
 from gv_engine.rules.objects import COLORS
 
 NONE, RED, GREEN, BLUE, YELLOW, PURPLE, GREY, ORANGE, CYAN = range(len(COLORS))
 NONE_GRID_OBJECT, HIDDEN, FLOOR = range(3)
-"""Type indices of an empty hand, of what is not seen, and of the floor, which needs no entity: what
-an empty cell reads."""
+"""Type indices of an empty hand, of an unseen cell, and of the floor, which is the type of an empty
+cell and needs no entity."""
 
 
 @component(often=True)
 class Kind:
-    """Index of the object's type."""
+    """Type index of an object."""
 
     value: Int8 = FLOOR
 
 
 @component(often=True)
 class Color:
-    """One of `gv_engine.objects.COLORS`: NONE, RED, GREEN, BLUE, YELLOW and others."""
+    """Colour of an object, an index of `gv_engine.objects.COLORS`: NONE, RED, GREEN, BLUE, YELLOW
+    and others."""
 
     value: Int8 = NONE

@@ -9,10 +9,10 @@ OPEN, CLOSED, LOCKED = range(3)
 
 @component(often=True)
 class Door:
-    """Lets pass and see through while OPEN; LOCKED asks for a key of its colour."""
+    """Door: passable and transparent while OPEN; a LOCKED one needs a key of its colour."""
 
     class Status(IntEnum):
-        """How a door stands."""
+        """Status of a door."""
 
         OPEN = OPEN
         CLOSED = CLOSED

@@ -1,15 +1,15 @@
-"""Things with a use."""
+"""Objects with a use."""
 
 from gv_engine.rules.component import NOTHING, EntityId, component
 
 
 @component(often=True)
 class Key:
-    """Opens locked doors of its colour."""
+    """Key: opens locked doors of its colour."""
 
 
 @component
 class Box:
-    """Holds one object, an entity without a place."""
+    """Box: contains one object, an entity without a position."""
 
     content: EntityId = NOTHING

@@ -1,18 +1,18 @@
-"""How an object stands in the way."""
+"""Physical properties of an object."""
 
 from gv_engine.rules.component import component
 
 
 @component(often=True)
 class Solid:
-    """Blocks movement."""
+    """Tag of objects that block movement."""
 
 
 @component(often=True)
 class Opaque:
-    """Blocks vision."""
+    """Tag of objects that block vision."""
 
 
 @component(often=True)
 class Portable:
-    """Can be picked up."""
+    """Tag of objects that can be picked up."""

@@ -1,4 +1,4 @@
-"""The object types of MiniGrid that the built-in ones lack, for levels that name this module."""
+"""Object types of MiniGrid that are not built in, for scenarios that name this module."""
 
 from components.objects import BALL as BALL
 from components.objects import LAVA as LAVA

@@ -1,4 +1,4 @@
-"""What the one who acts is asked to do."""
+"""Mission of an agent."""
 
 from components.appearance import NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import Int8, component
@@ -6,14 +6,15 @@ from gv_engine.rules.component import Int8, component
 
 @component
 class Mission:
-    """What the agent is asked to do, and with what: objects of a type and of a colour, or of any.
+    """Mission of an agent: its text, and the type and colour of the objects that the mission is
+    about.
 
-    Scenarios may add fields in a class of the same name that is made from this one. Those called
-    `kind` or `…_kind` hold types, `color` or `…_color` colours; what agents see are whole numbers,
-    so that entities, coordinates and floats are for rules alone.
+    Scenarios may add fields in a subclass of the same name. Fields called `kind` or `…_kind` hold
+    types, `color` or `…_color` hold colours. Agents see whole numbers only; entities, coordinates
+    and floats are for rules.
     """
 
     wording: Int8 = 0
-    """The number of the text that says it, among the scenario's."""
+    """Index of the mission's text among the texts of the scenario."""
     kind: Int8 = NONE_GRID_OBJECT
     color: Int8 = NONE

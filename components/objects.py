@@ -1,6 +1,6 @@
-"""The built-in object types, in order of their index (GridVerse specification, section 2).
+"""Built-in object types in order of their index (GridVerse specification, section 2).
 
-New ones go to the end: saved worlds, observations and replays hold these numbers.
+New types go to the end: saved worlds, observations and replays store these indices.
 """
 
 from functools import cache
@@ -51,12 +51,14 @@ AGENT_TYPE = object_type(
 
 
 def built_in_types() -> tuple[ObjectType, ...]:
-    """The types that this module declares."""
+    """Return the object types that this module declares."""
     return tuple(kind for kind in OBJECT_TYPES if kind.module == __name__)
 
 
 @cache
 def built_in_components() -> tuple[type, ...]:
-    """The components that this package declares; every world has their columns, but for those of
-    missions, which only worlds have whose agents are asked something."""
+    """Return the components that every world has columns for: those of this package except Mission.
+
+    Only worlds whose scenario has missions have the columns of Mission.
+    """
     return tuple(cls for cls in components_in(__package__) if cls is not Mission)

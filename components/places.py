@@ -1,18 +1,18 @@
-"""Places that mean something to whoever stands there or sees them."""
+"""Objects that act on agents that stand on them or see them."""
 
 from gv_engine.rules.component import component
 
 
 @component(often=True)
 class Exit:
-    """Where one wants to be."""
+    """Exit: the goal of most levels."""
 
 
 @component
 class Telepod:
-    """Sends whoever steps on it to another one of its colour."""
+    """Telepod: sends an agent that steps on it to another telepod of its colour."""
 
 
 @component
 class Beacon:
-    """Shows by its colour which exit is the good one."""
+    """Beacon: its colour is the colour of the good exit."""

@@ -1,8 +1,8 @@
-"""Things that move by themselves."""
+"""Objects that move by themselves."""
 
 from gv_engine.rules.component import component
 
 
 @component
 class MovingObstacle:
-    """Wanders over free floor, one cell a step."""
+    """Moving obstacle: goes to a random free floor cell beside it in every step."""

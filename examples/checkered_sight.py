@@ -1,4 +1,4 @@
-"""A visibility function: the agent sees every second cell, like a chessboard's."""
+"""Visibility function: the agent sees every second cell, like one colour of a chessboard."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,10 @@ from gv_engine.gridverse import (
 def checkered(
     grid: Grid, position: Position, *, rng: np.random.Generator | None = None
 ) -> NDArray[np.bool_]:
-    """The cells of the colour on which the agent stands."""
+    """Return a mask of the cells with the chessboard colour of the agent's cell."""
     ys, xs = np.indices(grid.shape)
-    alike: NDArray[np.bool_] = (ys + xs) % 2 == sum(position) % 2
-    return alike
+    same_color: NDArray[np.bool_] = (ys + xs) % 2 == sum(position) % 2
+    return same_color
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The agent moves like the rook of chess: on and on until something stops it."""
+"""Transition function: the agent moves like a rook in chess, until something stops it."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gv_engine.gridverse.geometry import Orientation
 
 @transition_function_registry.register
 def chess_rook(state: State, action: Action, *, rng: np.random.Generator | None = None) -> None:
-    """Go as far as the way is free."""
+    """Move the agent in the direction of the action as far as the way is free."""
     if not action.is_move:
         return
     # MOVE actions are numbered like the orientations that they go to

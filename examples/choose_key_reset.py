@@ -1,4 +1,4 @@
-"""A level by chance, after the GridVerse documents: one of four keys opens the door."""
+"""Random level from the GridVerse documents: one of four keys opens the door."""
 
 from typing import Optional
 

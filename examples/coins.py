@@ -1,4 +1,4 @@
-"""An object of one's own: coins of different worth, and a reward for picking them up."""
+"""Custom object type: coins of different worth, and a reward for picking them up."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gv_engine.gridverse.grid_object import Floor
 
 
 class Coin(GridObject):
-    """Worth something to whoever picks it up."""
+    """Coin that can be picked up, with a worth."""
 
     holdable = True
     color = Color.YELLOW
@@ -28,7 +28,7 @@ class Coin(GridObject):
 def coin_room(
     *, shape: tuple[int, int], num_coins: int = 3, rng: np.random.Generator | None = None
 ) -> State:
-    """An empty room, and coins of worth 1, 2, 3 …"""
+    """Return an empty room with coins of worth 1, 2, 3 …"""
     rng = get_gv_rng_if_none(rng)
     state: State = reset_function_registry["empty"](shape, rng=rng)
     free = [p for p in state.grid.positions(Floor) if p != state.agent.position]
@@ -39,7 +39,7 @@ def coin_room(
 
 @reward_function_registry.register
 def new_coin(state: State, action: Action, next_state: State) -> float:
-    """What the coin in hand is worth, when it was not there before."""
+    """Return the worth of the coin in hand if it was picked up in this step, else 0."""
     before, now = state.agent.grid_object, next_state.agent.grid_object
     return float(now.worth) if isinstance(now, Coin) and not isinstance(before, Coin) else 0.0
 
@@ -51,10 +51,7 @@ SCENARIO = {
     "observation_function": {"name": "partially_occluded", "area": [[-4, 0], [-2, 2]]},
     "terminating_function": "reach_exit",
     "success_function": "reach_exit",
-    "state_space": {
-        "objects": ["Floor", "Wall", "Exit", "Coin"],
-        "colors": ["NONE", "YELLOW"],
-    },
+    "state_space": {"objects": ["Floor", "Wall", "Exit", "Coin"], "colors": ["NONE", "YELLOW"]},
 }
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""At every step one more floor cell turns into a wall."""
+"""Transition function: in every step one more floor cell turns into a wall."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from gv_engine.gridverse import (
 
 @transition_function_registry.register
 def creeping_walls(state: State, action: Action, *, rng: np.random.Generator | None = None) -> None:
-    """A wall comes out of the floor, never below the agent."""
+    """Turn a random floor cell into a wall, except the agent's cell."""
     rng = get_gv_rng_if_none(rng)
     free = [p for p in state.grid.positions(Floor) if p != state.agent.position]
     if free:

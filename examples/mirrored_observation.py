@@ -1,4 +1,4 @@
-"""An observation function: the agent sees the world in a mirror, left and right exchanged."""
+"""Observation function: the agent sees the world mirrored, with left and right exchanged."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from gv_engine.gridverse import (
 def mirrored(
     state: State, *, area: Any = ((-4, 0), (-2, 2)), rng: np.random.Generator | None = None
 ) -> Observation:
-    """What is on the left is seen on the right."""
+    """Return the fully transparent observation with left and right exchanged."""
     seen = observation_function_registry["fully_transparent"](state, area=area, rng=rng)
     height, width = seen.grid.shape
     grid = Grid([[seen.grid[y, width - 1 - x] for x in range(width)] for y in range(height)])

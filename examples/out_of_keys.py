@@ -1,4 +1,4 @@
-"""A terminating function: the episode is over when no key is left anywhere."""
+"""Terminating function: the episode ends when no key is left."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gv_engine.gridverse import (
 def out_of_keys(
     state: State, action: Action, next_state: State, *, rng: np.random.Generator | None = None
 ) -> bool:
-    """No key in any cell, box or hand."""
+    """Return True if no cell, box or hand has a key."""
     things = [*next_state.grid, next_state.agent.grid_object]
     things += [thing.content for thing in things if isinstance(thing, Box)]
     return not any(isinstance(thing, Key) for thing in things)

@@ -1,4 +1,4 @@
-"""Another transition happens, or not, by chance."""
+"""Transition function that applies another one with some probability."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def random_transition(
     probability: float = 0.5,
     rng: np.random.Generator | None = None,
 ) -> None:
-    """Do it as often as the probability says."""
+    """Apply `transition_function` with this probability."""
     rng = get_gv_rng_if_none(rng)
     if rng.random() < probability:
         transition_function(state, action, rng=rng)

@@ -1,4 +1,4 @@
-"""The smallest possible level, after the GridVerse documents: the exit is right ahead."""
+"""Smallest possible level, from the GridVerse documents: the exit is right ahead."""
 
 from typing import Optional
 

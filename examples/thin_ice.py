@@ -1,4 +1,4 @@
-"""An object with states: ice that cracks below the agent and does not carry it twice."""
+"""Custom object type with states: ice that cracks below the agent and cannot be entered again."""
 
 from enum import IntEnum
 
@@ -19,10 +19,10 @@ from gv_engine.gridverse import (
 
 
 class Ice(GridObject):
-    """Carries the agent once."""
+    """Ice that carries the agent once."""
 
     class Status(IntEnum):
-        """How much it has suffered."""
+        """Damage of the ice."""
 
         WHOLE = 0
         CRACKED = 1
@@ -33,7 +33,7 @@ class Ice(GridObject):
 
 @transition_function_registry.register
 def crack_ice(state: State, action: Action, *, rng: np.random.Generator | None = None) -> None:
-    """Ice cracks when it is stepped on, and breaks when it is left: nobody enters water."""
+    """Crack the ice below the agent, and break the cracked ice that the agent has left."""
     for position in state.grid.positions(Ice):
         ice = state.grid[position]
         assert isinstance(ice, Ice)

@@ -1,4 +1,5 @@
-"""A reward with parameters, after the GridVerse documents: it minds actions without effect."""
+"""Reward function with parameters, from the GridVerse documents: a penalty for actions without
+effect."""
 
 import functools
 
@@ -21,7 +22,7 @@ def unchanged(
     reward_if_equals: float = -1.0,
     reward_if_not_equals: float = 0.0,
 ) -> float:
-    """Whether the step has changed nothing."""
+    """Return `reward_if_equals` if the step has changed nothing, else `reward_if_not_equals`."""
     return reward_if_equals if state == next_state else reward_if_not_equals
 
 

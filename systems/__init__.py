@@ -1,4 +1,4 @@
-"""What happens: one file per part of a step, one small function per rule."""
+"""Rules: one file per phase of a step, one small function per rule."""
 
 from gv_engine.rules.system import REGISTRIES
 from systems import movers, rendering, reset, reward, terminating, transition, visibility

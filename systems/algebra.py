@@ -1,7 +1,7 @@
-"""The rules of algebra worlds: a move, how it ends the episode, and what it is worth.
+"""Rules of algebra worlds: apply a move, end the episode, and score the move.
 
-Ends come before scores, and the first one that has something to say decides. They stand here in the
-order of scenarios that give none.
+Terminating rules run before rewards, and the first one that decides wins. The order in this file is
+the order of scenarios that list none.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from gv_engine.rules.rewriting import ExpressionCanvas, Rewriting
 from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
 
 MOST_VISITS = 3
-"""So often may an expression be reached; the next time loses."""
+"""Visits of one expression that are allowed; the next visit loses."""
 
 
 @system(TRANSITION)
 def apply_rule(w: Rewriting, agent: int) -> None:
-    """Rewrite the expression by the action's rule at its node, and use up one move."""
+    """Rewrite the expression with the action's rule at its node, and use up one move."""
     if w.valid:
         w.rewrite()
 
 
 @system(TERMINATING, says="That rule does not apply there")
 def refuse(w: Rewriting, agent: int) -> None:
-    """A rule that does not apply there changes nothing and costs, or ends the episode."""
+    """A rule that does not apply at its node changes nothing and costs a penalty, or ends the
+    episode."""
     if w.valid:
         return
     if w.forgives:
@@ -44,60 +45,62 @@ def outgrow(w: Rewriting, agent: int) -> None:
 
 @system(TERMINATING, says="The problem is over")
 def reach_goal(w: Rewriting, agent: int) -> None:
-    """The environment says whether its goal is reached."""
+    """The environment decides if its goal is reached."""
     w.ask_goal()
 
 
 @system(TERMINATING, says="No moves are left")
 def run_out_of_moves(w: Rewriting, agent: int) -> None:
-    """Without moves the episode is lost."""
+    """The episode is lost when no moves are left."""
     if w.moves_remaining <= 0:
         w.lose()
 
 
 @system(TERMINATING, says="You went in circles")
 def go_in_circles(w: Rewriting, agent: int) -> None:
-    """Whoever comes to the same expression the fourth time has lost."""
+    """The episode is lost when the same expression is reached for the fourth time."""
     if w.visits > MOST_VISITS:
         w.lose()
 
 
 @system(TERMINATING)
 def solve(w: Rewriting, agent: int) -> bool:
-    """The environment has ended the episode, and pays for it: its goal is reached."""
+    """The goal of the environment is reached, and the environment has ended the episode with a
+    positive reward."""
     return w.decided_by == "reach_goal" and w.reward > 0
 
 
 @system(REWARD)
 def revisit(w: Rewriting, agent: int) -> None:
-    """Coming back to an expression costs more each time."""
+    """Returning to an expression costs more each time."""
     if w.visits > 1:
         w.score(w.rewards.revisit * w.visits)
 
 
 @system(REWARD)
 def helpful_move(w: Rewriting, agent: int) -> None:
-    """Rules that simplify pay a little."""
+    """A rule that simplifies pays a little."""
     if w.helps:
         w.score(w.rewards.helpful)
 
 
 @system(REWARD)
 def unhelpful_move(w: Rewriting, agent: int) -> None:
-    """Rules that only shift brackets, or spread an expression out, cost a little."""
+    """A rule that only shifts brackets or expands an expression costs a little."""
     if w.hinders:
         w.score(w.rewards.unhelpful)
 
 
 @system(REWARD)
 def spend_time(w: Rewriting, agent: int) -> None:
-    """Any other move costs as much as time does."""
+    """Any other move costs the time penalty."""
     w.score(w.rewards.time)
 
 
 @system(RENDERING)
 def draw_expression(w: Rewriting, agent: int, canvas: ExpressionCanvas) -> None:
-    """Show the tree, every node above its place in the written expression, and at its depth."""
+    """Show the tree: each node above its place in the written expression, at the height of its
+    depth."""
     parts: dict[int, tuple[str, object]] = {}
     parents: dict[int, int] = {}
     places = {e: place.index for e, place in esper.get_component(InOrder)}

@@ -1,4 +1,4 @@
-"""Helpers for rules that build: walls, objects, the agent, free cells, some by chance."""
+"""Helpers for reset rules: build walls and rooms, place objects and agents, sample free cells."""
 
 from collections.abc import Sequence
 
@@ -13,19 +13,20 @@ from systems.queries import is_free
 
 
 def build_room(w: World, shape: Sequence[int]) -> None:
-    """A grid of this (height, width) with walls around."""
+    """Set the grid to this (height, width) and surround it with walls."""
     w.set_shape(shape[0], shape[1])
     w.enclose(WALL)
 
 
 def wall_line(size: int, count: int, number: int) -> int:
-    """Where wall line `number` of `count` rooms runs over a side of this size."""
+    """Return the row or column of wall `number` when a side of this size is divided into `count`
+    rooms."""
     # the steps of numpy.linspace, which decide how fractions are cut
     return size - 1 if number == count else int(number * ((size - 1) / count))
 
 
 def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
-    """Rooms in (rows, columns), each wall between two of them with one opening."""
+    """Build (rows, columns) rooms, with one random opening in each wall between two rooms."""
     height, width = shape[0], shape[1]
     rows, columns = layout[0], layout[1]
     w.set_shape(height, width)
@@ -50,7 +51,10 @@ def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
 
 
 def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """A new object of a type in a cell; a colour other than NONE only for coloured types."""
+    """Spawn an object of a type in a cell and return its entity; NOTHING for Floor.
+
+    A colour other than NONE is only allowed for coloured types.
+    """
     if kind == FLOOR:  # what a free cell is
         return NOTHING
     e = w.spawn(kind)
@@ -61,7 +65,7 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
 
 def put_cells(w: World, cells: NDArray[np.int64]) -> None:
-    """New objects by the type, state and colour of every cell; none for Floor."""
+    """Spawn objects from (H, W, 3) type, state and colour of each cell; Floor spawns none."""
     for y in range(w.height):
         for x in range(w.width):
             if cells[y, x, 0] != FLOOR:
@@ -70,22 +74,26 @@ def put_cells(w: World, cells: NDArray[np.int64]) -> None:
 
 
 def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
-    """The agent into a cell, on top of whatever is there."""
+    """Put an agent into a cell and set its orientation; objects in the cell stay."""
     w.stand(agent, y, x)
     w.agent.facing[agent] = facing
 
 
 def next_agent(w: World) -> int:
-    """The first agent that stands nowhere yet, or else the last."""
-    found = 0
+    """Return the first agent that has no cell yet, or the last agent if all have one."""
+    result = 0
     for agent in w.agents():
-        if found == 0 or w.position.y[found] >= 0:
-            found = agent
-    return found
+        if result == 0 or w.position.y[result] >= 0:
+            result = agent
+    return result
 
 
 def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
-    """Any object of these types on the grid; the agent's mission is about its type and colour."""
+    """Sample an object of these types on the grid, copy its type and colour into the agent's
+    mission, and return it.
+
+    If there is none, the level fails.
+    """
     count = 0
     for y in range(w.height):
         for x in range(w.width):
@@ -93,44 +101,46 @@ def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64
     if count == 0:
         w.fail("mission: there is none of the objects on the grid that it could be about")
         return NOTHING
-    left = w.rng.choice(count)
+    remaining = w.rng.choice(count)
     for y in range(w.height):
         for x in range(w.width):
-            e = w.at[y, x]
-            if e != NOTHING and w.kind.value[e] in kinds:
-                if left == 0:
-                    w.mission.kind[agent] = w.kind.value[e]
-                    w.mission.color[agent] = w.color.value[e]
-                    return e
-                left -= 1
+            entity = w.at[y, x]
+            if entity != NOTHING and w.kind.value[entity] in kinds:
+                if remaining == 0:
+                    w.mission.kind[agent] = w.kind.value[entity]
+                    w.mission.color[agent] = w.color.value[entity]
+                    return entity
+                remaining -= 1
     return NOTHING
 
 
-def floor_cells(w: World, but: int = -1) -> NDArray[np.int64]:
-    """Numbers y * width + x of the cells without an object, row by row; one may be left out."""
+def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
+    """Return numbers y * width + x of the cells without an object, row by row, except
+    `excluded`."""
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
         for x in range(w.width):
-            if w.at[y, x] == NOTHING and y * w.width + x != but:
+            if w.at[y, x] == NOTHING and y * w.width + x != excluded:
                 cells[count] = y * w.width + x
                 count += 1
     return cells[:count]
 
 
 def cell_of(w: World, number: int) -> tuple[int, int]:
-    """The cell (y, x) of a number y * width + x."""
+    """Return the cell (y, x) with the number y * width + x."""
     return number // w.width, number % w.width
 
 
 def random_floor_cell(w: World) -> tuple[int, int]:
-    """Any cell without an object."""
+    """Return a random cell (y, x) without an object."""
     cells = floor_cells(w)
     return cell_of(w, cells[w.rng.choice(len(cells))])
 
 
 def random_free_of(w: World, cells: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    """Any of these cells that is free; (-1, -1) if none is, and nothing is drawn."""
+    """Return a random free one of these cells (y, x); (-1, -1) if none is free, without using the
+    RNG."""
     count = 0
     for y, x in cells:
         count += is_free(w, y, x)

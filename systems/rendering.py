@@ -1,4 +1,4 @@
-"""Rendering: systems that only look, run on demand."""
+"""Rendering rules: they read the world and change nothing."""
 
 from components.appearance import HIDDEN
 from gv_engine.rules.frame import Canvas, Frame
@@ -9,7 +9,7 @@ from gv_engine.rules.world import World
 
 @system(RENDERING, rows=True)
 def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
-    """Show the whole grid, lit where the agent sees it, and beside it what the agent sees."""
+    """Show the whole grid, lit where the agent sees it, and beside it the agent's view."""
     observation = canvas.observation
     outcome = "terminated" if w.terminated else "truncated" if w.truncated else ""
     holding = w.agent.holding[agent]

@@ -1,6 +1,6 @@
-"""Resets: how a level begins (GridVerse specification, section 7).
+"""Reset rules: build a level (GridVerse specification, section 7).
 
-Every draw is made in the order that the specification gives, so that equal seeds give equal levels
+Every use of the RNG is in the order of the specification, so that equal seeds give equal levels
 everywhere.
 """
 
@@ -31,17 +31,18 @@ from systems.building import (
 from systems.queries import neighbours
 
 
-def _smaller_than(shape: tuple[int, int], height: int, width: int) -> str:
+def _check_least_shape(shape: tuple[int, int], height: int, width: int) -> str:
+    """Return an error message if a shape is smaller than (height, width), else ""."""
     if shape[0] >= height and shape[1] >= width:
         return ""
     return f"found shape {list(shape)}, it needs at least [{height}, {width}]"
 
 
-@system(RESET, check=lambda shape: _smaller_than(shape, 4, 4))
+@system(RESET, check=lambda shape: _check_least_shape(shape, 4, 4))
 def empty(
     w: World, shape: Sequence[int], random_agent: bool = False, random_exit: bool = False
 ) -> None:
-    """A walled room with an exit."""
+    """Build a walled room with an exit."""
     height, width = shape[0], shape[1]
     build_room(w, shape)
     if random_exit:
@@ -57,9 +58,10 @@ def empty(
         put_agent(w, AGENT, 1, 1, RIGHT)
 
 
-@system(RESET, check=lambda shape: _smaller_than(shape, 4, 5))
+@system(RESET, check=lambda shape: _check_least_shape(shape, 4, 5))
 def keydoor(w: World, shape: Sequence[int]) -> None:
-    """Two rooms, a locked door between them, its key on the agent's side, the exit on the other."""
+    """Build two rooms with a locked door between them, the key on the agent's side and the exit on
+    the other."""
     height, width = shape[0], shape[1]
     build_room(w, shape)
     put(w, EXIT, height - 2, width - 2)
@@ -79,20 +81,21 @@ def keydoor(w: World, shape: Sequence[int]) -> None:
     put_agent(w, AGENT, y, x, w.rng.choice(4))
 
 
-def _too_few_floor_cells(shape: tuple[int, int], num_obstacles: int) -> str:
-    if problem := _smaller_than(shape, 4, 4):
-        return problem
+def _check_obstacles(shape: tuple[int, int], num_obstacles: int) -> str:
+    """Return an error message if the obstacles do not fit into a room of this shape, else ""."""
+    if message := _check_least_shape(shape, 4, 4):
+        return message
     free = (shape[0] - 2) * (shape[1] - 2) - 2
     if 0 <= num_obstacles <= free:
         return ""
     return f"found num_obstacles {num_obstacles}: a shape of {list(shape)} has room for 0 to {free}"
 
 
-@system(RESET, check=_too_few_floor_cells)
+@system(RESET, check=_check_obstacles)
 def dynamic_obstacles(
     w: World, shape: Sequence[int], num_obstacles: int, random_agent: bool = False
 ) -> None:
-    """An empty room where obstacles wander."""
+    """Build an empty room where obstacles move at random."""
     empty(w, shape, random_agent, False)
     cells = floor_cells(w, w.position.y[AGENT] * w.width + w.position.x[AGENT])
     for picked in w.rng.choice(len(cells), size=num_obstacles, replace=False):
@@ -100,24 +103,26 @@ def dynamic_obstacles(
         put(w, MOVING_OBSTACLE, y, x)
 
 
-def _rooms_problem(shape: tuple[int, int], layout: tuple[int, int], wanted: int = 2) -> str:
-    for axis, what in enumerate(("rows", "columns")):
+def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int = 2) -> str:
+    """Return an error message if a shape is too small for the rooms or the `required` free cells,
+    else ""."""
+    for axis, axis_name in enumerate(("rows", "columns")):
         size, count = shape[axis], layout[axis]
         lines = [wall_line(size, count, number) for number in range(count + 1)]
         # openings in the walls across need a cell between the lines
-        least = 2 if layout[1 - axis] > 1 else 1
-        if any(after - before < least for before, after in itertools.pairwise(lines)):
-            return f"found shape {list(shape)}: too small for {count} {what} of rooms"
+        least_distance = 2 if layout[1 - axis] > 1 else 1
+        if any(after - before < least_distance for before, after in itertools.pairwise(lines)):
+            return f"found shape {list(shape)}: too small for {count} {axis_name} of rooms"
     openings = (layout[0] - 1) * layout[1] + layout[0] * (layout[1] - 1)
     free = (shape[0] - layout[0] - 1) * (shape[1] - layout[1] - 1) + openings
-    if wanted <= free:
+    if required <= free:
         return ""
-    return f"it asks for {wanted} free cells, a shape of {list(shape)} has {free}"
+    return f"it asks for {required} free cells, a shape of {list(shape)} has {free}"
 
 
-@system(RESET, check=_rooms_problem)
+@system(RESET, check=_check_rooms)
 def rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
-    """Rooms in rows and columns, joined by openings; agent and exit anywhere."""
+    """Build rooms in rows and columns, joined by openings, with agent and exit in random cells."""
     build_rooms(w, shape, layout)
     cells = floor_cells(w)
     picked = w.rng.choice(len(cells), size=2, replace=False)
@@ -127,23 +132,25 @@ def rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
     put_agent(w, AGENT, y, x, w.rng.choice(4))
 
 
-def _memory_rooms_problem(
+def _check_memory_rooms(
     shape: tuple[int, int],
     layout: tuple[int, int],
     colors: tuple[int, ...],
     num_beacons: int,
     num_exits: int,
 ) -> str:
+    """Return an error message if `memory_rooms` cannot build a level with these arguments, else
+    ""."""
     if num_beacons < 1:
         return f"found num_beacons {num_beacons}: at least one beacon tells the good exit"
     if not 2 <= num_exits <= len(colors):
         return f"found num_exits {num_exits}: allowed are 2 to the number of colors, {len(colors)}"
     if NONE in colors:
         return "found NONE among the colors: exits and beacons need real ones"
-    return _rooms_problem(shape, layout, 1 + num_beacons + num_exits)
+    return _check_rooms(shape, layout, 1 + num_beacons + num_exits)
 
 
-@system(RESET, check=_memory_rooms_problem)
+@system(RESET, check=_check_memory_rooms)
 def memory_rooms(
     w: World,
     shape: Sequence[int],
@@ -152,7 +159,8 @@ def memory_rooms(
     num_beacons: int,
     num_exits: int,
 ) -> None:
-    """Rooms with beacons, all of one colour, and exits, of which one has that colour."""
+    """Build rooms with beacons of one colour and exits of different colours, one of them the
+    beacons' colour."""
     build_rooms(w, shape, layout)
     cells = floor_cells(w)
     picked = w.rng.choice(len(cells), size=1 + num_beacons + num_exits, replace=False)
@@ -167,17 +175,19 @@ def memory_rooms(
             put(w, EXIT, y, x, colors[chosen[number - num_beacons]])
 
 
-def _memory_problem(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
+def _check_memory(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
+    """Return an error message if `memory` cannot build a level with these arguments, else ""."""
     if shape[1] % 2 == 0:
         return f"found shape {list(shape)}: the width must be odd"
     if len(colors) < 2 or NONE in colors:
         return "it needs at least two colors, none of them NONE"
-    return _smaller_than(shape, 5, 5)
+    return _check_least_shape(shape, 5, 5)
 
 
-@system(RESET, check=_memory_problem)
+@system(RESET, check=_check_memory)
 def memory(w: World, shape: Sequence[int], colors: Sequence[int]) -> None:
-    """A corridor with two exits at one end and, at the other, beacons that tell the good one."""
+    """Build a corridor with two exits at one end and, at the other, beacons with the colour of the
+    good exit."""
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
     middle = width // 2
@@ -198,9 +208,9 @@ def memory(w: World, shape: Sequence[int], colors: Sequence[int]) -> None:
     put_agent(w, AGENT, height // 2, middle, FORWARD)
 
 
-@system(RESET, check=lambda shape: _smaller_than(shape, 4, 4))
+@system(RESET, check=lambda shape: _check_least_shape(shape, 4, 4))
 def teleport(w: World, shape: Sequence[int]) -> None:
-    """A room with two telepods."""
+    """Build a room with two telepods."""
     empty(w, shape, False, False)
     w.rng.choice(2)  # drawn and overruled below, as ever since the reference
     cells = floor_cells(w, w.width + 1)
@@ -210,17 +220,19 @@ def teleport(w: World, shape: Sequence[int]) -> None:
     put_agent(w, AGENT, 1, 1, RIGHT if w.rng.choice(2) == 0 else BACKWARD)
 
 
-def _crossing_problem(shape: tuple[int, int], num_rivers: int) -> str:
+def _check_crossing(shape: tuple[int, int], num_rivers: int) -> str:
+    """Return an error message if `crossing` cannot build a level with these arguments, else ""."""
     if shape[0] % 2 == 0 or shape[1] % 2 == 0:
         return f"found shape {list(shape)}: both sides must be odd"
     if num_rivers < 1:
         return f"found num_rivers {num_rivers}: at least one"
-    return _smaller_than(shape, 5, 5)
+    return _check_least_shape(shape, 5, 5)
 
 
-@system(RESET, check=_crossing_problem)
+@system(RESET, check=_check_crossing)
 def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) -> None:
-    """Rivers of an object across the room, and one way from the agent to the exit."""
+    """Build a room crossed by rivers of an object type, with one path from the agent to the
+    exit."""
     empty(w, shape, False, False)
     height, width = shape[0], shape[1]
     horizontal = (height - 3) // 2
@@ -258,12 +270,12 @@ def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) 
 def from_map(
     w: World, shape: Sequence[int], cells: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> None:
-    """The level that a scenario file draws.
+    """Build the level that a scenario file draws as a map.
 
     Args:
         shape: (height, width) of the level.
-        cells: (at least height, at least width, 3) type, state and colour of every cell.
-        starts: (agents, 3) y, x and orientation of the agents that it has, in their order.
+        cells: (at least height, at least width, 3) type, state and colour of each cell.
+        starts: (agents, 3) y, x and orientation of the agents on the map, in their order.
     """
     w.set_shape(shape[0], shape[1])
     put_cells(w, cells)
@@ -271,45 +283,46 @@ def from_map(
         put_agent(w, number + 1, starts[number, 0], starts[number, 1], starts[number, 2])
 
 
-def _maze_problem(shape: tuple[int, int], loops: float) -> str:
+def _check_maze(shape: tuple[int, int], loops: float) -> str:
+    """Return an error message if `maze` cannot build a level with these arguments, else ""."""
     if shape[0] % 2 == 0 or shape[1] % 2 == 0:
         return f"found shape {list(shape)}: both sides must be odd"
     if not 0 <= loops <= 1:
         return f"found loops {loops}: it is a share, from 0 to 1"
-    return _smaller_than(shape, 5, 5)
+    return _check_least_shape(shape, 5, 5)
 
 
-@system(RESET, check=_maze_problem)
+@system(RESET, check=_check_maze)
 def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
-    """A maze of odd height and width, in which each wall between two ways is left out by the share
-    of `loops`; the agent in the first corner, an exit in the last."""
+    """Build a maze with the agent in the first corner and an exit in the last; `loops` is the
+    probability that a wall between two passages is left out."""
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
     for y in range(height):
         for x in range(width):
             if y % 2 == 0 or x % 2 == 0:
                 put(w, WALL, y, x)
-    known = np.zeros((height, width), np.bool_)
-    known[1, 1] = True
-    way = np.empty((height // 2) * (width // 2), np.int64)
-    way[0] = width + 1
+    visited = np.zeros((height, width), np.bool_)
+    visited[1, 1] = True
+    path = np.empty((height // 2) * (width // 2), np.int64)
+    path[0] = width + 1
     length = 1
     while length > 0:  # on from the last cell with a neighbour that is not known yet
-        y, x = cell_of(w, way[length - 1])
-        ahead = [
+        y, x = cell_of(w, path[length - 1])
+        next_cells = [
             (2 * near_y - y, 2 * near_x - x)
             for near_y, near_x in neighbours(y, x)
             if 0 < near_y < height - 1
             and 0 < near_x < width - 1
-            and not known[2 * near_y - y, 2 * near_x - x]
+            and not visited[2 * near_y - y, 2 * near_x - x]
         ]
-        if len(ahead) == 0:
+        if len(next_cells) == 0:
             length -= 1
         else:
-            to_y, to_x = ahead[w.rng.choice(len(ahead))]
+            to_y, to_x = next_cells[w.rng.choice(len(next_cells))]
             w.remove(w.at[(y + to_y) // 2, (x + to_x) // 2])
-            known[to_y, to_x] = True
-            way[length] = to_y * width + to_x
+            visited[to_y, to_x] = True
+            path[length] = to_y * width + to_x
             length += 1
     for y in range(1, height - 1):
         for x in range(1 + y % 2, width - 1, 2):

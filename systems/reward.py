@@ -1,4 +1,4 @@
-"""Rewards: what a step was worth (GridVerse specification, section 4)."""
+"""Reward rules: the reward of a step (GridVerse specification, section 4)."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,24 +12,24 @@ from gv_engine.rules.system import REWARD, system
 from gv_engine.rules.world import World
 from systems.queries import (
     ahead,
-    bumps,
+    bumps_into_wall,
+    check_layers_differ,
     count_covered,
     distance_to,
     here,
     here_with,
-    holds_asked,
-    holds_other,
+    holds_mission_target,
+    holds_wrong_object,
     matches_beacon,
-    on_one_layer,
-    reaches_asked,
+    reaches_mission_target,
     stands_on,
-    would_bump,
+    would_bump_into_wall,
 )
 
 
 @system(REWARD)
 def living_reward(w: World, agent: int, reward: float = -1.0) -> float:
-    """The same for every step."""
+    """Pays the same reward for every step."""
     return reward
 
 
@@ -43,13 +43,13 @@ def overlap(
 
 @system(REWARD)
 def bump_moving_obstacle(w: World, agent: int, reward: float = -1.0) -> float:
-    """For standing where a moving obstacle is."""
+    """Pays the reward while a moving obstacle is in the agent's cell."""
     return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
 
 
-@system(REWARD, remember=bumps, answers=would_bump)
+@system(REWARD, remember=bumps_into_wall, answers=would_bump_into_wall)
 def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> float:
-    """For trying to walk into a wall."""
+    """Pays the reward for trying to walk into a wall."""
     return reward if was else 0.0
 
 
@@ -67,7 +67,7 @@ def proportional_to_distance(
     distance_function: Callable[[int, int], float] = manhattan,
     reward_per_unit_distance: float = -1.0,
 ) -> float:
-    """In proportion to the distance to the one object of a type."""
+    """Pays in proportion to the distance to the one object of a type."""
     return reward_per_unit_distance * distance_to(w, agent, object_type, distance_function)
 
 
@@ -81,28 +81,32 @@ def getting_closer(
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
-    """Pays for a step closer to the one object of a type, or away from it."""
+    """Pays for a step closer to the one object of a type, or for a step away from it."""
     now = distance_to(w, agent, object_type, distance_function)
-    return for_change(was, now, reward_closer, reward_further)
+    return compare_distances(was, now, reward_closer, reward_further)
 
 
-def for_change(was: float, now: float, reward_less: float, reward_more: float) -> float:
-    """One reward if a distance has become less, another if more, 0 if neither."""
+def compare_distances(was: float, now: float, reward_less: float, reward_more: float) -> float:
+    """Return `reward_less` if a distance has become less, `reward_more` if more, else 0."""
     return reward_less if now < was else reward_more if now > was else 0.0
 
 
-def path_length_to(w: World, agent: int, object_type: int) -> float:
-    """Steps from the one object of a type to the agent, around what blocks; infinity if cut off."""
-    e = w.unique(object_type)
-    if e == NOTHING:
+def shortest_path_length(w: World, agent: int, object_type: int) -> float:
+    """Return the steps of a shortest path between the agent and the only object of a type; infinity
+    if no path leads there.
+
+    The level fails unless there is exactly one such object.
+    """
+    target = w.unique(object_type)
+    if target == NOTHING:
         w.fail("needs exactly one object of its object_type on the grid, found none or several")
         return 0.0
-    steps = w.steps_from(w.position.y[e], w.position.x[e])
+    steps = w.steps_from(w.position.y[target], w.position.x[target])
     length = steps[w.position.y[agent], w.position.x[agent]]
     return np.inf if length < 0 else float(length)
 
 
-@system(REWARD, remember=path_length_to)
+@system(REWARD, remember=shortest_path_length)
 def getting_closer_shortest_path(
     w: World,
     agent: int,
@@ -111,13 +115,14 @@ def getting_closer_shortest_path(
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
-    """Pays where the way to the one object of a type got shorter, or longer."""
-    now = path_length_to(w, agent, object_type)
-    return for_change(was, now, reward_closer, reward_further)
+    """Pays if the shortest path to the one object of a type got shorter, or longer."""
+    now = shortest_path_length(w, agent, object_type)
+    return compare_distances(was, now, reward_closer, reward_further)
 
 
 def door_ahead(w: World, agent: int, on_action: Action = Action.ACTUATE) -> tuple[int, int, bool]:
-    """The cell (y, x) of the door that the agent is about to actuate, and whether it is open."""
+    """Return the cell (y, x) of the door that the agent is about to actuate, and True if the door
+    is open; (-1, -1, False) for none."""
     e = ahead(w, agent)
     if w.action[agent] != on_action or not w.door.has[e]:
         return -1, -1, False
@@ -133,7 +138,7 @@ def actuate_door(
     reward_close: float = -1.0,
     on_action: Action = Action.ACTUATE,
 ) -> float:
-    """Pays for opening the door ahead, or closing it."""
+    """Pays for opening the door ahead, or for closing it."""
     y, x, was_open = was
     if not w.inside(y, x) or not w.door.has[w.at[y, x]]:
         return 0.0
@@ -143,13 +148,13 @@ def actuate_door(
     return reward_open if is_open else reward_close
 
 
-def holds(w: World, agent: int, object_type: int) -> bool:
-    """Whether the agent holds an object of a type."""
+def holds_type(w: World, agent: int, object_type: int) -> bool:
+    """Return True if the agent holds an object of a type."""
     held = w.agent.holding[agent]
     return held != NOTHING and w.kind.value[held] == object_type
 
 
-@system(REWARD, remember=holds)
+@system(REWARD, remember=holds_type)
 def pickndrop(
     w: World,
     agent: int,
@@ -158,8 +163,8 @@ def pickndrop(
     reward_pick: float = 1.0,
     reward_drop: float = -1.0,
 ) -> float:
-    """Pays for coming to hold an object of a type, or letting go of it."""
-    now = holds(w, agent, object_type)
+    """Pays for picking up an object of a type, or for letting go of it."""
+    now = holds_type(w, agent, object_type)
     if now and not was:
         return reward_pick
     if was and not now:
@@ -171,7 +176,7 @@ def pickndrop(
 def reach_exit_memory(
     w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
 ) -> float:
-    """Pays reward_good on the exit of the beacon's colour, reward_bad on another one."""
+    """Pays reward_good on the exit of the beacon's colour, reward_bad on another exit."""
     if w.placed[BEACON] == 0:
         w.fail("reach_exit_memory: there is no Beacon on the grid to tell the good exit")
         return 0.0
@@ -181,23 +186,23 @@ def reach_exit_memory(
     return reward_good if matches_beacon(w, e) else reward_bad
 
 
-def count_of(w: World, agent: int, object_type: int) -> int:
-    """How many objects of a type are on the grid."""
+def count_type(w: World, agent: int, object_type: int) -> int:
+    """Return the number of objects of a type on the grid."""
     return w.placed[object_type]
 
 
-@system(REWARD, remember=count_of)
+@system(REWARD, remember=count_type)
 def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1.0) -> float:
-    """Pays reward for every object of a type by which there are fewer on the grid."""
+    """Pays the reward for every object of a type that has left the grid in this step."""
     return reward * max(0.0, was - w.placed[object_type])
 
 
-@system(REWARD, remember=count_covered, check=on_one_layer)
+@system(REWARD, remember=count_covered, check=check_layers_differ)
 def cover(
     w: World, agent: int, was: float, object_type: int, other_type: int, reward: float = 1.0
 ) -> float:
-    """Pays reward for every object of a type that comes to share its cell with one of another type,
-    and takes it back for every one that does no longer."""
+    """Pays the reward for every object of a type that comes to share its cell with one of another
+    type, and takes the reward back for every one that stops doing so."""
     return reward * (count_covered(w, agent, object_type, other_type) - was)
 
 
@@ -205,37 +210,37 @@ def cover(
 def fetch_mission(
     w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
 ) -> float:
-    """Pays reward_good for holding what the mission is about, reward_bad for anything else."""
-    if holds_other(w, agent):
+    """Pays reward_good for holding the object of the mission, reward_bad for any other object."""
+    if holds_wrong_object(w, agent):
         return reward_bad
-    return reward_good if holds_asked(w, agent) else 0.0
+    return reward_good if holds_mission_target(w, agent) else 0.0
 
 
 @system(REWARD)
 def reach_mission(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
-    """Pays reward_on on what the mission is about, or in front of it, reward_off elsewhere."""
-    return reward_on if reaches_asked(w, agent) else reward_off
+    """Pays reward_on on the object of the mission or in front of it, reward_off elsewhere."""
+    return reward_on if reaches_mission_target(w, agent) else reward_off
 
 
 @system(REWARD)
 def reduce_sum(w: World, agent: int, reward_functions: Sequence[float]) -> float:
-    """The sum of several rewards, from left to right."""
+    """Pays the sum of several rewards."""
     total = 0.0
     for reward in reward_functions:
         total += reward
     return total
 
 
-def nothing_to_reduce(reward_functions: Sequence[float], reduction: Callable[..., float]) -> str:
-    """What is wrong if there is no largest or least of nothing."""
+def check_reduction(reward_functions: Sequence[float], reduction: Callable[..., float]) -> str:
+    """Return an error message for `max` or `min` of an empty list, else ""."""
     if reward_functions or reduction not in (max, min):
         return ""
     return f"there is no {reduction.__name__} of no reward_functions; list at least one"
 
 
-@system(REWARD, check=nothing_to_reduce)
+@system(REWARD, check=check_reduction)
 def reduce(
     w: World, agent: int, reward_functions: Sequence[float], reduction: Callable[..., float]
 ) -> float:
-    """Several rewards made one by a function of all of them, such as `builtins:max`."""
+    """Pays what a function, such as `builtins:max`, makes of several rewards."""
     return reduction(reward_functions)

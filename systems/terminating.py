@@ -1,26 +1,26 @@
-"""Terminating functions: when an episode is over (GridVerse specification, section 5)."""
+"""Terminating rules: conditions that end an episode (GridVerse specification, section 5)."""
 
 from collections.abc import Callable, Sequence
 
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.system import TERMINATING, system
 from gv_engine.rules.world import World
-from systems.movers import looks_nowhere
+from systems.movers import check_is_oriented
 from systems.queries import (
     all_of,
     beside,
     blocks_vision,
-    bumps,
+    bumps_into_wall,
+    check_layers_differ,
     count_covered,
     here,
     here_with,
-    holds_asked,
-    holds_other,
+    holds_mission_target,
+    holds_wrong_object,
     matches_beacon,
-    on_one_layer,
-    reaches_asked,
+    reaches_mission_target,
     stands_on,
-    would_bump,
+    would_bump_into_wall,
 )
 
 
@@ -45,11 +45,16 @@ def reach_exit_memory(w: World, agent: int) -> bool:
 
 @system(TERMINATING, says="You bumped into an obstacle")
 def bump_moving_obstacle(w: World, agent: int) -> bool:
-    """The agent stands where a moving obstacle is."""
+    """A moving obstacle is in the agent's cell."""
     return w.moving_obstacle.has[here(w, agent)]
 
 
-@system(TERMINATING, remember=bumps, answers=would_bump, says="You walked into a wall")
+@system(
+    TERMINATING,
+    remember=bumps_into_wall,
+    answers=would_bump_into_wall,
+    says="You walked into a wall",
+)
 def bump_into_wall(w: World, agent: int, was: float) -> bool:
     """The agent tried to walk into a wall."""
     return was != 0
@@ -57,22 +62,18 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 
 @system(TERMINATING)
 def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
-    """There is no object of a type on the grid any more, or no more than some to spare."""
+    """No object of a type is left on the grid, or no more than `spare` of them."""
     return w.placed[object_type] <= spare
 
 
-@system(
-    TERMINATING,
-    check=looks_nowhere,
-    says="You were seen",
-)
+@system(TERMINATING, check=check_is_oriented, says="You were seen")
 def seen(w: World, agent: int, object_type: int, reach: int = 3) -> bool:
-    """The agent stands within reach on the line along which an object of a type looks, whose states
-    are FORWARD, BACKWARD, LEFT and RIGHT; what is opaque is in the way."""
-    for thing in all_of(w, object_type):
-        y, x = w.position.y[thing], w.position.x[thing]
+    """The agent stands within reach in front of an object of a type, in the direction that it
+    faces, with nothing opaque between them."""
+    for watcher in all_of(w, object_type):
+        y, x = w.position.y[watcher], w.position.x[watcher]
         for _ in range(reach):
-            y, x = beside(y, x, w.state_of(thing))
+            y, x = beside(y, x, w.state_of(watcher))
             if not w.inside(y, x):
                 break
             if y == w.position.y[agent] and x == w.position.x[agent]:
@@ -84,33 +85,33 @@ def seen(w: World, agent: int, object_type: int, reach: int = 3) -> bool:
 
 @system(TERMINATING, says="You fetched what was asked for")
 def fetch_mission(w: World, agent: int) -> bool:
-    """The agent holds what its mission is about."""
-    return holds_asked(w, agent)
+    """The agent holds the object of its mission."""
+    return holds_mission_target(w, agent)
 
 
 @system(TERMINATING, says="You fetched something else than was asked for")
 def fetch_other(w: World, agent: int) -> bool:
-    """The agent holds something that its mission is not about."""
-    return holds_other(w, agent)
+    """The agent holds an object that its mission does not name."""
+    return holds_wrong_object(w, agent)
 
 
 @system(TERMINATING, says="You reached what was asked for")
 def reach_mission(w: World, agent: int) -> bool:
-    """The agent stands on what its mission is about, or in front of it."""
-    return reaches_asked(w, agent)
+    """The agent stands on the object of its mission, or in front of it."""
+    return reaches_mission_target(w, agent)
 
 
-@system(TERMINATING, check=on_one_layer)
+@system(TERMINATING, check=check_layers_differ)
 def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
-    """There are objects of a type, and each shares its cell with one of another type: every target
-    has a crate on it."""
+    """There are objects of a type, and each shares its cell with one of another type, such as a
+    target with a crate."""
     count = w.placed[object_type]
     return count > 0 and count_covered(w, agent, object_type, other_type) == count
 
 
 @system(TERMINATING)
 def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
-    """Any of several."""
+    """At least one of several conditions holds."""
     for over in terminating_functions:
         if over:
             return True
@@ -119,23 +120,23 @@ def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> b
 
 @system(TERMINATING)
 def reduce_all(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
-    """All of several."""
+    """All of several conditions hold."""
     for over in terminating_functions:
         if not over:
             return False
     return True
 
 
-def nothing_to_reduce(terminating_functions: Sequence[bool], reduction: Callable[..., bool]) -> str:
-    """What is wrong if there is no largest or least of nothing."""
+def check_reduction(terminating_functions: Sequence[bool], reduction: Callable[..., bool]) -> str:
+    """Return an error message for `max` or `min` of an empty list, else ""."""
     if terminating_functions or reduction not in (max, min):
         return ""
     return f"there is no {reduction.__name__} of no terminating_functions; list at least one"
 
 
-@system(TERMINATING, check=nothing_to_reduce)
+@system(TERMINATING, check=check_reduction)
 def reduce(
     w: World, agent: int, terminating_functions: Sequence[bool], reduction: Callable[..., bool]
 ) -> bool:
-    """Several made one by a function of all of them, such as `builtins:any`."""
+    """A function of several conditions, such as `builtins:any`, returns True."""
     return reduction(terminating_functions)

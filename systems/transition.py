@@ -1,4 +1,4 @@
-"""Transitions: what an action does to the world (GridVerse specification, section 3)."""
+"""Transition rules: the effects of actions and of time (GridVerse specification, section 3)."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from systems.queries import (
     ahead,
     all_of,
     all_with,
-    are_there,
+    any_on_grid,
     beside,
     can_enter,
     has_room,
@@ -38,7 +38,7 @@ from systems.queries import (
 
 
 def can_move(w: World, agent: int, action: int) -> bool:
-    """Whether a MOVE action leads to a cell that can be entered."""
+    """Return True if a MOVE action leads to a cell that the agent can enter."""
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
@@ -48,25 +48,27 @@ def can_move(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_move)
 def move_agent(w: World, agent: int) -> None:
-    """Go one cell forward, backward, left or right, without turning, unless something blocks."""
+    """Go one cell forward, backward, left or right without turning, unless something blocks the
+    way."""
     y, x = towards(w, agent, w.action[agent])
     w.stand(agent, y, x)
 
 
 def can_turn(w: World, agent: int, action: int) -> bool:
-    """Turning is always possible."""
+    """Return True for a TURN action, which is always possible."""
     return action in (TURN_LEFT, TURN_RIGHT)
 
 
 @system(TRANSITION, when=can_turn)
 def turn_agent(w: World, agent: int) -> None:
-    """Turn by a quarter."""
+    """Turn left or right by a quarter."""
     way = LEFT if w.action[agent] == TURN_LEFT else RIGHT
     w.agent.facing[agent] = turned(w.agent.facing[agent], way)
 
 
 def can_open(w: World, agent: int, action: int, on_action: Action = Action.ACTUATE) -> bool:
-    """Whether the door ahead is closed, or locked and the agent holds a key of its colour."""
+    """Return True if the door ahead is closed, or is locked and the agent holds a key of its
+    colour."""
     if action != on_action:
         return False
     door = ahead(w, agent)
@@ -78,14 +80,14 @@ def can_open(w: World, agent: int, action: int, on_action: Action = Action.ACTUA
 
 @system(TRANSITION, when=can_open)
 def actuate_door(w: World, agent: int, on_action: Action = Action.ACTUATE) -> None:
-    """Open the door ahead; a locked one needs a key of its colour in hand, which is kept."""
+    """Open the door ahead; a locked door needs a key of its colour in hand, and the key is kept."""
     w.door.status[ahead(w, agent)] = OPEN
 
 
 def can_pick_or_drop(
     w: World, agent: int, action: int, on_action: Action = Action.PICK_N_DROP
 ) -> bool:
-    """Whether there is something to pick up ahead, or room to drop what the agent holds."""
+    """Return True if an object ahead can be picked up, or the agent can drop what it holds."""
     if action != on_action:
         return False
     y, x = towards(w, agent, FORWARD)
@@ -99,7 +101,7 @@ def can_pick_or_drop(
 
 @system(TRANSITION, when=can_pick_or_drop)
 def pickndrop(w: World, agent: int, on_action: Action = Action.PICK_N_DROP) -> None:
-    """Pick up what is ahead, drop what is held, or swap the two."""
+    """Pick up the object ahead, drop the object in hand, or swap the two."""
     y, x = towards(w, agent, FORWARD)
     thing = w.at[y, x]
     held = w.agent.holding[agent]
@@ -110,7 +112,7 @@ def pickndrop(w: World, agent: int, on_action: Action = Action.PICK_N_DROP) -> N
 
 
 def can_pick_up(w: World, agent: int, action: int, on_action: Action = Action.PICK_UP) -> bool:
-    """Whether there is something to pick up ahead, and nothing in the hand."""
+    """Return True if an object ahead can be picked up and the agent's hand is empty."""
     if action != on_action or w.agent.holding[agent] != NOTHING:
         return False
     return w.portable.has[ahead(w, agent)]
@@ -118,12 +120,12 @@ def can_pick_up(w: World, agent: int, action: int, on_action: Action = Action.PI
 
 @system(TRANSITION, when=can_pick_up)
 def pick_up(w: World, agent: int, on_action: Action = Action.PICK_UP) -> None:
-    """Pick up what is ahead, with an empty hand."""
+    """Pick up the object ahead with an empty hand."""
     pickndrop(w, agent)
 
 
 def can_drop(w: World, agent: int, action: int, on_action: Action = Action.DROP) -> bool:
-    """Whether the agent holds something, and the cell ahead is free, of agents too."""
+    """Return True if the agent holds an object and the cell ahead has no object and no agent."""
     if action != on_action or w.agent.holding[agent] == NOTHING:
         return False
     y, x = towards(w, agent, FORWARD)
@@ -132,12 +134,12 @@ def can_drop(w: World, agent: int, action: int, on_action: Action = Action.DROP)
 
 @system(TRANSITION, when=can_drop)
 def drop(w: World, agent: int, on_action: Action = Action.DROP) -> None:
-    """Drop what is held into the free cell ahead."""
+    """Drop the object in hand into the free cell ahead."""
     pickndrop(w, agent)
 
 
 def can_unbox(w: World, agent: int, action: int, on_action: Action = Action.ACTUATE) -> bool:
-    """Whether there is a box ahead."""
+    """Return True if a box is ahead."""
     return action == on_action and w.box.has[ahead(w, agent)]
 
 
@@ -153,7 +155,8 @@ def actuate_box(w: World, agent: int, on_action: Action = Action.ACTUATE) -> Non
 
 
 def can_toggle(w: World, agent: int, action: int, on_action: Action = Action.TOGGLE) -> bool:
-    """Whether there is a box ahead, or a door that can be opened, or is open with nobody in it."""
+    """Return True if ahead is a box, a door that can be opened, or an open door with no agent in
+    it."""
     if action != on_action:
         return False
     thing = ahead(w, agent)
@@ -174,7 +177,7 @@ def toggle(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
 
 @system(TRANSITION)
 def move_obstacles(w: World) -> None:
-    """Every moving obstacle wanders to a free floor cell beside it."""
+    """Every moving obstacle goes to a random free floor cell beside it."""
     for obstacle in all_with(w, w.moving_obstacle):
         cells = neighbours(w.position.y[obstacle], w.position.x[obstacle])
         y, x = random_free_of(w, cells)
@@ -182,15 +185,14 @@ def move_obstacles(w: World) -> None:
             w.place(obstacle, y, x)
 
 
-def on_a_telepod(w: World, agent: int) -> bool:
-    """Whether the agent stands on a telepod."""
+def is_on_telepod(w: World, agent: int) -> bool:
+    """Return True if the agent stands on a telepod."""
     return here_with(w, agent, w.telepod) != NOTHING
 
 
-@system(TRANSITION, when=on_a_telepod)
+@system(TRANSITION, when=is_on_telepod)
 def teleport(w: World, agent: int) -> None:
-    """An agent on a telepod goes to another one of its colour that is not taken; with no other it
-    stays."""
+    """An agent on a telepod goes to another free telepod of the same colour, if there is one."""
     telepod = here_with(w, agent, w.telepod)
     others = [
         other
@@ -204,7 +206,8 @@ def teleport(w: World, agent: int) -> None:
         w.stand(agent, w.position.y[other], w.position.x[other])
 
 
-def _one_state(types: ObjectTypes, object_type: int, other_type: int = FLOOR) -> str:
+def _check_has_states(types: ObjectTypes, object_type: int, other_type: int = FLOOR) -> str:
+    """Return an error message if one of two types has only one state, else ""."""
     kinds = [types[kind] for kind in (object_type, other_type) if kind != FLOOR]
     missing = [kind.name for kind in kinds if kind.num_states == 1]
     return f"{missing[0]} has no states to change between" if missing else ""
@@ -218,31 +221,27 @@ def can_switch(
     again: bool = True,
     on_action: Action = Action.ACTUATE,
 ) -> bool:
-    """Whether there is an object of the type ahead, with a state to go on to."""
+    """Return True if an object of the type is ahead and has a next state."""
     thing = ahead(w, agent)
     if action != on_action or w.kind.value[thing] != object_type:
         return False
     return again or w.state_of(thing) < w.num_states(object_type) - 1
 
 
-@system(TRANSITION, when=can_switch, check=_one_state)
+@system(TRANSITION, when=can_switch, check=_check_has_states)
 def switch(
-    w: World,
-    agent: int,
-    object_type: int,
-    again: bool = True,
-    on_action: Action = Action.ACTUATE,
+    w: World, agent: int, object_type: int, again: bool = True, on_action: Action = Action.ACTUATE
 ) -> None:
-    """The object of a type ahead goes on to its next state; from the last to the first, unless
+    """The object of a type ahead goes on to its next state, and from the last to the first unless
     `again` is no."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
 
 
-@system(TRANSITION, check=_one_state)
+@system(TRANSITION, check=_check_has_states)
 def elapse(w: World, object_type: int, again: bool = True) -> None:
-    """Objects of a type go on to their next state in every step; from the last to the first, unless
-    `again` is no."""
+    """Objects of a type go on to their next state in every step, and from the last to the first
+    unless `again` is no."""
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
         state = w.state_of(thing)
@@ -250,56 +249,58 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
             w.set_state(thing, 0 if state == last else state + 1)
 
 
-@system(TRANSITION, check=_one_state)
+@system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
-    """Objects of a type take the state of those of another type in their colour, as far as they
-    have it: the highest of any, or with `every` the lowest."""
+    """Objects of a type take the highest state of those of another type in their colour, or with
+    `every` the lowest, limited to their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
         state = -1
         for other in others:
             if same_color(w, other, thing):
-                found = min(w.state_of(other), last)
-                if state < 0 or (found < state) == every:
-                    state = found
+                candidate = min(w.state_of(other), last)
+                if state < 0 or (candidate < state) == every:
+                    state = candidate
         if state >= 0 and state != w.state_of(thing):
             w.set_state(thing, state)
 
 
-@system(TRANSITION, when=are_there, check=_one_state)
+@system(TRANSITION, when=any_on_grid, check=_check_has_states)
 def hold_down(w: World, object_type: int) -> None:
-    """An object of a type is in its second state while an agent stands on it, or if it lies on the
-    ground a thing does, else in its first; further states stay."""
+    """An object of a type is in its second state while an agent stands on it, or on the ground also
+    an object, else in its first state; other states stay."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) < 2:
             y, x = w.position.y[thing], w.position.x[thing]
-            is_held = w.agent_at(y, x) != NOTHING
+            is_pressed = w.agent_at(y, x) != NOTHING
             if w.on_ground(object_type):
-                is_held |= w.at[y, x] != NOTHING
-            w.set_state(thing, 1 if is_held else 0)
+                is_pressed |= w.at[y, x] != NOTHING
+            w.set_state(thing, 1 if is_pressed else 0)
 
 
-def behind(w: World, agent: int, action: int) -> tuple[int, int]:
-    """The cell behind the one that a MOVE action leads to."""
+def cell_behind(w: World, agent: int, action: int) -> tuple[int, int]:
+    """Return the cell (y, x) behind the one that a MOVE action leads to."""
     y, x = towards(w, agent, action)
     return 2 * y - w.position.y[agent], 2 * x - w.position.x[agent]
 
 
 def can_push(w: World, agent: int, action: int, object_type: int, other_type: int = FLOOR) -> bool:
-    """Whether a MOVE action meets an object of the type with room behind it."""
+    """Return True if a MOVE action leads into an object of the type that has room behind it."""
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
     if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:
         return False
-    y, x = behind(w, agent, action)
-    return w.inside(y, x) and (taking_in(w, y, x, other_type) != NOTHING or has_room(w, y, x))
+    y, x = cell_behind(w, agent, action)
+    return w.inside(y, x) and (find_receiver(w, y, x, other_type) != NOTHING or has_room(w, y, x))
 
 
-def taking_in(w: World, y: int, x: int, object_type: int) -> int:
-    """The object of a type in a cell, not yet in its last state, that takes in what is pushed
-    there; or NOTHING."""
+def find_receiver(w: World, y: int, x: int, object_type: int) -> int:
+    """Return the object of a type in a cell that a pushed object can go into, or NOTHING.
+
+    Such an object is not yet in its last state and has no other object on top.
+    """
     other, thing = w.on_layer_of(object_type, y, x), w.at[y, x]
     if not is_at(w, y, x, object_type) or (thing != NOTHING and thing != other):
         return NOTHING
@@ -307,39 +308,38 @@ def taking_in(w: World, y: int, x: int, object_type: int) -> int:
 
 
 @system(
-    TRANSITION,
-    when=can_push,
-    check=lambda types, other_type: _one_state(types, other_type),
+    TRANSITION, when=can_push, check=lambda types, other_type: _check_has_states(types, other_type)
 )
 def push(
     w: World, agent: int, object_type: int, other_type: int = FLOOR, ground_type: int = FLOOR
 ) -> None:
-    """Push an object of a type out of the way of a move, into a free cell, or into an object of
-    another type: there it is used up, and that is in its last state for good. It goes on as long as
-    it comes over objects of a third type, such as ice."""
+    """Push an object of a type out of the way of a move, into a free cell or into an object of
+    another type, which then uses it up and stays in its last state. The pushed object slides on
+    over objects of a third type, such as ice."""
     thing = w.at[towards(w, agent, w.action[agent])]
-    y, x = behind(w, agent, w.action[agent])
-    while taking_in(w, y, x, other_type) == NOTHING and has_room(w, y, x):
+    y, x = cell_behind(w, agent, w.action[agent])
+    while find_receiver(w, y, x, other_type) == NOTHING and has_room(w, y, x):
         w.place(thing, y, x)
         if not is_at(w, y, x, ground_type):
             return
         y, x = beside(y, x, turned(w.agent.facing[agent], w.action[agent]))
     if w.inside(y, x):
-        other = taking_in(w, y, x, other_type)
+        other = find_receiver(w, y, x, other_type)
         if other != NOTHING:
             w.use_up(thing)
             w.set_state(other, w.num_states(other_type) - 1)
 
 
 def can_slide(w: World, agent: int, action: int, object_type: int) -> bool:
-    """Whether a MOVE action goes on from an object of the type."""
+    """Return True if the agent stands on an object of the type and its MOVE action leads to a cell
+    that it can enter."""
     return stands_on(w, agent, object_type) and can_move(w, agent, action)
 
 
 @system(TRANSITION, when=can_slide)
 def slide(w: World, agent: int, object_type: int) -> None:
-    """An agent that moves onto an object of a type, such as ice, goes on that way until something
-    stops it or there is no more of it."""
+    """An agent that moves onto an object of a type, such as ice, goes on in that direction until
+    something stops it or the surface ends."""
     while can_slide(w, agent, w.action[agent], object_type):
         y, x = towards(w, agent, w.action[agent])
         w.stand(agent, y, x)
@@ -353,4 +353,4 @@ def use_up(w: World, agent: int, object_type: int) -> None:
 
 @system(TRANSITION)
 def chain(w: World, transition_functions: Sequence[None]) -> None:
-    """Run several transitions in their order; it does nothing itself."""
+    """Run several transitions in their order."""

@@ -1,4 +1,5 @@
-"""Visibility: which cells of its view an agent sees (GridVerse specification, section 6)."""
+"""Visibility rules: select the cells of the view that an agent sees (GridVerse specification,
+section 6)."""
 
 import math
 from functools import lru_cache
@@ -11,38 +12,40 @@ from gv_engine.rules.system import VISIBILITY, system
 from gv_engine.rules.world import View, World
 
 WIDEST = 97
-"""Rows and columns that rays are traced over; the time to find them grows with the third power."""
+"""Greatest number of rows and columns of a view with rays; computing them takes cubic time."""
 
 
 @system(VISIBILITY)
 def fully_transparent(w: World, agent: int, view: View) -> None:
-    """Everything is seen, through walls too."""
+    """The agent sees everything, also through walls."""
     view.seen.fill(1)
 
 
-def _agent_not_at_the_bottom(area: Area) -> str:
+def _check_agent_row(area: Area) -> str:
+    """Return an error message if the agent is not in the bottom row of the view, else ""."""
     if area.ymax == 0 and area.xmin <= 0 <= area.xmax:
         return ""
     return f"found rows {area.ymin} to {area.ymax}: the agent must be in the bottom row, row 0"
 
 
-@system(VISIBILITY, check=_agent_not_at_the_bottom, rows=True)
+@system(VISIBILITY, check=_check_agent_row, rows=True)
 def partially_occluded(w: World, agent: int, view: View) -> None:
-    """Sight spreads forward and to either side through whatever does not block it."""
+    """Sight spreads forward and to either side, up to the first cell that blocks it."""
     # Row by row from the agent, as bits: the cells that the spread to either side has reached; to
     # the left counted from the right, so that both grow towards higher bits.
     right, left = 1 << view.x, 1 << view.width - 1 - view.x
     for i in range(view.y, -1, -1):
-        seen, right = spread(right, view.clear_row(i))
-        from_right, left = spread(left, view.clear_row_from_right(i))
+        seen, right = spread_along_row(right, view.clear_row(i))
+        from_right, left = spread_along_row(left, view.clear_row_from_right(i))
         view.see_row(i, seen, from_right)
 
 
-def spread(reached: int, clear: int) -> tuple[int, int]:
-    """Along a row, to higher bits, through clear cells up to and with the first that is not.
+def spread_along_row(reached: int, clear: int) -> tuple[int, int]:
+    """Spread light along a row of bits to higher bits, through clear cells and into the first that
+    is not.
 
     Returns:
-        What is reached of this row, and what of the next one from its clear cells.
+        Bits that are reached in this row, and bits that its clear cells reach in the next row.
     """
     through = reached & clear
     # the carry of the addition runs through neighbouring clear cells and stops behind them
@@ -51,17 +54,18 @@ def spread(reached: int, clear: int) -> tuple[int, int]:
     return reached | carried ^ clear, through | through << 1
 
 
-def _way(start: int, size: int, step: float) -> float:
-    """How many steps lead from a cell to beyond the first or last one."""
+def _steps_to_border(start: int, size: int, step: float) -> float:
+    """Return the number of steps from a cell to beyond the first or last cell of its row or
+    column."""
     cells = size - start if step > 0 else start + 1
     return cells / abs(step) if step else math.inf
 
 
 @lru_cache(maxsize=16)
-def rays(area: Area) -> NDArray[np.int32]:
-    """(rays, cells) numbers i * w + j of the cells along the rays from the agent's cell.
+def trace_rays(area: Area) -> NDArray[np.int32]:
+    """Return (rays, cells) numbers i * w + j of the cells along the rays from the agent's cell.
 
-    One ray for every corner of a cell, in order of direction; -1 behind the last cell.
+    There is one ray per corner of a cell, in order of direction; -1 stands behind the last cell.
 
     Raises:
         ValueError: the area is too large.
@@ -74,51 +78,55 @@ def rays(area: Area) -> NDArray[np.int32]:
     angles = sorted(
         math.atan2(i - 0.5 - y, j - 0.5 - x) for i in range(height + 1) for j in range(width + 1)
     )
-    found = []
+    cells_by_ray = []
     for angle in angles:
         dy, dx = step * math.sin(angle), step * math.cos(angle)
-        ticks = np.arange(int(min(_way(y, height, dy), _way(x, width, dx))))
+        ticks = np.arange(int(min(_steps_to_border(y, height, dy), _steps_to_border(x, width, dx))))
         i, j = np.rint(y + ticks * dy), np.rint(x + ticks * dx)
         outside = (i < 0) | (i >= height) | (j < 0) | (j >= width)
         cells = (i * width + j)[: outside.argmax()]
-        found.append(cells[np.diff(cells, prepend=-1) != 0])
-    table = np.full((len(found), max(1, *map(len, found))), -1, np.int32)
-    for row, ray in zip(table, found, strict=True):
+        cells_by_ray.append(cells[np.diff(cells, prepend=-1) != 0])
+    table = np.full((len(cells_by_ray), max(1, *map(len, cells_by_ray))), -1, np.int32)
+    for row, ray in zip(table, cells_by_ray, strict=True):
         row[: len(ray)] = ray
     table.flags.writeable = False
     return table
 
 
-def crossings(area: Area) -> NDArray[np.integer]:
-    """(h * w,) by how many rays every cell is crossed."""
+def count_crossings(area: Area) -> NDArray[np.integer]:
+    """Return (h * w,) the number of rays that cross each cell."""
     height, width = area.shape
-    table = rays(area)
+    table = trace_rays(area)
     return np.bincount(table[table >= 0], minlength=height * width)
 
 
 BEAM = 64
-"""Rays in a number, one a bit."""
+"""Rays in a 64-bit word, one per bit."""
 
 
-def outward(area: Area) -> NDArray[np.uint16]:
-    """(h * w,) numbers of the cells by their distance from the agent's, which grows along rays."""
+def order_outward(area: Area) -> NDArray[np.uint16]:
+    """Return (h * w,) cell numbers ordered by distance from the agent's cell; rays only lead
+    outward."""
     cells: NDArray[np.int64] = np.indices(area.shape).reshape(2, -1).T
     order: NDArray[np.int64] = np.abs(cells - area.observer).sum(axis=1).argsort(kind="stable")
     return order.astype(np.uint16)  # unsigned, as compiled code then finds cells sooner
 
 
-def beams(area: Area) -> NDArray[np.uint64]:
-    """(words, h * w) bits of the rays that cross each cell, in the order of `outward`."""
+def pack_rays(area: Area) -> NDArray[np.uint64]:
+    """Return (words, h * w) bits of the rays that cross each cell, in the order of
+    `order_outward`."""
     height, width = area.shape
-    table = rays(area)
+    table = trace_rays(area)
     words = np.zeros((-(-len(table) // BEAM), height * width), np.uint64)
     for number, ray in enumerate(table):
         words[number // BEAM, ray[ray >= 0]] |= np.uint64(1 << number % BEAM)
-    return words[:, outward(area)]
+    return words[:, order_outward(area)]
 
 
-def shine(view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """(h * w,) by how many rays light reaches every cell."""
+def cast_light(
+    view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]
+) -> NDArray[np.int32]:
+    """Return (h * w,) the number of rays that carry light to each cell; opaque cells stop rays."""
     lit, opaque = view.lit, in_line(view.opaque)
     for number in range(len(beams)):
         beam = beams[number]
@@ -131,7 +139,11 @@ def shine(view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]) ->
     return lit
 
 
-@system(VISIBILITY, tables={"outward": outward, "beams": beams, "crossings": crossings})
+_RAY_TABLES = {"outward": order_outward, "beams": pack_rays, "crossings": count_crossings}
+"""Arrays that the ray rules take, by parameter."""
+
+
+@system(VISIBILITY, tables=_RAY_TABLES)
 def raytracing(
     w: World,
     agent: int,
@@ -142,8 +154,9 @@ def raytracing(
     absolute_counts: bool = True,
     threshold: float = 1.0,
 ) -> None:
-    """Seen is what enough rays of light reach, as a number or as a share of those that cross it."""
-    lit, seen = shine(view, outward, beams), in_line(view.seen)
+    """The agent sees each cell that enough rays of light reach: a number of rays, or a share of
+    those that cross the cell."""
+    lit, seen = cast_light(view, outward, beams), in_line(view.seen)
     for k in range(len(lit)):
         if absolute_counts:
             seen[k] = lit[k] >= threshold
@@ -151,7 +164,7 @@ def raytracing(
             seen[k] = crossings[k] > 0 and lit[k] / crossings[k] >= threshold
 
 
-@system(VISIBILITY, tables={"outward": outward, "beams": beams, "crossings": crossings})
+@system(VISIBILITY, tables=_RAY_TABLES)
 def stochastic_raytracing(
     w: World,
     agent: int,
@@ -160,8 +173,9 @@ def stochastic_raytracing(
     beams: NDArray[np.uint64],
     crossings: NDArray[np.int64],
 ) -> None:
-    """Each cell is seen by chance, as likely as the share of its rays that carry light."""
-    lit, seen = shine(view, outward, beams), in_line(view.seen)
+    """The agent sees each cell with a probability equal to the share of its rays that carry
+    light."""
+    lit, seen = cast_light(view, outward, beams), in_line(view.seen)
     for k in range(len(lit)):
         likely = lit[k] / crossings[k] if crossings[k] > 0 else 0.0
         seen[k] = w.rng.random() <= likely

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
-from gv_engine.envs.representations import REPRESENTATIONS, Representation, observer
+from gv_engine.envs.representations import REPRESENTATIONS, Representation, observer_pose
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import ACTIONS, Area
 from gv_engine.rules.objects import OBJECT_TYPES
@@ -319,7 +319,7 @@ class Replay:
         if f"representation_observation_{name}_grid" in self.recorded:
             representation = Representation.of_observation(self.scenario, name)
             grids = self.recorded["observation_partially_occluded"]
-            agents = np.repeat(observer(self.scenario)[None], len(grids), axis=0)
+            agents = np.repeat(observer_pose(self.scenario)[None], len(grids), axis=0)
             self._same_arrays("observation", representation, grids, agents)
 
     def _same_arrays(

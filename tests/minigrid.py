@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import AGENT, Scenario
-from gv_engine.envs.minigrid_observations import minigrid_codes
+from gv_engine.envs.minigrid_observations import encode_minigrid
 from gv_engine.rules.component import NOTHING
 from gv_engine.scenario.library import minigrid_levels
 from gv_engine.world.rng import generator_from_row
@@ -110,7 +110,7 @@ def _state(scenario: Scenario, row: NDArray[Any], direction: int) -> dict[str, A
     """What there is of a world beside what it shows, by the names of recorded arrays."""
 
     def things(entities: Any) -> NDArray[np.uint8]:
-        looks = minigrid_codes(look_of(row, scenario.layout, entities))[..., :2]
+        looks = encode_minigrid(look_of(row, scenario.layout, entities))[..., :2]
         return np.where(np.asarray(entities)[..., None] == NOTHING, np.uint8(0), looks)
 
     cells = row["at"][: row["height"], : row["width"]].T
@@ -118,7 +118,7 @@ def _state(scenario: Scenario, row: NDArray[Any], direction: int) -> dict[str, A
     return {
         "probe": generator_from_row(row["rng"]).integers(0, 2**32),
         "agent": [*(row["position"][axis][AGENT] for axis in ("x", "y")), direction],
-        "grid": minigrid_codes(look_of(row, scenario.layout, cells)),
+        "grid": encode_minigrid(look_of(row, scenario.layout, cells)),
         "carried": np.concatenate([things(held), things(content[held])]),
         "content": things(content[cells]),
     }

@@ -1,2 +1,2 @@
-"""Vector environments, and rollouts, as other libraries want them; none is imported before it is
-asked for."""
+"""Adapters of vector environments and rollouts to other libraries; each is imported only when
+used."""

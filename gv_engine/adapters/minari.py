@@ -1,4 +1,4 @@
-"""Rollouts on disk as datasets of Minari, and datasets as rollouts."""
+"""Conversion between rollouts on disk and Minari datasets."""
 
 from __future__ import annotations
 
@@ -33,39 +33,40 @@ from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
 _ID = "GV-Scenario-v0"
-_ENTRIES = "gv_engine.envs.factory:make_env", "gv_engine.envs.factory:make_vector_env"
+_ENTRY_POINTS = "gv_engine.envs.factory:make_env", "gv_engine.envs.factory:make_vector_env"
 _REPRESENTATION = "observation_representation"
-_TOLD = "gv_engine_rollout"
-"""Of a dataset's metadata: what `rollout.json` said, but for the counts and the arrays."""
-_COUNTED = ("episodes", "steps", "arrays")
-_LARGEST = 2**24
-"""Bytes of what Minari keeps of a dataset."""
-_ALWAYS = "reward_terms", "member"
-"""What infos of all rollouts have."""
-_BEFORE = ("action_mask",)
-"""Arrays that say something of the moment before an action, and are no observation."""
+_METADATA_KEY = "gv_engine_rollout"
+"""Metadata key of a dataset for the contents of `rollout.json`, without counts and arrays."""
+_COUNT_KEYS = ("episodes", "steps", "arrays")
+_MAX_BYTES = 2**24
+"""Size limit of Minari's metadata of a dataset."""
+_REQUIRED_INFOS = "reward_terms", "member"
+"""Infos that all rollouts have."""
+_PRE_STEP_INFOS = ("action_mask",)
+"""Arrays that describe the moment before an action and are no observations."""
 
 
 def to_dataset(
     folder: Path, name: str, reference: tuple[Path, Path] | None = None, **more: Any
 ) -> minari.MinariDataset:
-    """Make a dataset of a rollout.
+    """Make a Minari dataset from a rollout on disk, and return the dataset.
 
     An episode has its observations, one more than actions, and its seed. `infos` have
-    `reward_terms`, `success`, `member` and, if it was kept, `action_mask`, 0 where there is none.
+    `reward_terms`, `success`, `member` and, if recorded, `action_mask`, with zeros for the last
+    observation.
 
     Args:
-        folder: that `gv-engine rollout --out` has made.
-        name: of the dataset, such as `keydoor/valid-v0`.
+        folder: folder that `gv-engine rollout --out` has made.
+        name: name of the dataset, such as `keydoor/valid-v0`.
         reference: folders of two rollouts of the same scenario, a poor and a good one. Their mean
             returns are the scores 0 and 1 of `minari.get_normalized_score`.
-        more: what `minari.create_dataset_from_buffers` takes besides, such as `author`.
+        more: further arguments of `minari.create_dataset_from_buffers`, such as `author`.
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
-        ValueError: there is such a dataset, or its name has no version; the rollout is of several
-            agents, or of algebra; or the reference is of another scenario, or its second rollout is
-            not the better one.
+        ValueError: the dataset exists, or its name has no version; the rollout has several agents
+            or is of algebra; or the reference is of another scenario, or its second rollout is not
+            better.
     """
     if not re.search(r"-v\d+$", name):
         raise ValueError(f"{name}: expected a version behind the name of a dataset, as {name}-v0")
@@ -76,37 +77,43 @@ def to_dataset(
             f"{folder} is of {scenario['name']}: datasets are of grids with one agent, whose "
             f"actions are numbers"
         )
-    given = {"scenario": scenario["source"], **scenario["settings"]}
+    env_options = {"scenario": scenario["source"], **scenario["settings"]}
     if "representation" in about:
-        given[_REPRESENTATION] = about["representation"]
+        env_options[_REPRESENTATION] = about["representation"]
     if "level_seeds" in about:
-        given["levels"] = about["level_seeds"]
+        env_options["levels"] = about["level_seeds"]
     if limit := scenario["changes"].get("max_steps"):
-        given["max_steps"] = limit
-    spec = EnvSpec(_ID, entry_point=_ENTRIES[0], vector_entry_point=_ENTRIES[1], kwargs=given)
-    usual: dict[str, Any] = {
+        env_options["max_steps"] = limit
+    spec = EnvSpec(
+        _ID, entry_point=_ENTRY_POINTS[0], vector_entry_point=_ENTRY_POINTS[1], kwargs=env_options
+    )
+    defaults: dict[str, Any] = {
         "algorithm_name": about.get("policy"),
         "requirements": [f"gv-engine=={__version__}"],
         "description": f"{about['episodes']} episodes of {scenario['name']}, seed {about['seed']}, "
         f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
         f"{', '.join(about['action_names'])}; reward terms: {', '.join(about['reward_names'])}",
     }
-    made = minari.create_dataset_from_buffers(
+    dataset = minari.create_dataset_from_buffers(
         name,
-        list(_episodes(arrays)),
+        list(_make_episodes(arrays)),
         env=spec,
         eval_env=spec,
-        observation_space=_shown(about["arrays"]),
+        observation_space=_observation_space(about["arrays"]),
         action_space=Discrete(len(about["action_names"])),
-        **(usual | (_scores(reference, scenario) if reference else {}) | more),
+        **(defaults | (_reference_scores(reference, scenario) if reference else {}) | more),
     )
-    told = {key: value for key, value in about.items() if key not in _COUNTED}
-    made.storage.update_metadata({_TOLD: told})
-    return made
+    description = {key: value for key, value in about.items() if key not in _COUNT_KEYS}
+    dataset.storage.update_metadata({_METADATA_KEY: description})
+    return dataset
 
 
-def _scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
-    """The scores that others are measured by."""
+def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata with the scores of a poor and a good rollout.
+
+    Raises:
+        ValueError: a rollout is of another scenario, or the second one is not better.
+    """
     means = []
     for folder in reference:
         arrays, about = episode_folder.read(folder)
@@ -130,225 +137,228 @@ def _scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str,
     }
 
 
-def _shown(told: dict[str, Any]) -> Dict:
-    """The space of the observations that were kept, of what `rollout.json` says of arrays."""
-    names = [name.removeprefix("last_") for name in told if name.startswith("last_")]
-    return Dict({name: _space(told[name]) for name in names})
+def _observation_space(array_specs: dict[str, Any]) -> Dict:
+    """Return the space of the recorded observations, given the array descriptions of
+    `rollout.json`."""
+    names = [name.removeprefix("last_") for name in array_specs if name.startswith("last_")]
+    return Dict({name: _array_space(array_specs[name]) for name in names})
 
 
-def _space(kind: dict[str, Any]) -> Box | Discrete:
-    """The space of one array; older rollouts have no bounds but those of its dtype."""
-    low, high = episode_folder.bounds_of(kind)
-    if not low.ndim and "low" in kind:
+def _array_space(spec: dict[str, Any]) -> Box | Discrete:
+    """Return the space of one array; older rollouts have the bounds of the dtype."""
+    low, high = episode_folder.bounds_of(spec)
+    if not low.ndim and "low" in spec:
         return Discrete(int(high) - int(low) + 1, start=int(low))
     return Box(low, high, dtype=low.dtype.type)
 
 
-def _episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
-    """The episodes of a folder, one after the other."""
+def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
+    """Yield the episodes of a rollout for Minari."""
     starts = arrays["episode_start"]
     names = [name.removeprefix("last_") for name in arrays if name.startswith("last_")]
     ends = [*starts[1:], len(arrays["action"])]
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        seen = {
+        observations = {
             name: np.concatenate([arrays[name][start:end], arrays[f"last_{name}"][k : k + 1]])
             for name in names
         }
         yield EpisodeBuffer(
             id=k,
             seed=int(arrays["episode_seed"][k]),
-            observations=seen,
+            observations=observations,
             actions=arrays["action"][start:end].astype(np.int64),
             rewards=arrays["reward"][start:end].tolist(),
             terminations=arrays["terminated"][start:end].tolist(),
             truncations=arrays["truncated"][start:end].tolist(),
-            infos=_infos(arrays, k, start, end),
+            infos=_make_infos(arrays, k, start, end),
         )
 
 
-def _infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
-    """What infos say: of a reset and of each step, one more than actions."""
-    none = np.zeros_like(arrays["reward_terms"][:1])
-    found: dict[str, Any] = {
-        "reward_terms": np.concatenate([none, arrays["reward_terms"][start:end]]),
+def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
+    """Return the infos of episode k: of the reset and of each step."""
+    zero_terms = np.zeros_like(arrays["reward_terms"][:1])
+    infos: dict[str, Any] = {
+        "reward_terms": np.concatenate([zero_terms, arrays["reward_terms"][start:end]]),
         "member": np.full(end - start + 1, arrays["episode_member"][k]),
     }
     if "episode_success" in arrays:
         success = np.zeros(end - start + 1, np.bool_)
         success[-1] = arrays["episode_success"][k]
-        found["success"] = success
-    for name in _BEFORE:
+        infos["success"] = success
+    for name in _PRE_STEP_INFOS:
         if name in arrays:
-            told = arrays[name][start:end]
-            found[name] = np.concatenate([told, np.zeros_like(told[:1])])
-    return found
+            values = arrays[name][start:end]
+            infos[name] = np.concatenate([values, np.zeros_like(values[:1])])
+    return infos
 
 
 def to_folder(
     name: str, folder: Path, scenario: str | None = None, **consent: Unpack[Consent]
 ) -> None:
-    """Make a rollout of a dataset of `to_dataset`, the same as the one it was made of.
+    """Write the rollout that a dataset of `to_dataset` was made from into a folder.
 
     Args:
-        name: of the dataset, which is on this machine.
-        folder: a new one.
-        scenario: where on this machine that is which was played, if it is not where it was.
-        consent: as for `load_scenario`; a dataset only refers to its scenario, so that nothing of
-            it runs without `trust=True`.
+        name: name of the dataset on this machine.
+        folder: new folder.
+        scenario: place of the scenario on this machine, if it has moved.
+        consent: as for `load_scenario`; a dataset only refers to its scenario, so no Python of the
+            scenario runs without `trust=True`.
 
     Warns:
-        UserWarning: the scenario is no longer what it was; the rollout tells what it was. Or
-            episodes have no seeds, as in datasets that were combined; theirs are -1.
+        UserWarning: the scenario has changed; the rollout describes the original. Or episodes have
+            no seeds, as in combined datasets; their seeds are -1.
 
     Raises:
         OSError: the folder cannot be written.
-        ScenarioError: what was played is not there, or has Python that may not run.
-        ValueError: the dataset is of no rollout, or not of this scenario; or some of its episodes
-            lack what others have.
+        ScenarioError: the scenario does not exist, or has Python that may not run.
+        ValueError: the dataset is of no rollout or of another scenario, or some episodes lack infos
+            that others have.
     """
-    dataset, known = _loaded(name)
-    told = _told(dataset)
-    played = _played(name, known, told, scenario, consent)
-    apart = ("complete", "scenario") if scenario else ("complete",)
-    more = {key: value for key, value in told.items() if key not in apart}
-    whole = [dataset[k] for k in dataset.episode_indices]
+    dataset, kwargs = _load_dataset(name)
+    about = _rollout_description(dataset)
+    loaded = _load_scenario(name, kwargs, about, scenario, consent)
+    excluded = ("complete", "scenario") if scenario else ("complete",)
+    more = {key: value for key, value in about.items() if key not in excluded}
+    episodes = [dataset[k] for k in dataset.episode_indices]
     seeds = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
-    _be_alike(name, whole)
-    masks = "action_mask" in whole[0].infos
-    if unknown := sum("seed" not in about for about in seeds):
+    _check_equal_infos(name, episodes)
+    masks = "action_mask" in episodes[0].infos
+    if seedless := sum("seed" not in about for about in seeds):
         warnings.warn(
-            f"{name} has no seeds of {unknown:,} of its {len(whole):,} episodes, as Minari drops "
-            f"them where it combines datasets: their episode_seed is -1",
+            f"{name} has no seeds of {seedless:,} of its {len(episodes):,} episodes, as Minari "
+            f"drops them where it combines datasets: their episode_seed is -1",
             stacklevel=2,
         )
-    shown = {_REPRESENTATION: known[_REPRESENTATION]} if _REPRESENTATION in known else {}
-    if not isinstance(played, Scenario) or len(played.sharing.names) > 1:
-        raise ValueError(f"{name} is of {played.name}: datasets are of grids with one agent")
-    env = GridVectorEnv(played, 1, world="object", autoreset_mode="Disabled", **shown)
+    options = {_REPRESENTATION: kwargs[_REPRESENTATION]} if _REPRESENTATION in kwargs else {}
+    if not isinstance(loaded, Scenario) or len(loaded.sharing.names) > 1:
+        raise ValueError(f"{name} is of {loaded.name}: datasets are of grids with one agent")
+    env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:
-        rows = _rows(env, whole, [int(about.get("seed", -1)) for about in seeds])
-        kinds = rows_of_steps(env, masks)
-        if wrong := [n for n, (_, shape) in kinds.items() if rows[n].shape[1:] != shape]:
+        rows = _make_rows(env, episodes, [int(about.get("seed", -1)) for about in seeds])
+        specs = rows_of_steps(env, masks)
+        if mismatched := [n for n, (_, shape) in specs.items() if rows[n].shape[1:] != shape]:
             raise ValueError(
-                f"{name} is not of {played.name}: its {wrong[0]} has shape "
-                f"{rows[wrong[0]].shape[1:]}, and not {kinds[wrong[0]][1]}"
+                f"{name} is not of {loaded.name}: its {mismatched[0]} has shape "
+                f"{rows[mismatched[0]].shape[1:]}, and not {specs[mismatched[0]][1]}"
             )
-        written = EpisodeFolder(folder, env, more, masks=masks)
-        written.extend(rows)
-        written.close(complete=bool(told.get("complete", True)))
+        writer = EpisodeFolder(folder, env, more, masks=masks)
+        writer.extend(rows)
+        writer.close(complete=bool(about.get("complete", True)))
     finally:
         env.close()
 
 
-def _loaded(name: str) -> tuple[Any, dict[str, Any]]:
-    """Return a dataset of `to_dataset`, loaded without making its environment, and what makes that.
+def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
+    """Return a dataset of `to_dataset` and the arguments of its environment, without making the
+    environment.
 
     Raises:
-        FileNotFoundError: it is not on this machine.
-        ValueError: it is of something else, or damaged.
+        FileNotFoundError: the dataset is not on this machine.
+        ValueError: the dataset is of another environment, or damaged.
     """
     file = Path(get_dataset_path(name)) / "data" / "metadata.json"
     try:
-        about = parse_json(read_bytes(file, _LARGEST, "descriptions of datasets"))
+        about = parse_json(read_bytes(file, _MAX_BYTES, "descriptions of datasets"))
         # without its spaces Minari makes the environment, by whatever function it names
-        lacking = [key for key in ("observation_space", "action_space") if key not in about]
+        missing = [key for key in ("observation_space", "action_space") if key not in about]
         spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
         source = spec["kwargs"].get("scenario")
     except FileNotFoundError:
         raise FileNotFoundError(f"{name}: there is no such dataset here, no {file}") from None
     except Exception as error:  # whatever comes of values that may be anything
-        raise _damaged(name, error) from None
+        raise _make_damage_error(name, error) from None
     if spec.get("id") != _ID or not isinstance(source, str | dict):
         raise ValueError(
             f"{name} is of {shortened(str(spec.get('id', 'no environment')), 60)}, and not of a "
             f"scenario by {_ID}: name one that `gv-engine minari --from` has made"
         )
-    if lacking:
-        raise ValueError(f"{name} says nothing of its {lacking[0]}: no such dataset is read")
+    if missing:
+        raise ValueError(f"{name} says nothing of its {missing[0]}: no such dataset is read")
     try:
         dataset = minari.load_dataset(name)
-        known = dict(dataset.spec.env_spec.kwargs)
-        if not isinstance(known.get("max_steps"), int | None):
-            raise ValueError(f"max_steps is {known['max_steps']!r}")
-        return dataset, known
+        env_options = dict(dataset.spec.env_spec.kwargs)
+        if not isinstance(env_options.get("max_steps"), int | None):
+            raise ValueError(f"max_steps is {env_options['max_steps']!r}")
+        return dataset, env_options
     except Exception as error:
-        raise _damaged(name, error) from None
+        raise _make_damage_error(name, error) from None
 
 
-def _damaged(name: str, error: Exception) -> ValueError:
-    why = shortened(f"{type(error).__name__}: {error}", 200)
-    return ValueError(f"{name} is damaged, or of another version of Minari: {why}")
+def _make_damage_error(name: str, error: Exception) -> ValueError:
+    """Return the error for a dataset that cannot be read."""
+    cause = shortened(f"{type(error).__name__}: {error}", 200)
+    return ValueError(f"{name} is damaged, or of another version of Minari: {cause}")
 
 
-def _be_alike(name: str, whole: list[Any]) -> None:
-    """See that what some episodes tell is there in all.
-
-    Raises:
-        ValueError: it is not.
-    """
-    told = [set(each.infos or ()) for each in whole]
-    for info in sorted(set(_ALWAYS).union(*told)):
-        lacking = [each.id for each, own in zip(whole, told, strict=True) if info not in own]
+def _check_equal_infos(name: str, episodes: list[Any]) -> None:
+    """Raise ValueError if an info of one episode is missing in another."""
+    names = [set(episode.infos or ()) for episode in episodes]
+    for info in sorted(set(_REQUIRED_INFOS).union(*names)):
+        lacking = [e.id for e, present in zip(episodes, names, strict=True) if info not in present]
         if lacking:
             raise ValueError(
-                f"{name}: {len(lacking):,} of {len(whole):,} episodes have no {info} in their "
+                f"{name}: {len(lacking):,} of {len(episodes):,} episodes have no {info} in their "
                 f"infos, the first is {lacking[0]}; combine what `gv-engine minari --from` has "
                 f"made of rollouts, all with --masks or all without"
             )
 
 
-def _told(dataset: Any) -> dict[str, Any]:
-    """What `rollout.json` said; {} if the dataset is one of several that were combined."""
-    told = dataset.storage.metadata.get(_TOLD) or {}
-    if told:
-        checked(told.get("scenario") if isinstance(told, dict) else None)
-    return dict(told)
+def _rollout_description(dataset: Any) -> dict[str, Any]:
+    """Return the contents of `rollout.json`; {} for a dataset that was combined from several."""
+    description = dataset.storage.metadata.get(_METADATA_KEY) or {}
+    if description:
+        checked(description.get("scenario") if isinstance(description, dict) else None)
+    return dict(description)
 
 
-def _played(
-    name: str, made: dict[str, Any], told: dict[str, Any], named: str | None, consent: Consent
+def _load_scenario(
+    name: str,
+    env_kwargs: dict[str, Any],
+    about: dict[str, Any],
+    replacement: str | None,
+    consent: Consent,
 ) -> AnyScenario:
-    """The scenario that a dataset is of, by what was named in its place, if that is the same.
+    """Return the scenario of a dataset, or the one named in its place if both are the same.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the named scenario differs.
     """
-    known = dict(made)
-    if told and not named:
-        return found_again(told["scenario"], name, **consent)
-    source, limit = known.pop("scenario"), known.pop("max_steps", None)
-    settings = {key: known[key] for key in known.keys() - {"levels", _REPRESENTATION}}
+    kwargs = dict(env_kwargs)
+    if about and not replacement:
+        return found_again(about["scenario"], name, **consent)
+    source, limit = kwargs.pop("scenario"), kwargs.pop("max_steps", None)
+    settings = {key: kwargs[key] for key in kwargs.keys() - {"levels", _REPRESENTATION}}
     trust = Trust.given(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
-        found = read_scenario(source, trust, settings=settings)
-        limited: AnyScenario = hooks_of(found).limited(found, limit)
+        loaded = read_scenario(source, trust, settings=settings)
+        limited: AnyScenario = hooks_of(loaded).limited(loaded, limit)
         return limited
 
-    if not named:
+    if not replacement:
         return read(source, trust.of_reference(name))
-    then = told["scenario"] if told else reference_to(read(source, trust.of_reference(name)))
-    found = read(named, trust)
-    if found.identity.digest != then["digest"]:
+    original = about.get("scenario") or reference_to(read(source, trust.of_reference(name)))
+    loaded = read(replacement, trust)
+    if loaded.identity.digest != original["digest"]:
         raise ValueError(
-            f"{name} is of {then['name']}, digest {then['digest']}, and {named} has the digest "
-            f"{found.identity.digest}: leave it out, or name what was played"
+            f"{name} is of {original['name']}, digest {original['digest']}, and {replacement} has the "
+            f"digest {loaded.identity.digest}: leave it out, or name what was played"
         )
-    return found
+    return loaded
 
 
-def _rows(env: Any, whole: list[Any], seeds: list[int]) -> dict[str, Any]:
-    """The arrays of a folder, from episodes of a dataset."""
-    lengths = np.array([len(each) for each in whole])
+def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
+    """Return the arrays of a rollout folder, given the episodes of a dataset."""
+    lengths = np.array([len(episode) for episode in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
-        parts = zip(map(get, whole), lengths.tolist(), strict=True)
+        parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 
-    infos = whole[0].infos
+    infos = episodes[0].infos
     return {
         **{name: steps(lambda e, n=name: e.observations[n]) for name in env.recorded},
-        **{name: steps(lambda e, n=name: e.infos[n]) for name in _BEFORE if name in infos},
+        **{name: steps(lambda e, n=name: e.infos[n]) for name in _PRE_STEP_INFOS if name in infos},
         "action": steps(lambda e: e.actions),
         "reward": steps(lambda e: e.rewards),
         "reward_terms": steps(lambda e: e.infos["reward_terms"], 1),
@@ -356,10 +366,12 @@ def _rows(env: Any, whole: list[Any], seeds: list[int]) -> dict[str, Any]:
         "truncated": steps(lambda e: e.truncations),
         "episode_start": np.cumsum(lengths) - lengths,
         "episode_seed": np.array(seeds),
-        "episode_member": np.array([each.infos["member"][-1] for each in whole]),
-        "episode_success": np.array([each.infos.get("success", [False])[-1] for each in whole]),
+        "episode_member": np.array([episode.infos["member"][-1] for episode in episodes]),
+        "episode_success": np.array(
+            [episode.infos.get("success", [False])[-1] for episode in episodes]
+        ),
         **{
-            f"last_{name}": np.stack([each.observations[name][-1] for each in whole])
+            f"last_{name}": np.stack([episode.observations[name][-1] for episode in episodes])
             for name in env.recorded
         },
     }

@@ -1,4 +1,4 @@
-"""Many worlds as a native environment of PufferLib."""
+"""Native PufferLib environment of many worlds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from gv_engine.adapters.worlds import refuse
-from gv_engine.envs.arg_checks import at_least
-from gv_engine.envs.environment import grid_scenario
-from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
-from gv_engine.envs.observations import FormName, form_of
+from gv_engine.adapters.worlds import check_no_own_options
+from gv_engine.envs.arg_checks import check_at_least
+from gv_engine.envs.environment import resolve_grid_scenario
+from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
+from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.optional_deps import PUFFERLIB
 from gv_engine.scenario.scenario import Scenario
@@ -24,7 +24,7 @@ if PUFFERLIB.missing:
     raise MissingExtraError(PUFFERLIB.missing)
 import pufferlib
 
-_OWN = {
+_OWN_OPTIONS = {
     "autoreset_mode": "SameStep",
     "copy": False,
     "episode_statistics": True,
@@ -32,30 +32,30 @@ _OWN = {
     "render_mode": None,
     "reward_dtype": "float32",
 }
-"""Options of `GridVectorEnv` that are none here."""
+"""Options of `GridVectorEnv` that the adapter sets itself."""
 
 
 class GridPufferEnv(pufferlib.PufferEnv):
-    """N worlds that write into PufferLib's buffers; episodes begin anew in the step that ends them.
+    """N worlds that write into PufferLib's buffers; an episode restarts in the step that ends it.
 
-    Every `log_interval` steps an info has means over the episodes that have ended since:
-    `episode_return`, `episode_length` and, if the scenario says what that is, `success`.
+    Every `log_interval` steps, an info has means over the episodes that have ended since:
+    `episode_return`, `episode_length` and, if the scenario defines success, `success`.
 
     Args:
         scenario, max_steps, world, num_threads, levels, options: as for `GridVectorEnv`.
-        num_envs: how many worlds, which PufferLib calls agents.
-        observation_representation: one with one array, such as `flat` or `pixels`.
-        action_masks: whether to find out what would do something, for the attribute of that name.
+        num_envs: number of worlds, which PufferLib calls agents.
+        observation_representation: one with a single array, such as `flat` or `pixels`.
+        action_masks: compute the attribute `action_masks`.
         log_interval: steps between two infos.
-        buf: PufferLib's buffers, if they are there.
-        seed: of the first episodes; that of world i is `seed * num_envs + i`. PufferLib gives its
-            environments seeds one after the other, and their worlds have none in common.
+        buf: PufferLib's buffers, if they exist already.
+        seed: seed of the first episodes; world i has `seed * num_envs + i`. PufferLib numbers its
+            environments with consecutive seeds, so that no two worlds share a seed.
 
     Attributes:
-        scenario: what is played.
+        scenario: scenario that is played.
 
     Raises:
-        ValueError: observations are not one array, or an option is one that it sets itself.
+        ValueError: observations are not one array, or an option is set by the adapter itself.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         max_steps: int | None = None,
         world: str = "auto",
         num_threads: int = 1,
-        observation_representation: FormName = "flat",
+        observation_representation: RepresentationSpec = "flat",
         action_masks: bool = False,
         levels: Levels | LevelSet | None = None,
         log_interval: int = 128,
@@ -74,50 +74,50 @@ class GridPufferEnv(pufferlib.PufferEnv):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        refuse(self, options, _OWN)
-        read = grid_scenario(scenario, max_steps, **options)
-        self.scenario, drawn = limited_to(read, levels, world)
+        check_no_own_options(self, options, _OWN_OPTIONS)
+        loaded = resolve_grid_scenario(scenario, max_steps, **options)
+        self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
         self.scenario.of_one_agent("this environment")
-        self._form = form_of(self.scenario, observation_representation)
-        space = self._form.space_among_many
+        self._encoder = make_encoder(self.scenario, observation_representation)
+        space = self._encoder.single_observation_space
         if not isinstance(space, Box):
             raise ValueError(
                 f"observation_representation={observation_representation!r}: PufferLib takes one "
                 f"array, such as 'flat' and 'pixels'"
             )
-        self._worlds = make_batch(
+        self._backend = make_batch(
             self.scenario,
-            at_least(1, num_envs=num_envs),
+            check_at_least(1, num_envs=num_envs),
             world,
-            at_least(1, num_threads=num_threads),
+            check_at_least(1, num_threads=num_threads),
             action_masks,
-            more=self._form.made_of,
-            levels=drawn,
+            more=self._encoder.source_arrays,
+            levels=level_rngs,
         )
-        self._form.belongs_to(self._worlds)
+        self._encoder.bind_backend(self._backend)
         self.single_observation_space = space
         self.single_action_space = Discrete(len(self.scenario.actions))
-        self.num_agents, self._acting, self._seed = num_envs, (num_envs,), seed
-        self._last = -1  # no action is allowed before the first reset
+        self.num_agents, self._action_shape, self._seed = num_envs, (num_envs,), seed
+        self._last_action = -1  # no action is allowed before the first reset
         super().__init__(buf)
-        out = self._worlds.outputs
-        self._observed = out.named(self._form.made_of)
-        self._shown = {self._form.kept[0]: self.observations}
+        out = self._backend.outputs
+        self._observed = out.named(self._encoder.source_arrays)
+        self._observation_buffers = {self._encoder.buffer_names[0]: self.observations}
         self._masks: NDArray[np.int8] | None = out.mask if action_masks else None
-        self._ended = np.zeros(4)  # episodes, and of these the sums of returns, lengths, successes
-        self._steps, self._interval = 0, at_least(1, log_interval=log_interval)
+        self._sums = np.zeros(4)  # number of episodes, and sums of returns, lengths, successes
+        self._steps, self._interval = 0, check_at_least(1, log_interval=log_interval)
 
     @property
     def action_masks(self) -> NDArray[np.int8]:
-        """(N, actions): 1 for what would do something now, as a fresh array.
+        """(N, actions) copy of the masks: 1 for actions that would have an effect.
 
         Raises:
-            AttributeError: they were not asked for.
-            ValueError: nothing was reset yet.
+            AttributeError: `action_masks` was not enabled.
+            ValueError: `reset` was not called yet.
         """
         if self._masks is None:
             raise AttributeError("no action_masks were asked for: add action_masks=True")
-        if self._last < 0:
+        if self._last_action < 0:
             raise ValueError(
                 "call reset() before action_masks are read; environments in other processes hand "
                 "over none"
@@ -125,52 +125,52 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self._masks.copy()
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
-        """Begin new episodes, those of a seed as for `GridPufferEnv`."""
-        first = int(self._seed if seed is None else seed) * self.num_agents
-        every = np.ones(self.num_agents, np.bool_)
-        self._worlds.restart(every, {i: first + i for i in range(self.num_agents)})
-        self._last = int(self.single_action_space.n) - 1
-        self._form.write(self._shown, *self._observed)
+        """Reset all worlds, with seeds as described for `GridPufferEnv`."""
+        first_seed = int(self._seed if seed is None else seed) * self.num_agents
+        mask = np.ones(self.num_agents, np.bool_)
+        self._backend.restart(mask, {i: first_seed + i for i in range(self.num_agents)})
+        self._last_action = int(self.single_action_space.n) - 1
+        self._encoder.write(self._observation_buffers, *self._observed)
         return self.observations, []
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, list[dict[str, float]]]:
-        """Let the agents act.
+        """Apply the actions and return observations, rewards, terminals, truncations and infos.
 
         Args:
             actions: (N,) integers of the action space.
 
         Raises:
-            ValueError: an action is none of the action space, or nothing was reset yet.
+            ValueError: an action is not in the action space, or `reset` was not called yet.
         """
-        given = np.asarray(actions)
-        if given.dtype.kind not in "iu" or given.shape != self._acting:
+        array = np.asarray(actions)
+        if array.dtype.kind not in "iu" or array.shape != self._action_shape:
             raise ValueError(
-                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
-                f"{self._acting} integers"
+                f"actions have shape {array.shape} and dtype {array.dtype}: expected "
+                f"{self._action_shape} integers"
             )
-        chosen = np.ascontiguousarray(given, np.int64)
-        if chosen.view(np.uint64).max() > self._last:  # where those below 0 are the largest
-            if self._last < 0:
+        numbers = np.ascontiguousarray(array, np.int64)
+        if numbers.view(np.uint64).max() > self._last_action:  # where those below 0 are the largest
+            if self._last_action < 0:
                 raise ValueError("call reset() before the first step()")
-            raise ValueError(f"actions={actions!r}: allowed are 0 to {self._last}")
-        self._worlds.step(chosen, SAME_STEP)
-        out = self._worlds.outputs
-        self._form.write(self._shown, *self._observed)
+            raise ValueError(f"actions={actions!r}: allowed are 0 to {self._last_action}")
+        self._backend.step(numbers, SAME_STEP)
+        out = self._backend.outputs
+        self._encoder.write(self._observation_buffers, *self._observed)
         self.rewards[:] = out.rewards
         self.terminals[:], self.truncations[:] = out.terminated, out.truncated
         ended = out.terminated | out.truncated
-        if number := np.count_nonzero(ended):
-            self._ended += number, out.returns @ ended, out.lengths @ ended, out.success @ ended
+        if n := np.count_nonzero(ended):
+            self._sums += (n, out.returns @ ended, out.lengths @ ended, out.success @ ended)
         self._steps += 1
-        told = self._told() if self._steps % self._interval == 0 and self._ended[0] else []
-        return self.observations, self.rewards, self.terminals, self.truncations, told
+        infos = self._make_infos() if self._steps % self._interval == 0 and self._sums[0] else []
+        return self.observations, self.rewards, self.terminals, self.truncations, infos
 
-    def _told(self) -> list[dict[str, float]]:
-        """What has come of the episodes that have ended."""
-        total, length, success = (self._ended[1:] / self._ended[0]).tolist()
-        self._ended[:] = 0
-        known = {"success": success} if self.scenario.tells_success else {}
-        return [{"episode_return": total, "episode_length": length, **known}]
+    def _make_infos(self) -> list[dict[str, float]]:
+        """Return the means over the episodes that have ended, and clear their sums."""
+        total, length, success = (self._sums[1:] / self._sums[0]).tolist()
+        self._sums[:] = 0
+        extra = {"success": success} if self.scenario.tells_success else {}
+        return [{"episode_return": total, "episode_length": length, **extra}]
 
     def close(self) -> None:
-        """There is nothing to be closed."""
+        """Do nothing; the environment holds no resources."""

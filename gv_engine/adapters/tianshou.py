@@ -1,4 +1,4 @@
-"""Many worlds as a vector environment of Tianshou."""
+"""Tianshou vector environment of many worlds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Dict, MultiBinary
 from numpy.typing import ArrayLike, NDArray
 
-from gv_engine.adapters.worlds import worlds_of
+from gv_engine.adapters.worlds import make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.optional_deps import TIANSHOU
 from gv_engine.scenario.scenario import Scenario
@@ -24,16 +24,16 @@ from tianshou.env import BaseVectorEnv
 class TianshouVecEnv(BaseVectorEnv):
     """N worlds that step together, for the collectors of Tianshou.
 
-    Observations are arrays, or a `Batch` of them by their names; with `masks` a `Batch` of `obs`
-    and `mask`, (N, actions) bool, which policies of Q-learning keep to. Each `info` has `env_id`
-    and, of scenarios that say what that is, `success`.
+    Observations are arrays, or a `Batch` of arrays by name; with `masks` a `Batch` of `obs` and
+    `mask`, (N, actions) bool, for Q-learning policies. Each `info` has `env_id` and, if the
+    scenario defines success, `success`.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; observations are fresh arrays.
-        masks: whether observations have masks.
+        masks: include action masks in observations.
 
     Raises:
-        ValueError: observations are no arrays, or an option is one that it sets itself.
+        ValueError: observations are no arrays, or an option is set by the adapter itself.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class TianshouVecEnv(BaseVectorEnv):
         **options: Any,
     ) -> None:
         # the base would make a worker for each world
-        self.worlds = worlds_of(
+        self.worlds = make_adapter_env(
             self,
             scenario,
             num_envs,
@@ -57,85 +57,88 @@ class TianshouVecEnv(BaseVectorEnv):
         self._masks, self._seeds = masks, dict[int, int | None]()
 
     def get_env_attr(self, key: str, id: Any = None) -> list[Any]:
-        """An attribute of the vector environment, for each of these worlds."""
-        many = len(self._numbers(id))
-        shown = self.worlds.single_observation_space
+        """Return an attribute of the vector environment once per selected world; spaces are of one
+        world."""
+        count = len(self._world_indices(id))
+        space = self.worlds.single_observation_space
         if key == "observation_space":
             masks = MultiBinary(self.worlds.num_actions)
-            return [*repeat(Dict({"obs": shown, "mask": masks}) if self._masks else shown, many)]
+            return [*repeat(Dict({"obs": space, "mask": masks}) if self._masks else space, count)]
         name = "single_action_space" if key == "action_space" else key
-        return [*repeat(getattr(self.worlds, name), many)]
+        return [*repeat(getattr(self.worlds, name), count)]
 
     def set_env_attr(self, key: str, value: Any, id: Any = None) -> None:
-        """There is nothing to be set.
-
-        Raises:
-            AttributeError: always.
-        """
+        """Raise AttributeError: worlds have no attributes to set."""
         raise AttributeError(f"{key!r} cannot be set in worlds: make others with the option")
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
-        """Say what the next reset of each world draws from: `seed + i`, or `seed[i]`."""
-        own = seed if isinstance(seed, list) else [seed] * self.env_num
-        if len(own) != self.env_num:
-            raise ValueError(f"{len(own)} seeds for {self.env_num} worlds: name one for each")
+        """Set the seeds of the next reset of each world: `seed + i`, or `seed[i]`."""
+        seeds = seed if isinstance(seed, list) else [seed] * self.env_num
+        if len(seeds) != self.env_num:
+            raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: name one for each")
         steps = 0 if seed is None or isinstance(seed, list) else 1
-        self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(own)}
+        self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(seeds)}
         return [[s] for s in self._seeds.values()]
 
     def reset(
         self, env_id: Any = None, *, seed: int | list[int] | None = None
     ) -> tuple[Any, NDArray[Any]]:
-        """Begin new episodes in all worlds, or in those with these numbers."""
+        """Reset all worlds, or those with these indices."""
         if seed is not None:
             self.seed(seed)
-        ids = self._numbers(env_id)
-        asked = np.zeros(self.env_num, np.bool_)
-        asked[ids] = True
-        seeds = [self._seeds.pop(i, None) if asked[i] else None for i in range(self.env_num)]
-        observation, info = self.worlds.reset(seed=seeds, options={"reset_mask": asked})
-        return self._seen(observation, info, ids), self._told(info, ids)
+        ids = self._world_indices(env_id)
+        mask = np.zeros(self.env_num, np.bool_)
+        mask[ids] = True
+        seeds = [self._seeds.pop(i, None) if mask[i] else None for i in range(self.env_num)]
+        observation, info = self.worlds.reset(seed=seeds, options={"reset_mask": mask})
+        return self._select(observation, info, ids), self._select_infos(info, ids)
 
     def step(self, action: ArrayLike | None, id: Any = None) -> tuple[Any, ...]:
-        """Let agents act, in all worlds, or in those with these numbers: others stay as they are.
+        """Apply actions in all worlds, or in those with these indices; the other worlds do not
+        change.
 
         Returns:
             Observations, (n,) float32 rewards, (n,) terminated, (n,) truncated, (n,) infos.
 
         Raises:
-            ValueError: there are other than n actions, or one is none of the action space.
+            ValueError: there are not n actions, or one is not in the action space.
         """
-        ids = self._numbers(id)
+        ids = self._world_indices(id)
         actions = np.zeros(self.env_num, np.int64)
         actions[ids] = np.asarray(action)
         others = np.setdiff1d(np.arange(self.env_num), ids)
-        kept = self.worlds.snapshot(others)
-        observation, *came, info = self.worlds.step(actions)
-        found = self._seen(observation, info, ids), *(array[ids] for array in came)
-        told = self._told(info, ids)
+        saved = self.worlds.snapshot(others)
+        observation, *results, info = self.worlds.step(actions)
+        shown = (self._select(observation, info, ids), *(array[ids] for array in results))
+        infos = self._select_infos(info, ids)
         if len(others):
-            self.worlds.restore(kept, others)
-        return *found, told
+            self.worlds.restore(saved, others)
+        return *shown, infos
 
     def render(self, **_: Any) -> list[Any]:
-        """A picture of each world, with `render_mode="rgb_array"`."""
+        """Return a picture of each world, with `render_mode="rgb_array"`."""
         return [*(self.worlds.render() or [None] * self.env_num)]
 
     def close(self) -> None:
-        """Let go of what pictures were drawn with."""
+        """Release the resources of rendering."""
         self.worlds.close()
         self.is_closed = True
 
-    def _numbers(self, ids: Any) -> NDArray[np.int64]:
+    def _world_indices(self, ids: Any) -> NDArray[np.int64]:
+        """Return the indices of the selected worlds; all for None."""
         return np.arange(self.env_num) if ids is None else np.atleast_1d(ids)
 
-    def _seen(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
+    def _select(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
+        """Return the observations of the selected worlds, with action masks if enabled."""
         named = isinstance(observation, dict)
-        seen = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
-        return Batch(obs=seen, mask=info["action_mask"][ids] != 0) if self._masks else seen
+        shown = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
+        return Batch(obs=shown, mask=info["action_mask"][ids] != 0) if self._masks else shown
 
-    def _told(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        told = {"env_id": ids}
+    def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the infos of the selected worlds."""
+        info_arrays = {"env_id": ids}
         if self.worlds.scenario.tells_success:
-            told["success"] = info["success"][ids]
-        return np.array([dict(zip(told, each, strict=True)) for each in zip(*told.values())])
+            info_arrays["success"] = info["success"][ids]
+        return np.array(
+            [dict(zip(info_arrays, row, strict=True)) for row in zip(*info_arrays.values())]
+        )

@@ -1,4 +1,4 @@
-"""Many worlds as a batched environment of TorchRL."""
+"""TorchRL environment of many worlds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from gv_engine.adapters.worlds import worlds_of
+from gv_engine.adapters.worlds import make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.optional_deps import TORCHRL
 from gv_engine.scenario.scenario import Scenario
@@ -22,19 +22,19 @@ from torchrl.envs import EnvBase
 
 
 class TorchRLEnv(EnvBase):
-    """N worlds as one environment of batch size (N,), for collectors and losses of TorchRL.
+    """N worlds as one TorchRL environment with batch size (N,), for collectors and losses.
 
-    Tensordicts hold the arrays of an observation by their names, or `observation` if there is one
-    alone; `action_mask` (N, actions) bool, which the transform `ActionMask` keeps to, but for
-    `action_masks=False`; `reward`, `done`, `terminated` and `truncated`, (N, 1); and `success`
-    (N, 1), if the scenario says what that is. Where `_reset` is True a world begins anew, as
-    collectors ask for it.
+    Tensordicts hold the observation arrays by name, or `observation` if there is only one;
+    `action_mask` (N, actions) bool for the transform `ActionMask`, except with
+    `action_masks=False`; `reward`, `done`, `terminated` and `truncated`, (N, 1); and `success` (N,
+    1), if the scenario defines success. Worlds are reset where `_reset` is True, as collectors
+    request.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`.
 
     Raises:
-        ValueError: observations are no arrays, or an option is one that it sets itself.
+        ValueError: observations are no arrays, or an option is set by the adapter itself.
     """
 
     batch_locked = True
@@ -43,73 +43,81 @@ class TorchRLEnv(EnvBase):
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
         super().__init__(device=torch.device("cpu"), batch_size=torch.Size([num_envs]))
-        self.worlds = worlds_of(
-            self,
-            scenario,
-            num_envs,
-            options,
-            autoreset_mode="Disabled",
-            reward_dtype="float32",
+        self.worlds = make_adapter_env(
+            self, scenario, num_envs, options, autoreset_mode="Disabled", reward_dtype="float32"
         )
-        self._told = "success" if self.worlds.scenario.tells_success else ""
-        self._first: int | None = None
-        many, actions = (num_envs,), self.worlds.num_actions
-        shown: Any = self.worlds.single_observation_space
-        boxes = shown.spaces if hasattr(shown, "spaces") else {"observation": shown}
-        seen = {name: _spec(box, many) for name, box in boxes.items()}
+        self._success_key = "success" if self.worlds.scenario.tells_success else ""
+        self._next_seed: int | None = None
+        batch_shape, actions = (num_envs,), self.worlds.num_actions
+        space: Any = self.worlds.single_observation_space
+        boxes = space.spaces if hasattr(space, "spaces") else {"observation": space}
+        specs = {name: _make_spec(box, batch_shape) for name, box in boxes.items()}
         if options.get("action_masks", True):
-            seen["action_mask"] = Binary(actions, (*many, actions), dtype=torch.bool)
-        flag = Binary(1, (*many, 1), dtype=torch.bool)
-        if self._told:
-            seen[self._told] = flag
-        self.observation_spec = Composite(**seen, shape=many)
-        self.action_spec = Categorical(actions, shape=many)
-        self.reward_spec = Unbounded((*many, 1))
+            specs["action_mask"] = Binary(actions, (*batch_shape, actions), dtype=torch.bool)
+        flag = Binary(1, (*batch_shape, 1), dtype=torch.bool)
+        if self._success_key:
+            specs[self._success_key] = flag
+        self.observation_spec = Composite(**specs, shape=batch_shape)
+        self.action_spec = Categorical(actions, shape=batch_shape)
+        self.reward_spec = Unbounded((*batch_shape, 1))
         ends = ("done", "terminated", "truncated")
-        self._ends = {name: torch.zeros(*many, 1, dtype=torch.bool) for name in ends}
-        self.done_spec = Composite(**{name: flag.clone() for name in ends}, shape=many)
+        self._ends = {name: torch.zeros(*batch_shape, 1, dtype=torch.bool) for name in ends}
+        self.done_spec = Composite(**{name: flag.clone() for name in ends}, shape=batch_shape)
 
     def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
+        """Reset all worlds, or those where `_reset` is True, and return the first observations."""
         mask = None if tensordict is None else tensordict.get("_reset", None)
         options = None if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
-        first, self._first = self._first, None
-        observation, info = self.worlds.reset(seed=first, options=options)
-        begun = torch.ones(self.batch_size, dtype=torch.bool) if mask is None else mask
+        seed, self._next_seed = self._next_seed, None
+        observation, info = self.worlds.reset(seed=seed, options=options)
+        is_reset = torch.ones(self.batch_size, dtype=torch.bool) if mask is None else mask
         for flags in self._ends.values():  # other worlds may be over, and stay so
-            flags[begun.reshape(-1)] = False
-        told = {name: flags.clone() for name, flags in self._ends.items()}
-        return TensorDict({**self._seen(observation, info), **told}, self.batch_size)
+            flags[is_reset.reshape(-1)] = False
+        end_flags = {name: flags.clone() for name, flags in self._ends.items()}
+        return TensorDict(
+            {**self._observation_tensors(observation, info), **end_flags}, self.batch_size
+        )
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        """Apply the actions and return observations, rewards and end flags."""
         actions = tensordict["action"].numpy()
         observation, reward, terminated, truncated, info = self.worlds.step(actions)
         ends = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
-        self._ends = {name: _tensor(flags[:, None]) for name, flags in ends.items()}
-        told = {name: flags.clone() for name, flags in self._ends.items()}
-        told["reward"] = _tensor(reward[:, None])
-        return TensorDict({**self._seen(observation, info), **told}, self.batch_size)
+        self._ends = {name: _copy_tensor(flags[:, None]) for name, flags in ends.items()}
+        results = {name: flags.clone() for name, flags in self._ends.items()}
+        results["reward"] = _copy_tensor(reward[:, None])
+        return TensorDict(
+            {**self._observation_tensors(observation, info), **results}, self.batch_size
+        )
 
-    def _seen(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
+    def _observation_tensors(
+        self, observation: Any, info: dict[str, Any]
+    ) -> dict[str, torch.Tensor]:
+        """Return observations, action masks and success as tensors, by name."""
         arrays = observation if isinstance(observation, dict) else {"observation": observation}
-        found = {name: _tensor(array) for name, array in arrays.items()}
+        tensors = {name: _copy_tensor(array) for name, array in arrays.items()}
         if "action_mask" in info:
-            found["action_mask"] = _tensor(info["action_mask"].astype(bool))
-        if self._told:
-            found[self._told] = _tensor(info[self._told][:, None])
-        return found
+            tensors["action_mask"] = _copy_tensor(info["action_mask"].astype(bool))
+        if self._success_key:
+            tensors[self._success_key] = _copy_tensor(info[self._success_key][:, None])
+        return tensors
 
     def _set_seed(self, seed: int | None) -> None:
-        self._first = seed
+        """Set the seed of the next reset."""
+        self._next_seed = seed
 
 
-def _spec(box: Any, many: tuple[int, ...]) -> Bounded | Categorical:
+def _make_spec(box: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
+    """Return the TorchRL spec of a Gymnasium box or discrete space."""
     if isinstance(box, Discrete):
-        return Categorical(int(box.n), shape=many)
-    low, high = (np.broadcast_to(bound, (*many, *box.shape)) for bound in (box.low, box.high))
+        return Categorical(int(box.n), shape=batch_shape)
+    low, high = (
+        np.broadcast_to(bound, (*batch_shape, *box.shape)) for bound in (box.low, box.high)
+    )
     kind = torch.from_numpy(np.zeros(0, box.dtype)).dtype
-    return Bounded(_tensor(low), _tensor(high), (*many, *box.shape), dtype=kind)
+    return Bounded(_copy_tensor(low), _copy_tensor(high), (*batch_shape, *box.shape), dtype=kind)
 
 
-def _tensor(array: Any) -> torch.Tensor:
-    """A tensor of its own, which the next step leaves alone."""
+def _copy_tensor(array: Any) -> torch.Tensor:
+    """Return a tensor with its own memory, which the next step does not change."""
     return torch.from_numpy(np.array(array))

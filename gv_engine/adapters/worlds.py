@@ -1,4 +1,4 @@
-"""The worlds of an adapter, with those options that it sets itself."""
+"""Vector environment inside an adapter, with the options that the adapter sets itself."""
 
 from __future__ import annotations
 
@@ -12,41 +12,39 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.scenario.scenario import Scenario
 
 
-def worlds_of(
+def make_adapter_env(
     adapter: object,
     scenario: Scenario | str | Path | dict[str, Any],
     num_envs: int,
     options: Mapping[str, Any],
-    **own: Any,
+    **own_options: Any,
 ) -> GridVectorEnv:
-    """Make the worlds of an adapter.
+    """Return the vector environment for an adapter.
 
     Args:
-        adapter: whose worlds they are.
+        adapter: adapter that uses the environment.
         scenario, num_envs, options: as for `GridVectorEnv`.
-        own: the options that it sets itself.
+        own_options: options that the adapter sets itself.
 
     Raises:
-        ValueError: an option is one of these, or observations are no arrays.
+        ValueError: `options` has one of `own_options`, or observations are no arrays.
     """
-    own["copy"] = False  # adapters make their own copies
-    refuse(adapter, options, own)
-    worlds = GridVectorEnv(scenario, num_envs, **own, **options)
-    if isinstance(worlds.single_observation_space, Text):
+    own_options["copy"] = False  # adapters make their own copies
+    check_no_own_options(adapter, options, own_options)
+    env = GridVectorEnv(scenario, num_envs, **own_options, **options)
+    if isinstance(env.single_observation_space, Text):
         raise ValueError(
             f"observation_representation={options['observation_representation']!r}: "
             f"{type(adapter).__name__} takes arrays, which all others have, such as 'flat'"
         )
-    return worlds
+    return env
 
 
-def refuse(adapter: object, options: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Say of options that an adapter sets itself that they are none of its own.
-
-    Raises:
-        ValueError: there is one of them.
-    """
-    for name, value in own.items():
+def check_no_own_options(
+    adapter: object, options: Mapping[str, Any], own_options: Mapping[str, Any]
+) -> None:
+    """Raise ValueError if `options` has an option that the adapter sets itself."""
+    for name, value in own_options.items():
         if name in options:
             raise ValueError(
                 f"{name}={options[name]!r}: {type(adapter).__name__} sets {name}={value!r} "

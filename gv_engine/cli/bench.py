@@ -134,7 +134,7 @@ def _shown(envs: _Many) -> int:
             for part in thing.values() if isinstance(thing, dict) else thing:
                 add_up(part)
 
-    add_up(envs.step(np.zeros((envs.num_envs, *envs.seats), np.int64)))
+    add_up(envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64)))
     return sum(found.values())
 
 
@@ -156,7 +156,7 @@ def _steps_of_one(scenario: Scenario, world: str, seconds: float) -> float:
 
 def _steps_of_many(envs: _Many, seconds: float) -> float:
     envs.reset(seed=0)
-    size = (_AHEAD, envs.num_envs, *envs.seats)
+    size = (_AHEAD, envs.num_envs, *envs.agent_shape)
     actions = np.random.default_rng(0).integers(len(envs.scenario.actions), size=size)
     turns = cycle(actions)
     return envs.num_envs * _rate(lambda: envs.step(next(turns)), seconds)

@@ -1,1 +1,2 @@
-"""Worlds as environments of Gymnasium: spaces, representations, one world and many."""
+"""Gymnasium environments of scenarios: single and vector environments, spaces, observations,
+levels."""

@@ -1,8 +1,8 @@
-"""Memory of a caller's, for environments to write results into.
+"""Checks of arguments of environments, and output arrays in the caller's memory.
 
->>> kept = {"reward": bytearray(16)}
->>> places(kept, {"reward": ((2,), np.dtype(np.float64))})["reward"][:] = 1, 2
->>> np.frombuffer(kept["reward"]).tolist()
+>>> buffers = {"reward": bytearray(16)}
+>>> as_output_arrays(buffers, {"reward": ((2,), np.dtype(np.float64))})["reward"][:] = 1, 2
+>>> np.frombuffer(buffers["reward"]).tolist()
 [1.0, 2.0]
 """
 
@@ -24,27 +24,31 @@ from gv_engine.rules.errors import nearest
 # ---- requests ------------------------------------------------------------------------------------
 
 
-def at_least(least: int, **given: Any) -> int:
-    """The one number that is given, by its name.
+def check_at_least(minimum: int, **named_value: Any) -> int:
+    """Return the integer that is passed as a single keyword argument.
+
+    Args:
+        minimum: least allowed value.
+        named_value: one keyword argument; its name is used in the message.
 
     Raises:
-        ValueError: it is no whole number, or less.
+        ValueError: the value is no integer or less than `minimum`.
     """
-    ((name, value),) = given.items()
+    ((name, value),) = named_value.items()
     try:
         number = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = -1
-    if number < least:
-        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {least} on")
+    if number < minimum:
+        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {minimum} on")
     return number
 
 
-def known_options(options: Any, *names: str) -> dict[str, Any]:
-    """The options of a reset, all of them known.
+def check_options(options: Any, *names: str) -> dict[str, Any]:
+    """Return the options of a reset as a dictionary.
 
     Raises:
-        ValueError: one is not, or they are no mapping.
+        ValueError: an option is not among `names`, or `options` is no mapping.
     """
     if options is None:
         return {}
@@ -58,150 +62,162 @@ def known_options(options: Any, *names: str) -> dict[str, Any]:
 
 
 Seeds = int | Sequence[int | None] | Mapping[int, int] | None
-"""World i has `seed + i`, or `seed[i]`; a mapping need not have all."""
+"""Seeds of a reset: an integer s gives world i the seed s + i; a sequence has one entry per world;
+a mapping has entries by world and may lack some."""
 
 
-def seeds_of(seed: Seeds, count: int, what: str) -> list[int | None]:
-    """The seed of each of so many worlds; None for none.
+def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
+    """Return the seed of each of `count` worlds; None for a world without one.
 
     Args:
-        what: the worlds are called.
+        seed: seeds as `reset` takes them.
+        count: number of worlds.
+        noun: word for a world in messages.
 
     Raises:
-        ValueError: one is no whole number from 0 on, or there are more or fewer than worlds.
+        ValueError: a seed is no integer from 0 on, or their number is not `count`.
     """
     if seed is None:
         return [None] * count
     if isinstance(seed, Mapping):
-        found: list[int | None] = [None] * count
-        for i, own in seed.items():
+        mapped_seeds: list[int | None] = [None] * count
+        for i, world_seed in seed.items():
             if i not in range(count):
-                raise ValueError(f"seed[{i!r}]: the {what}s are 0 to {count - 1}")
-            found[i] = at_least(0, **{f"seed[{i}]": own})
-        return found
+                raise ValueError(f"seed[{i!r}]: the {noun}s are 0 to {count - 1}")
+            mapped_seeds[i] = check_at_least(0, **{f"seed[{i}]": world_seed})
+        return mapped_seeds
     if not isinstance(seed, Iterable):
-        first = at_least(0, seed=seed)
-        return [first + i for i in range(count)]
-    given = enumerate(seed)
-    seeds = [None if s is None else at_least(0, **{f"seed[{i}]": s}) for i, s in given]
+        first_seed = check_at_least(0, seed=seed)
+        return [first_seed + i for i in range(count)]
+    numbered = enumerate(seed)
+    seeds = [None if s is None else check_at_least(0, **{f"seed[{i}]": s}) for i, s in numbered]
     if len(seeds) != count:
-        raise ValueError(f"{len(seeds)} seeds for {count} {what}s")
+        raise ValueError(f"{len(seeds)} seeds for {count} {noun}s")
     return seeds
 
 
-def floats_of(dtype: DTypeLike) -> np.dtype[Any]:
-    """The dtype of rewards.
+def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the dtype of rewards.
 
     Raises:
-        ValueError: it is neither float64 nor float32.
+        ValueError: the dtype is neither float64 nor float32.
     """
     with suppress(TypeError):
-        if (found := np.dtype(dtype)) in (np.float64, np.float32):
-            return found
+        if (reward_dtype := np.dtype(dtype)) in (np.float64, np.float32):
+            return reward_dtype
     raise ValueError(f"reward_dtype={dtype!r}: allowed are 'float64' and 'float32'")
 
 
-def autoreset_mode_of(given: AutoresetMode | str) -> AutoresetMode:
-    """The mode of a name.
+def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return the autoreset mode with this name.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: there is no such mode.
     """
     try:
-        return AutoresetMode(given)
+        return AutoresetMode(mode)
     except ValueError:
         names = ", ".join(repr(mode.value) for mode in AutoresetMode)
-        raise ValueError(f"autoreset_mode={given!r}: allowed are {names}") from None
+        raise ValueError(f"autoreset_mode={mode!r}: allowed are {names}") from None
 
 
 # ---- outputs -------------------------------------------------------------------------------------
 
-Wanted = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
-"""Shapes and dtypes of results, by their names."""
+ArraySpecs = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
+"""Shape and dtype of arrays, by name."""
 
 
-def places(out: Any, wanted: Wanted) -> dict[str, NDArray[Any]]:
-    """Arrays over a caller's memory, by the names of what is to be written there.
+def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
+    """Return arrays over the caller's memory `out`, by name.
 
     Args:
-        out: a mapping of names to NumPy arrays, buffers, or tensors on the CPU that have
-            `__dlpack__`; a buffer of bytes may stand for any array of its size. None for nothing.
-        wanted: what there is to be written.
+        out: mapping of names to NumPy arrays, buffers, or CPU tensors with `__dlpack__`; a buffer
+            of bytes fits any array of its size. None for no output.
+        specs: shape and dtype of the outputs that may be named.
 
     Raises:
-        ValueError: there is no such result, or what is to hold it has another shape or dtype,
-            cannot be written, is not in one piece, or is the memory of another.
-        TypeError: that is nothing that can be written into.
+        ValueError: a name is unknown, or an array has another shape or dtype, is read-only, is not
+            contiguous, or shares memory with another.
+        TypeError: a value is nothing that can be written into.
     """
     if out is None:
         return {}
     if not isinstance(out, Mapping):
         raise TypeError(f"out is a {type(out).__name__}: expected a mapping of names to arrays")
-    found = {}
-    for name, thing in out.items():
-        if name not in wanted:
-            raise ValueError(f"out has {name!r}, which is not written: {nearest(name, wanted)}")
-        found[name] = _place(f"out[{name!r}]", thing, *wanted[name])
-    for one, other in combinations(found, 2):
-        if np.may_share_memory(found[one], found[other]):
-            raise ValueError(f"out[{one!r}] and out[{other!r}] share memory: give each its own")
-    return found
+    arrays = {}
+    for name, buffer in out.items():
+        if name not in specs:
+            raise ValueError(f"out has {name!r}, which is not written: {nearest(name, specs)}")
+        arrays[name] = _as_output_array(f"out[{name!r}]", buffer, *specs[name])
+    for first, second in combinations(arrays, 2):
+        if np.may_share_memory(arrays[first], arrays[second]):
+            raise ValueError(f"out[{first!r}] and out[{second!r}] share memory: give each its own")
+    return arrays
 
 
-def written(place: NDArray[Any] | None, result: NDArray[Any]) -> NDArray[Any]:
-    """The result itself, or its place, if it has one, with the result in it."""
-    if place is None:
+def copy_to_output(output: NDArray[Any] | None, result: NDArray[Any]) -> NDArray[Any]:
+    """Copy `result` into `output` and return `output`; return `result` if there is no output."""
+    if output is None:
         return result
-    np.copyto(place, result)
-    return place
+    np.copyto(output, result)
+    return output
 
 
-def _place(called: str, thing: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    array = _array(called, thing)
+def _as_output_array(
+    label: str, buffer: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """Return an array with this shape and dtype over the memory of a buffer.
+
+    Raises:
+        ValueError: shape, dtype or memory layout does not fit, or the memory is read-only.
+    """
+    array = _view_memory(label, buffer)
     is_bytes = array.dtype.kind in "iuSV" and array.dtype.itemsize == 1 and array.ndim == 1
     size = int(np.prod(shape)) * dtype.itemsize
-    if is_bytes and not isinstance(thing, np.ndarray) and array.nbytes == size:
+    if is_bytes and not isinstance(buffer, np.ndarray) and array.nbytes == size:
         array = array.view(dtype).reshape(shape)
     if array.shape != shape or array.dtype != dtype:
         raise ValueError(
-            f"{called} has shape {array.shape} and dtype {array.dtype}: expected {shape} {dtype}"
+            f"{label} has shape {array.shape} and dtype {array.dtype}: expected {shape} {dtype}"
         )
     if not array.flags.writeable:
-        raise ValueError(f"{called} is read-only: expected memory that can be written")
+        raise ValueError(f"{label} is read-only: expected memory that can be written")
     if not array.flags.c_contiguous:
-        raise ValueError(f"{called} has gaps, strides {array.strides}: expected it in one piece")
+        raise ValueError(f"{label} has gaps, strides {array.strides}: expected it in one piece")
     return array
 
 
-def _array(called: str, thing: Any) -> NDArray[Any]:
-    """An array over the memory of a thing."""
-    if isinstance(thing, np.ndarray):
-        return thing
+def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
+    """Return an array over the memory of a NumPy array, buffer or DLPack tensor."""
+    if isinstance(buffer, np.ndarray):
+        return buffer
     try:
-        if not hasattr(thing, "__dlpack__"):
-            return np.asarray(memoryview(thing))
-        array: NDArray[Any] = np.from_dlpack(thing)
+        if not hasattr(buffer, "__dlpack__"):
+            return np.asarray(memoryview(buffer))
+        array: NDArray[Any] = np.from_dlpack(buffer)
     except TypeError:
         raise TypeError(
-            f"{called} is a {type(thing).__name__}: expected a NumPy array, a buffer, or a tensor "
+            f"{label} is a {type(buffer).__name__}: expected a NumPy array, a buffer, or a tensor "
             f"with __dlpack__"
         ) from None
     except (BufferError, RuntimeError, ValueError) as error:
-        raise ValueError(f"{called} is no memory that this process can write: {error}") from error
-    return array if array.flags.writeable or _tells(thing) else _to_write(array)
+        raise ValueError(f"{label} is no memory that this process can write: {error}") from error
+    return array if array.flags.writeable or _reports_read_only(buffer) else _make_writable(array)
 
 
-def _tells(thing: Any) -> bool:
-    """Whether it would say that it is read-only, which DLPack does from 1.0 on."""
+def _reports_read_only(buffer: Any) -> bool:
+    """Return True if a DLPack tensor states if it is read-only, which DLPack does from version 1.0
+    on."""
     try:
-        capsule = thing.__dlpack__(max_version=(1, 0))
+        capsule = buffer.__dlpack__(max_version=(1, 0))
     except TypeError:
         return False
     return "versioned" in repr(capsule)
 
 
-def _to_write(array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory; NumPy takes that of which nothing is known for read-only."""
+def _make_writable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a writable view; NumPy marks older DLPack memory as read-only because it cannot
+    tell."""
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
     memory._array = array  # type: ignore[attr-defined]  # whose memory it is
     return np.ndarray(array.shape, array.dtype, memoryview(memory), strides=array.strides)

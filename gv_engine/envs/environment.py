@@ -1,4 +1,4 @@
-"""A scenario as a Gymnasium environment."""
+"""Gymnasium environment of one world of a scenario."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from gv_engine.envs.arg_checks import at_least, known_options
-from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
-from gv_engine.envs.observations import FormName, form_of
+from gv_engine.envs.arg_checks import check_at_least, check_options
+from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
+from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.scenario.parameters import refuse_settings
@@ -27,53 +27,50 @@ _ALONE = np.ones(1, np.bool_)
 
 
 class GridEnv(ScenarioEnv[Any]):
-    """One world of a scenario.
+    """Gymnasium environment with one world of a scenario.
 
-    Observations are fresh arrays at every step, by default
+    Observations are new arrays in every step, by default
 
     - `grid` (h, w, 3) uint8: type, state and colour index of every cell of the view;
     - `agent_id_grid` (h, w) uint8: 1 at the agent's cell;
     - `item` (3,) uint8: the held object; NoneGridObject for an empty hand;
-    - `mission` (k,) int32, if the scenario asks something of the agent: `scenario.missions.names`
-      says what its numbers are.
+    - `mission` (k,) int32, if the scenario has missions: `scenario.missions.names` names the
+      numbers.
 
-    Actions number the scenario's action space. `info` holds
+    Actions are indices into the scenario's action space. `info` has
 
-    - `action_mask` (actions,) int8: 1 for every action that would do something now;
-    - `reward_terms`: the reward of the step, function by function;
-    - `success`: whether the episode has ended well with this step, and `is_success`, the same under
-      the name that Stable-Baselines3 reads; neither, if the scenario does not say what that is;
-    - `member`: in a mixture, the position of the played scenario in `scenario.members`;
-    - `mission`: what the agent is asked to do, in words, if the scenario asks something of it. The
-      attribute of that name says it, too.
+    - `action_mask` (actions,) int8: 1 for every action that would have an effect now;
+    - `reward_terms`: the reward of the step by reward rule;
+    - `success`: True if the episode has ended with success in this step, and `is_success`, the same
+      under the name that Stable-Baselines3 reads; both only if the scenario defines success;
+    - `member`: in a mixture, the index of the played scenario in `scenario.members`;
+    - `mission`: the mission as text, if the scenario has missions; also the attribute `mission`.
 
-    An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
-    them.
+    An episode is `truncated` at `max_steps`. Equal seeds give equal episodes with every backend.
 
     Args:
-        scenario: a `Scenario`, or what `Scenario.load` takes: a name, a file, a mapping.
+        scenario: a `Scenario`, or an argument of `Scenario.load`: a name, a file or a mapping.
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
-        world: "compiled", which waits for its program; "object", for any Python and a debugger;
-            "auto" takes the object world with a window and where an author's rule does not compile,
-            else the compiled one, and objects while another process compiles it; or another of
-            `gv_engine.vector.backend.BACKENDS`. The attribute of that name says which one it is
-            now.
-        max_steps: instead of the scenario's; 0 for no limit.
-        observation_representation: one of `gv_engine.envs.observations.FORMS`, or a mapping of
-            `name` and options, such as `{"name": "pixels", "cell": 9}`;
-            docs/researchers.md has them.
-        checked: whether an index beyond its array is an error in a compiled world of the engine's
-            own rules too, as it is in all others; for those who write them.
-        levels: which levels are played, as for `GridVectorEnv`.
-        flat_info: `info["reward_terms/NAME"]` in place of a mapping within `info`.
+        world: backend: "compiled" waits for compilation; "object" runs any Python and suits a
+            debugger; "auto" takes "object" with a window or if an author's rule does not compile,
+            else "compiled", with objects while another process compiles; or another name in
+            `gv_engine.vector.backend.BACKENDS`. The attribute `world` names the current backend.
+        max_steps: step limit that replaces the scenario's; 0 for no limit.
+        observation_representation: a name in `gv_engine.envs.observations.REPRESENTATION_NAMES`, or
+            a mapping of `name` and options, such as `{"name": "pixels", "cell": 9}`; see
+            docs/researchers.md.
+        checked: check array indices in the engine's own compiled rules, too, as in all other rules;
+            for developers of these rules.
+        levels: levels to play, as for `GridVectorEnv`.
+        flat_info: use keys `info["reward_terms/NAME"]` instead of a nested mapping.
         options: values of the scenario's parameters, and `trust`, `allow_modules`, `code`, as for
             `Scenario.load`.
 
     Raises:
         ScenarioError: the scenario has mistakes.
-        ValueError: no such render mode, world or representation.
-        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled; or `world="auto"`,
-            and none of the rules is an author's.
+        ValueError: there is no such render mode, backend or representation.
+        DoesNotCompileError: with `world="compiled"`, a rule cannot be compiled; with
+            `world="auto"`, a rule of the engine cannot be compiled.
     """
 
     _spec: EnvSpec | None = None
@@ -85,7 +82,7 @@ class GridEnv(ScenarioEnv[Any]):
         render_mode: str | None = None,
         world: str = "auto",
         max_steps: int | None = None,
-        observation_representation: FormName = "default",
+        observation_representation: RepresentationSpec = "default",
         checked: bool = False,
         levels: Levels | LevelSet | None = None,
         flat_info: bool = False,
@@ -93,35 +90,37 @@ class GridEnv(ScenarioEnv[Any]):
     ) -> None:
         super().__init__(render_mode)
         self.scenario: Scenario
-        played = grid_scenario(scenario, max_steps, **options)
-        self.scenario, drawn = limited_to(played, levels, world)
+        loaded = resolve_grid_scenario(scenario, max_steps, **options)
+        self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
         self.scenario.of_one_agent("this environment")
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
-        self._form = form_of(self.scenario, observation_representation)
-        self.observation_space = self._form.space
+        self._encoder = make_encoder(self.scenario, observation_representation)
+        self.observation_space = self._encoder.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        more = self._form.made_of
-        self._batch = make_batch(self.scenario, 1, world, checked=checked, more=more, levels=drawn)
-        self._form.belongs_to(self._batch)
+        extra_arrays = self._encoder.source_arrays
+        self._batch = make_batch(
+            self.scenario, 1, world, checked=checked, more=extra_arrays, levels=level_rngs
+        )
+        self._encoder.bind_backend(self._batch)
         self._action = np.zeros(1, np.int64)
         self._flat_info = flat_info
         self._reward_names, self._is_mixture = (
             self.scenario.reward_names,
             bool(self.scenario.mixture),
         )
-        self._tells_success = self.scenario.tells_success
-        self._look_at_outputs()
+        self._has_success = self.scenario.tells_success
+        self._cache_output_views()
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
-        """The backend that steps now."""
+        """Name of the current backend."""
         return self._batch.world
 
     @property
     def spec(self) -> EnvSpec | None:
-        """What `gymnasium.make` has made it by, with the limit of steps that holds."""
+        """Specification that `gymnasium.make` used, with the step limit in force."""
         return self._spec
 
     @spec.setter
@@ -131,18 +130,20 @@ class GridEnv(ScenarioEnv[Any]):
 
     @property
     def mission(self) -> str:
-        """What the agent is asked to do, in words; empty if it is nothing."""
+        """Mission of the agent as text; empty if the scenario has no missions."""
         missions = self.scenario.missions
         return missions.text(self._batch.outputs.mission[0]) if missions else ""
 
     @property
     def _action_legend(self) -> str:
+        """Names of the actions, for messages."""
         return f"for {', '.join(self.scenario.action_names)}"
 
-    def _look_at_outputs(self) -> None:
-        """Views of what the world shows: taking them anew at every step would take longer."""
+    def _cache_output_views(self) -> None:
+        """Store views of the world's output arrays; slicing them in every step would take
+        longer."""
         out = self._batch.outputs
-        self._observed = [array[0, ...] for array in out.named(self._form.made_of)]
+        self._observed = [array[0, ...] for array in out.named(self._encoder.source_arrays)]
         self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
         self._results = out.rewards.item, out.terminated.item, out.truncated.item
@@ -150,17 +151,18 @@ class GridEnv(ScenarioEnv[Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Draw a new level; with a seed, the one that belongs to it.
+        """Sample a new level; with a seed, the level that belongs to it.
 
         Args:
-            seed: without one, the world's generator goes on (from the system's entropy at first).
-            options: none are known.
+            seed: seed of the world's RNG; without one the RNG continues (at first with system
+                entropy).
+            options: no options are known.
 
         Raises:
             ValueError: there are options.
         """
-        known_options(options)
-        generator = self._generator(seed)
+        check_options(options)
+        generator = self._reset_generator(seed)
         if generator and seed is None:
             self._batch.set_generator(0, generator)
         self._batch.restart(_ALONE, {} if seed is None else {0: seed})
@@ -169,31 +171,34 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Let the agent act.
+        """Apply the agent's action and return observation, reward, terminated, truncated and info.
 
         Raises:
-            ValueError: the action is none of the action space, or nothing was reset yet.
+            ValueError: the action is not in the action space, or `reset` was not called yet.
             RuleError: a rule is not defined on this world.
         """
-        self._run(self._checked(action))
+        self._step_batch(self._check_action(action))
         reward, terminated, truncated = self._results
         return self._observation(), reward(), terminated(), truncated(), self._info()
 
-    def _run(self, action: int) -> None:
+    def _step_batch(self, action: int) -> None:
+        """Step the world by an action, and update the window if there is one."""
         self._action[0] = action
         self._batch.step(self._action, DISABLED)
         if self.render_mode == "human":
             self.render()
 
     def _observation(self) -> Any:
-        return self._form.one(*self._observed)
+        """Return the current observation."""
+        return self._encoder.encode(*self._observed)
 
     def _info(self) -> dict[str, Any]:
+        """Return the current info."""
         terms = dict(zip(self._reward_names, self._terms.tolist()))
         info: dict[str, Any] = {"action_mask": self._mask.copy(), "reward_terms": terms}
         if self._flat_info:
-            info |= flattened(info.pop("reward_terms"))
-        if self._tells_success:
+            info |= flatten_reward_terms(info.pop("reward_terms"))
+        if self._has_success:
             info["success"] = info["is_success"] = self._success.item()
         if self._is_mixture:
             info["member"] = self._batch.outputs.member.item()
@@ -204,11 +209,12 @@ class GridEnv(ScenarioEnv[Any]):
     # ---- the whole state -----------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
-        """The world as one row: a () array of `scenario.layout.dtype`."""
+        """Return the world as one row: a () array of `scenario.layout.dtype`."""
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        """Become the world of a row, of either kind, and return what it shows, as `reset` does.
+        """Replace the world by a row of either kind of environment; return observation and info as
+        `reset` does.
 
         Raises:
             ValueError: the row has another layout.
@@ -222,30 +228,30 @@ class GridEnv(ScenarioEnv[Any]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._look_at_outputs()
+        self._cache_output_views()
 
     def _new_renderer(self, mode: str) -> Renderer:
         return Renderer(mode, self.scenario, self._batch.render)
 
 
-def flattened(terms: dict[str, Any]) -> dict[str, Any]:
-    """Terms of rewards as they stand in an `info` without a mapping in it."""
+def flatten_reward_terms(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return reward terms with `info` keys `reward_terms/NAME` in place of a nested mapping."""
     return {f"reward_terms/{name}": values for name, values in terms.items()}
 
 
-def grid_scenario(
-    scenario: Scenario | str | Path | dict[str, Any],
-    max_steps: int | None = None,
-    **options: Any,
+def resolve_grid_scenario(
+    scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None, **options: Any
 ) -> Scenario:
-    """A scenario from what environments take, limited to `max_steps`."""
+    """Return the scenario that an environment's arguments describe, limited to `max_steps`."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
         )
     if isinstance(scenario, Scenario):
         refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
-        found = scenario
+        resolved = scenario
     else:
-        found = Scenario.load(scenario, **options)
-    return found if max_steps is None else found.limited(at_least(0, max_steps=max_steps))
+        resolved = Scenario.load(scenario, **options)
+    return (
+        resolved if max_steps is None else resolved.limited(check_at_least(0, max_steps=max_steps))
+    )

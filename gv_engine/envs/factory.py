@@ -1,4 +1,4 @@
-"""Environments of scenarios of any domain."""
+"""Constructors of environments for scenarios of any domain."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.trust import taken
 
 _PARALLEL = "gv_engine.envs.multi_agent:ParallelGridEnv"
-"""Imported when it is asked for, as PettingZoo is an extra."""
+"""Imported when needed, because PettingZoo is optional."""
 
 
 def parallel_env(scenario: Any, **options: Any) -> Any:
-    """The environment of PettingZoo of a scenario with agents, see `ParallelGridEnv`.
+    """Return the PettingZoo environment of a scenario with several agents, see `ParallelGridEnv`.
 
     Args:
-        scenario, options: what that takes.
+        scenario, options: as for `ParallelGridEnv`.
 
     Raises:
         MissingExtraError: PettingZoo is not installed.
@@ -28,25 +28,25 @@ def parallel_env(scenario: Any, **options: Any) -> Any:
 
 
 def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
-    """The environment of a scenario of any domain.
+    """Return the Gymnasium environment of a scenario of any domain.
 
     Args:
-        scenario: a scenario, or what `load_scenario` takes.
-        options: what the environment takes besides, values of the scenario's parameters, and which
-            Python may run (see `Scenario.load`).
+        scenario: a scenario, or a source that `load_scenario` takes.
+        options: further options of the environment, values of the scenario's parameters, and the
+            trust options of `Scenario.load`.
     """
-    found = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
-    return hooks_of(found).make_env(found, **options)
+    resolved = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
+    return hooks_of(resolved).make_env(resolved, **options)
 
 
 def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
-    """The vector environment of a scenario of any domain.
+    """Return the Gymnasium vector environment of a scenario of any domain.
 
     Args:
-        scenario: a scenario, or what `load_scenario` takes.
-        num_envs: how many worlds.
-        options: what the environment takes besides, values of the scenario's parameters, and which
-            Python may run (see `Scenario.load`).
+        scenario: a scenario, or a source that `load_scenario` takes.
+        num_envs: number of worlds.
+        options: further options of the environment, values of the scenario's parameters, and the
+            trust options of `Scenario.load`.
     """
-    found = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
-    return hooks_of(found).make_vector_env(found, num_envs, **options)
+    resolved = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
+    return hooks_of(resolved).make_vector_env(resolved, num_envs, **options)

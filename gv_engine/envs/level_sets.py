@@ -1,9 +1,9 @@
-"""Sets of levels: finite, without a level twice, and those for tests apart from those for training.
+"""Level sets: finite lists of distinct levels, with disjoint sets for training and testing.
 
-Seeds 0, 1, 2 … are gone through, and a level counts when it is met for the first time: levels are
-the same if all that is in them is, whatever their seeds. Every fifth belongs to `test`, the others
-to `train`, so that no level is in both, on any machine. `larger` has levels of the same scenario
-whose parameter `size` is almost twice what it is.
+Seeds 0, 1, 2 … are tried in order, and a level counts when it occurs for the first time. Levels are
+equal if their contents are equal, whatever their seeds. Every fifth level belongs to `test`, the
+others to `train`, on every machine. `larger` has levels of the same scenario with almost twice its
+parameter `size`.
 """
 
 from __future__ import annotations
@@ -42,163 +42,171 @@ from gv_engine.vector.seeding import seeded
 # ---- draws in play -------------------------------------------------------------------------------
 
 _ANY = 2**62
-"""In place of the number of a value: it may be any."""
+"""Index that stands for any value, because a rule computes the index."""
 
 
-def draws_in_play(scenario: Scenario) -> NDArray[np.bool_]:
-    """(members, drawn) which of the values that a member of a mixture draws its rules may read
-    after a reset."""
-    found = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
-    if not found.size:
-        return found
-    for read, member in zip(found, scenario.members, strict=True):
-        for part in _parts(member):
+def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
+    """Return (members, drawn) True for each sampled value of a mixture's member that its rules may
+    read after a reset."""
+    is_read = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
+    if not is_read.size:
+        return is_read
+    for row, member in zip(is_read, scenario.members, strict=True):
+        for part in _runtime_calls(member):
             system = part.system
             if system.is_processor:  # whose code is anywhere
-                read[:] = True
+                row[:] = True
             roots = *system.functions, system.objects, *part.arguments.values()
-            for number in (number for each in functions_of(roots) for number in _numbers(each)):
-                read[number if -len(read) <= number < len(read) else slice(None)] = True
-    return found
+            for k in (k for f in functions_of(roots) for k in _find_read_indices(f)):
+                row[k if -len(row) <= k < len(row) else slice(None)] = True
+    return is_read
 
 
-def _parts(member: Scenario) -> Iterator[Call]:
-    """What runs after a reset, and is more than a picture."""
+def _runtime_calls(member: Scenario) -> Iterator[Call]:
+    """Yield the calls of a scenario that run after a reset, except rendering."""
     for phase in Phase:
         if phase not in (RESET, RENDERING):
             for call in member.calls(phase):
                 yield from call.parts()
 
 
-def _numbers(function: FunctionType) -> Iterator[int]:
-    """The numbers k of `w.drawn[k]` in a function; `_ANY` where k is worked out."""
+def _find_read_indices(function: FunctionType) -> Iterator[int]:
+    """Yield each k of `w.drawn[k]` in the code of a function; `_ANY` where k is computed."""
     for code in codes_within(function.__code__):
-        said = "drawn" in code.co_names or "drawn" in code.co_consts
-        lines = [*get_instructions(code)] if said else []
-        for named, number, taken in zip(lines, lines[1:], lines[2:], strict=False):
-            if named.opname in ("LOAD_ATTR", "LOAD_CONST") and named.argval == "drawn":
-                known = function.__globals__ if number.opname == "LOAD_GLOBAL" else {}
-                value = known.get(number.argval, number.argval)
+        has_name = "drawn" in code.co_names or "drawn" in code.co_consts
+        code_lines = [*get_instructions(code)] if has_name else []
+        for name, index, subscript in zip(code_lines, code_lines[1:], code_lines[2:], strict=False):
+            if name.opname in ("LOAD_ATTR", "LOAD_CONST") and name.argval == "drawn":
+                constants = function.__globals__ if index.opname == "LOAD_GLOBAL" else {}
+                value = constants.get(index.argval, index.argval)
                 # the second since Python 3.14
-                indexed = taken.opname == "BINARY_SUBSCR" or taken.argrepr == "[]"
-                yield value if indexed and isinstance(value, int) else _ANY
+                is_subscript = subscript.opname == "BINARY_SUBSCR" or subscript.argrepr == "[]"
+                yield value if is_subscript and isinstance(value, int) else _ANY
 
 
 # ---- level sets ----------------------------------------------------------------------------------
 
 Levels = str | Path | Sequence[int] | NDArray[np.integer[Any]]
-"""The name of a set; or seeds, `range(100)`, `"0:100"` or `[3, 5, 8]`; or a file of `gv-engine
-levels`."""
+"""Name of a set; or seeds as `range(100)`, `"0:100"` or `[3, 5, 8]`; or a file of `gv-engine splits
+--out`."""
 
-ENDING = ".json"
-"""The end of the name of a file."""
+FILE_SUFFIX = ".json"
+"""Suffix of files of level sets."""
 
-_MOST = 5000
+_MAX_LEVELS = 5000
 """Levels of `train` and `test` together, and of any other set."""
-_FIFTH = 5
-_IDLE = 2000
-"""Seeds without a new level, after which there is none."""
+_TEST_INTERVAL = 5
+_MAX_SEEDS_WITHOUT_NEW_LEVEL = 2000
+"""Seeds that are tried in a row without a new level before the search ends."""
 _FORMAT = 1
-_LARGEST = 2**22
-"""Bytes of a file."""
+_MAX_BYTES = 2**22
+"""Size limit of a file."""
 
 
 class LevelsError(GVEngineError):
-    """There are no such levels."""
+    """A level set does not exist or cannot be used."""
 
 
 class LevelSet(NamedTuple):
-    """Some levels of a scenario, each of them once.
+    """Distinct levels of a scenario.
 
     Attributes:
-        scenario: whose levels they are; a larger one for `larger`.
-        seeds: for each the first seed that has it.
+        scenario: scenario of the levels; for `larger`, the larger one.
+        seeds: first seed of each level.
     """
 
     scenario: Scenario
     seeds: tuple[int, ...]
 
     def save(self, path: Path) -> None:
-        """Write them to a file, which may be named in place of a set.
+        """Write the set into a file that can be named in place of a set.
 
         Raises:
-            OSError: it cannot be written.
-            LevelsError: its name has another end.
+            OSError: the file cannot be written.
+            LevelsError: the name has another suffix.
         """
-        if path.suffix != ENDING:
-            raise LevelsError(f"{path}: the name of a file of levels must end with {ENDING}")
+        if path.suffix != FILE_SUFFIX:
+            raise LevelsError(f"{path}: the name of a file of levels must end with {FILE_SUFFIX}")
         about = {"format": _FORMAT, "scenario": reference_to(self.scenario), "seeds": self.seeds}
         with replacing(path) as draft:
             draft.write_text(json.dumps(about) + "\n", "utf-8")
 
 
 def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto") -> LevelSet:
-    """The levels of a set.
+    """Return the level set that an argument describes.
 
     Args:
-        scenario: whose levels they are.
-        levels: which, or what this function has returned.
-        world: what draws them, as for environments; all draw the same.
+        scenario: scenario of the levels.
+        levels: name, seeds, file, or a `LevelSet`, which is returned.
+        world: backend that samples the levels, as for environments; all give the same result.
 
     Raises:
-        LevelsError: there is no such set, nothing in it, or the file is none of this scenario.
+        LevelsError: there is no such set, the set is empty, or the file is of another scenario.
     """
     if isinstance(levels, LevelSet):
         return levels
     if not isinstance(levels, str | Path):
-        return _of_seeds(scenario, levels, world)
+        return _set_of_seeds(scenario, levels, world)
     if levels in SETS:
         return SETS[str(levels)](scenario, world)
-    if (seeds := _seeds(str(levels))) is not None:
-        return _of_seeds(scenario, seeds, world)
-    return _in_file(scenario, Path(levels))
+    if (seeds := _parse_seed_range(str(levels))) is not None:
+        return _set_of_seeds(scenario, seeds, world)
+    return _load_set(scenario, Path(levels))
 
 
-def limited_to(
+def limit_to_levels(
     scenario: Scenario, levels: Levels | LevelSet | None, world: str
 ) -> tuple[Scenario, NDArray[Any] | None]:
-    """What is played by an environment with this option, and the generators that draw its levels;
-    None for all levels that there are."""
+    """Return the scenario to play, and the RNG states of its levels; None for all levels of the
+    scenario."""
     if levels is None:
         return scenario, None
-    found = level_set(scenario, levels, world)
-    return found.scenario, seeded(found.seeds)
+    limited = level_set(scenario, levels, world)
+    return limited.scenario, seeded(limited.seeds)
 
 
-def _train(scenario: Scenario, world: str) -> LevelSet:
-    return _part(scenario, world, test=False)
+def _train_set(scenario: Scenario, world: str) -> LevelSet:
+    """Return the set `train`."""
+    return _split(scenario, world, test=False)
 
 
-def _test(scenario: Scenario, world: str) -> LevelSet:
-    return _part(scenario, world, test=True)
+def _test_set(scenario: Scenario, world: str) -> LevelSet:
+    """Return the set `test`."""
+    return _split(scenario, world, test=True)
 
 
-def _part(scenario: Scenario, world: str, test: bool) -> LevelSet:
-    found = tuple(islice(_different(scenario, count(), world), _MOST))
-    own = found[_FIFTH - 1 :: _FIFTH]
-    if not own:
-        raise LevelsError(
-            f"{scenario.name} has {len(found)} different levels, too few for a set of those to test"
-        )
-    return LevelSet(scenario, own if test else tuple(sorted({*found}.difference(own))))
-
-
-def _larger(scenario: Scenario, world: str) -> LevelSet:
-    return _of_seeds(larger(scenario), range(_MOST // _FIFTH), world)
-
-
-SETS = {"train": _train, "test": _test, "larger": _larger}
-"""What finds the levels of each set that has a name."""
-
-
-def larger(scenario: Scenario) -> Scenario:
-    """The same scenario with a `size` that is almost twice its own: 9 for 5, 17 for 9.
+def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
+    """Return the training or the test levels of a scenario.
 
     Raises:
-        LevelsError: it has no such parameter, or is as large as it may be.
+        LevelsError: there are too few distinct levels.
+    """
+    seeds = tuple(islice(_distinct_seeds(scenario, count(), world), _MAX_LEVELS))
+    held_out = seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]
+    if not held_out:
+        raise LevelsError(
+            f"{scenario.name} has {len(seeds)} different levels, too few for a set of those to test"
+        )
+    return LevelSet(scenario, held_out if test else tuple(sorted({*seeds}.difference(held_out))))
+
+
+def _larger_set(scenario: Scenario, world: str) -> LevelSet:
+    """Return the set `larger`."""
+    return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
+
+
+SETS = {"train": _train_set, "test": _test_set, "larger": _larger_set}
+"""Functions that find the levels of each named set."""
+
+
+def make_larger(scenario: Scenario) -> Scenario:
+    """Return the same scenario with almost twice its `size`: 9 for 5, 17 for 9.
+
+    Raises:
+        LevelsError: there is no such parameter, or the scenario has the largest allowed size.
     """
     known = scenario.document.parameters
-    sizes = [each for each in known if (each.name, each.kind) == ("size", "int")]
+    sizes = [p for p in known if (p.name, p.kind) == ("size", "int")]
     if not sizes:
         raise LevelsError(
             f"{scenario.name} has no parameter `size`, so that it has no larger levels: name the "
@@ -207,133 +215,163 @@ def larger(scenario: Scenario) -> Scenario:
     size = min(2 * sizes[0].value - 1, sizes[0].most)
     if size <= sizes[0].value:
         raise LevelsError(f"{scenario.name} has the largest size that it may have, {size:g}")
-    return _otherwise(scenario, {**scenario.document.settings, "size": int(size)})
+    return _with_settings(scenario, {**scenario.document.settings, "size": int(size)})
 
 
-def _otherwise(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
-    """The same scenario with other values of its parameters."""
+def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
+    """Return the same scenario with other values of its parameters.
+
+    Raises:
+        LevelsError: the scenario was not read from a file.
+    """
     document = scenario.document
     if document.level is None:
         raise LevelsError(f"{scenario.name} is of no file, in which its parameters could be set")
-    found = Scenario.read(read_file(document.level, document.trust, settings))
-    return found.with_(**scenario.changes) if scenario.changes else found
+    changed = Scenario.read(read_file(document.level, document.trust, settings))
+    return changed.with_(**scenario.changes) if scenario.changes else changed
 
 
-def _seeds(text: str) -> range | None:
-    """The seeds of `0:100`."""
+def _parse_seed_range(text: str) -> range | None:
+    """Return the range of seeds that a text such as `0:100` names; None for any other text."""
     ends = text.split(":")
     return range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
 
 
-def _of_seeds(scenario: Scenario, given: Any, world: str) -> LevelSet:
-    row = isinstance(given, np.ndarray) and given.ndim == 1
-    one_by_one = row or (isinstance(given, Sequence) and not isinstance(given, bytes | bytearray))
-    seeds = [*islice(given, _MOST + 1)] if one_by_one else []
-    if not 0 < len(seeds) <= _MOST or not all(map(_is_seed, seeds)):
+def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
+    """Return the distinct levels among the seeds of a sequence.
+
+    Raises:
+        LevelsError: the argument is no sequence of 1 to 5000 seeds.
+    """
+    is_vector = isinstance(levels, np.ndarray) and levels.ndim == 1
+    is_sequence = is_vector or (
+        isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray)
+    )
+    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_sequence else []
+    if not 0 < len(seeds) <= _MAX_LEVELS or not all(map(_is_seed, seeds)):
         raise LevelsError(
-            f"levels={shortened(str(given), 60)}: expected 1 to {_MOST:,} seeds, whole numbers "
-            f"from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file {ENDING}"
+            f"levels={shortened(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
+            f"numbers from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file "
+            f"{FILE_SUFFIX}"
         )
-    return LevelSet(scenario, tuple(_different(scenario, map(int, seeds), world)))
+    return LevelSet(scenario, tuple(_distinct_seeds(scenario, map(int, seeds), world)))
 
 
 def _is_seed(value: Any) -> bool:
+    """Return True for an integer from 0 to 2**63 - 1."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return whole and 0 <= value < 2**63
 
 
-def _in_file(scenario: Scenario, path: Path) -> LevelSet:
-    if path.suffix != ENDING:
-        allowed = (*SETS, "0:100", f"a file {ENDING} of `gv-engine splits --out`")
+def _load_set(scenario: Scenario, path: Path) -> LevelSet:
+    """Return the level set of a file.
+
+    Raises:
+        LevelsError: there is no such file, or the file is damaged or of another scenario.
+    """
+    if path.suffix != FILE_SUFFIX:
+        allowed = (*SETS, "0:100", f"a file {FILE_SUFFIX} of `gv-engine splits --out`")
         raise LevelsError(f"no levels {str(path)!r}: {nearest(str(path), allowed)}")
     try:
-        about = parse_json(read_bytes(path, _LARGEST, "sets of levels"))
+        about = parse_json(read_bytes(path, _MAX_BYTES, "sets of levels"))
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
-        known, seeds = checked(about["scenario"]), checked_seeds(about["seeds"])
+        reference, seeds = checked(about["scenario"]), check_level_seeds(about["seeds"])
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
-        why = shortened(f"{type(error).__name__}: {error}", 200)
-        raise LevelsError(f"{path} is no set of levels, or a damaged one: {why}") from None
-    if known["source"] != reference_to(scenario)["source"]:
-        raise LevelsError(f"{path} has levels of {known['name']}, and not of {scenario.name}")
-    if known["settings"] != scenario.document.settings:
-        scenario = _otherwise(scenario, known["settings"])
+        cause = shortened(f"{type(error).__name__}: {error}", 200)
+        raise LevelsError(f"{path} is no set of levels, or a damaged one: {cause}") from None
+    if reference["source"] != reference_to(scenario)["source"]:
+        raise LevelsError(f"{path} has levels of {reference['name']}, and not of {scenario.name}")
+    if reference["settings"] != scenario.document.settings:
+        scenario = _with_settings(scenario, reference["settings"])
     return LevelSet(scenario, seeds)
 
 
-def checked_seeds(known: Any) -> tuple[int, ...]:
-    """The seeds of a set, read back from a file.
+def check_level_seeds(values: Any) -> tuple[int, ...]:
+    """Return the seeds of a set that were read from a file.
 
     Raises:
-        ValueError: they are something else.
+        ValueError: they are no integers from 0 on, or there are none.
     """
-    seeds = tuple(known)
+    seeds = tuple(values)
     if not seeds or not all(map(_is_seed, seeds)):
         raise ValueError("its seeds are no whole numbers from 0 on")
     return seeds
 
 
-def _different(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
-    """The seed of each level that none of the seeds before it has."""
-    worlds, read = _worlds(scenario, world), draws_in_play(scenario)
-    known: set[int] = set()
-    idle, following = 0, iter(seeds)
-    while idle < _IDLE and (some := [*islice(following, len(worlds))]):
-        chosen = np.arange(len(worlds)) < len(some)
-        worlds.restart(chosen, dict(enumerate(some)))
-        rows = worlds.snapshot(np.flatnonzero(chosen))
-        keys = content_keys(rows, scenario.layout, read).tolist()
-        for seed, key in zip(some, keys, strict=True):
-            idle += 1
-            if key not in known:
-                known.add(key)
-                idle = 0
+def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
+    """Yield each seed whose level none of the seeds before has."""
+    backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
+    seen_keys: set[int] = set()
+    tried, remaining = 0, iter(seeds)
+    while tried < _MAX_SEEDS_WITHOUT_NEW_LEVEL and (block := [*islice(remaining, len(backend))]):
+        mask = np.arange(len(backend)) < len(block)
+        backend.restart(mask, dict(enumerate(block)))
+        rows = backend.snapshot(np.flatnonzero(mask))
+        keys = compute_content_keys(rows, scenario.layout, is_read).tolist()
+        for seed, key in zip(block, keys, strict=True):
+            tried += 1
+            if key not in seen_keys:
+                seen_keys.add(key)
+                tried = 0
                 yield seed
 
 
-def content_keys(rows: NDArray[Any], layout: Layout, read: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """(n,) numbers that are equal for worlds with the same things in the same places, in whatever
-    order these came there, else as good as never; within one process.
+def compute_content_keys(
+    rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_]
+) -> NDArray[np.uint64]:
+    """Return (n,) hashes that are equal for worlds with the same objects in the same cells.
+
+    The order in which objects were spawned does not count. Hashes are only comparable within one
+    process.
 
     Args:
-        read: which of the values that levels have drawn tell them apart, as `draws_in_play` has it.
+        rows: (n,) worlds.
+        layout: layout of the rows.
+        is_read: (members, drawn) sampled values that tell levels apart, see
+            `find_values_read_by_rules`.
     """
-    plain = np.zeros((len(rows), layout.capacity), np.uint64)
-    other = np.zeros_like(plain)
+    entity_keys = np.zeros((len(rows), layout.capacity), np.uint64)
+    content_keys = np.zeros_like(entity_keys)
     salts = iter(np.random.default_rng(0).integers(2**64, size=2**10, dtype=np.uint64))
     for cls in layout.components:
         columns = rows[column_name(cls)]
         for field in fields_of(cls):
-            found, into = _words(columns[field.name]), plain
+            words, target = _to_words(columns[field.name]), entity_keys
             if field.is_entity:  # which one it is says nothing, but what is there
-                found, into = np.take_along_axis(plain, found.astype(np.int64), 1), other
-            into += np.where(columns["has"], _mixed(found ^ next(salts)), 0).astype(np.uint64)
-        plain += columns["has"] * next(salts)
-    keys: NDArray[np.uint64] = (_mixed(plain + other) * rows["alive"]).sum(1, dtype=np.uint64)
-    figures = [rows[name] for name in ("member", "height", "width")]
-    for k in np.flatnonzero(read.any(axis=0)):
-        figures.append(np.where(read[rows["member"], k], rows["drawn"][:, k], 0))
-    for values in figures:
-        keys += _mixed(_words(values) ^ next(salts))
+                words, target = (
+                    np.take_along_axis(entity_keys, words.astype(np.int64), 1),
+                    content_keys,
+                )
+            target += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
+        entity_keys += columns["has"] * next(salts)
+    keys: NDArray[np.uint64] = (_mix_bits(entity_keys + content_keys) * rows["alive"]).sum(
+        1, dtype=np.uint64
+    )
+    scalars = [rows[name] for name in ("member", "height", "width")]
+    for k in np.flatnonzero(is_read.any(axis=0)):
+        scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))
+    for values in scalars:
+        keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys
 
 
-def _words(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Numbers of any kind as 64 bits each."""
+def _to_words(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return numbers of any dtype as 64-bit words."""
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64).view(np.uint64)
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Words whose bits all depend on each other."""
+def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return words with their bits mixed by a hash function."""
     for _ in range(2):
         words = (words ^ words >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
     return words ^ words >> np.uint64(32)
 
 
-def _worlds(scenario: Scenario, world: str) -> Backend:
-    """Those that levels are drawn in: no objects while others compile, which take longer."""
+def _make_sampling_backend(scenario: Scenario, world: str) -> Backend:
+    """Return the backend that samples levels: compiled if the rules compile, else objects."""
     if world == "object":
         return make_batch(scenario, 1, world)
     try:

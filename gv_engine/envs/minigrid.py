@@ -1,7 +1,7 @@
-"""MiniGrid's environments, with habits of the reference that no scenario could say.
+"""MiniGrid's environments, with the attributes, methods and quirks of the reference.
 
-A level that takes fewer actions than others takes its first for the rest; wrappers that draw share
-the generator that levels and rules draw from; and an agent that stays in lava dies once.
+Levels with fewer actions than others treat the missing actions as their first one; wrappers share
+the RNG of levels and rules; and an agent that stays in lava dies once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.envs.arg_checks import Seeds
 from gv_engine.envs.environment import GridEnv
-from gv_engine.envs.minigrid_observations import WAYS, minigrid_codes
+from gv_engine.envs.minigrid_observations import MINIGRID_DIRECTIONS, encode_minigrid
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import MissingExtraError
@@ -62,8 +62,8 @@ class GridObject:
 
     @property  # type: ignore[misc]  # `isinstance` reads it, and nobody sets it
     def __class__(self) -> Any:
-        classes = sys.modules.get("minigrid.core.world_object")
-        return getattr(classes, self.type.capitalize(), GridObject)
+        module = sys.modules.get("minigrid.core.world_object")
+        return getattr(module, self.type.capitalize(), GridObject)
 
     @property
     def is_open(self) -> bool:
@@ -94,11 +94,11 @@ class GridObject:
 
 @dataclass(frozen=True)
 class Grid:
-    """Copy of the cells of a level, or of those that the agent looks at.
+    """Read-only copy of the cells of a level, or of the agent's view.
 
     Attributes:
-        codes: (w, h, 3) uint8 type, colour and state of every cell.
-        contents: the objects inside boxes, by x and y of the box.
+        codes: (w, h, 3) uint8 type, colour and state of each cell.
+        contents: objects inside boxes, by x and y of the box.
     """
 
     codes: NDArray[np.uint8]
@@ -106,17 +106,17 @@ class Grid:
 
     @property
     def width(self) -> int:
-        """Columns."""
+        """Number of columns."""
         return len(self.codes)
 
     @property
     def height(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return len(self.codes[0])
 
     @property
     def grid(self) -> tuple[GridObject | None, ...]:
-        """The objects of all cells, row by row."""
+        """Objects of all cells, row by row."""
         return tuple(self.get(i, j) for j in range(self.height) for i in range(self.width))
 
     def get(self, i: int, j: int) -> GridObject | None:
@@ -135,11 +135,13 @@ class Grid:
         return np.where(seen, self.codes, np.uint8(0))
 
     def __contains__(self, key: tuple[str | None, str]) -> bool:
-        """Return True if an object has this colour, or any for None, and this type."""
-        found = (each for each in self.grid if each and each.type == key[1])
-        return any(key[0] in (None, each.color) for each in found)
+        """Return True if an object has this colour (any colour for None) and this type."""
+        objects = (thing for thing in self.grid if thing and thing.type == key[1])
+        return any(key[0] in (None, thing.color) for thing in objects)
 
     def _refuse(self, *args: Any, **options: Any) -> Never:
+        """Raise AttributeError with the way to change a level; stands for all methods that would
+        write."""
         raise AttributeError(
             "MiniGrid's grid can only be read: write a scenario that extends the level, or "
             "change a row of env.unwrapped.snapshot() and hand it to restore()"
@@ -165,33 +167,33 @@ def draw_grid(
     agent_dir: int,
     highlight: NDArray[np.bool_] | None,
 ) -> NDArray[np.uint8]:
-    """Return a (h * cell, w * cell, 3) picture that MiniGrid itself has drawn.
+    """Return a (h * cell, w * cell, 3) picture drawn by MiniGrid itself.
 
     Args:
-        grid: the cells.
+        grid: cells to draw.
         cell: pixels of a cell's side.
         agent_pos, agent_dir: x, y and direction of the agent.
-        highlight: (w, h) where cells are brighter.
+        highlight: (w, h) True for cells that are brighter.
     """
-    from minigrid.core.grid import Grid as Drawn
+    from minigrid.core.grid import Grid as MiniGridGrid
 
-    cells, _ = Drawn.decode(grid.codes)
+    cells, _ = MiniGridGrid.decode(grid.codes)
     picture: NDArray[np.uint8] = cells.render(cell, agent_pos, agent_dir, highlight)
     return picture
 
 
 # ---- minigrid env --------------------------------------------------------------------------------
 
-_USUAL_ACTIONS = 7
-_USUAL_VIEW = 7
-_UP = 3
+_NUM_ACTIONS = 7
+_VIEW_SIZE = 7
+_FACING_UP = 3
 _LEVEL = "write a scenario that extends the level"
 _STATE = "change a row of snapshot() and hand it to restore()"
 _VIEW = "gen_obs_grid() returns the cells in view, and which of them are seen"
 _DRAWS = "np_random draws what the level draws from"
 _WINDOW = 'render_mode="human" opens a window that finds its own size'
 _MAKE = "hand {} to gymnasium.make"
-_INSTEAD = {
+_REPLACEMENTS = {
     **dict.fromkeys(("place_agent", "place_obj", "put_obj", "_gen_grid"), _LEVEL),
     **dict.fromkeys(("grid", "carrying", "agent_pos", "agent_dir", "step_count"), _STATE),
     **dict.fromkeys(("front_pos", "dir_vec", "right_vec", "mission"), _STATE),
@@ -213,11 +215,11 @@ _INSTEAD = {
     "_reward": 'info["reward_terms"] has the reward of each step',
     "reward_range": "rewards are 0 to 1, in Dynamic-Obstacles -1 to 1",
 }
-"""Replacements of attributes of MiniGrid's environments that are not there, or cannot be set."""
+"""Replacements for attributes of MiniGrid's environments that are missing or read-only here."""
 
 
-def _area(size: int) -> Area:
-    """Return the area of a view of so many rows and columns.
+def _view_area(size: int) -> Area:
+    """Return the area of a view with `size` rows and columns.
 
     Raises:
         ValueError: MiniGrid has no view of this size.
@@ -227,33 +229,33 @@ def _area(size: int) -> Area:
     return Area(1 - size, 0, -(size // 2), size // 2)
 
 
-def _with_view(scenario: Any, size: int) -> Any:
-    """Return a scenario, or the name of one, with a view of so many rows and columns."""
-    area = _area(size)
-    if size == _USUAL_VIEW:
+def _with_view_size(scenario: Any, size: int) -> Any:
+    """Return a scenario, or its name, with a view of `size` rows and columns."""
+    area = _view_area(size)
+    if size == _VIEW_SIZE:
         return scenario
-    seen = {"area": [[area.ymin, area.ymax], [area.xmin, area.xmax]]}
-    return {"name": scenario, "extends": scenario, "observation_function": seen}
+    observation = {"area": [[area.ymin, area.ymax], [area.xmin, area.xmax]]}
+    return {"name": scenario, "extends": scenario, "observation_function": observation}
 
 
 class MiniGridEnv(GridEnv):
-    """One world of a level of MiniGrid; all that `GridEnv` says holds for it, too.
+    """One world of a MiniGrid level, with everything of `GridEnv`.
 
-    Attributes and methods that MiniGrid's wrappers read have MiniGrid's names and values. Setting
-    them is refused. `reset` ignores options, as MiniGrid does.
+    Attributes and methods that MiniGrid's wrappers read have MiniGrid's names and values; they
+    cannot be set. `reset` ignores options, as MiniGrid does.
 
     Args:
         scenario, render_mode, options: as for `GridEnv`.
         agent_view_size: rows and columns of the view, an odd number.
-        tile_size: pixels of a cell's side where `render` draws an "rgb_array"; with this or
-            `highlight`, the picture is MiniGrid's own, see `get_frame`.
-        highlight: whether such a picture shows what the agent sees.
+        tile_size: pixels of a cell's side in "rgb_array" pictures; with `tile_size` or `highlight`
+            set, MiniGrid itself draws them, see `get_frame`.
+        highlight: pictures show the cells that the agent sees.
     """
 
-    _lent = False
-    """Whether others may have drawn from the generator since the world did."""
+    _is_rng_shared = False
+    """True if wrappers may have used the RNG since the last step of the world."""
     _has_ended = False
-    """Whether the last step has ended the episode."""
+    """True if the last step has ended the episode."""
     actions = MiniGridActions
 
     def __init__(
@@ -261,12 +263,12 @@ class MiniGridEnv(GridEnv):
         scenario: Any,
         render_mode: str | None = None,
         *,
-        agent_view_size: int = _USUAL_VIEW,
+        agent_view_size: int = _VIEW_SIZE,
         tile_size: int | None = None,
         highlight: bool | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(_with_view(scenario, agent_view_size), render_mode, **options)
+        super().__init__(_with_view_size(scenario, agent_view_size), render_mode, **options)
         self._draws_like_minigrid = tile_size is not None or highlight is not None
         self._tile_size = tile_size or 32
         self._highlight = highlight is not False
@@ -274,44 +276,44 @@ class MiniGridEnv(GridEnv):
         self._views: dict[int, GridEnv] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in _INSTEAD:
-            raise AttributeError(f"MiniGrid's {name} is not there: {_INSTEAD[name]}")
+        if name in _REPLACEMENTS:
+            raise AttributeError(f"MiniGrid's {name} is not there: {_REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _INSTEAD:
-            raise AttributeError(f"MiniGrid's {name} cannot be set: {_INSTEAD[name]}")
+        if name in _REPLACEMENTS:
+            raise AttributeError(f"MiniGrid's {name} cannot be set: {_REPLACEMENTS[name]}")
         super().__setattr__(name, value)
 
     @property
     def agent_view_size(self) -> int:
-        """Rows and columns of the view."""
+        """Number of rows and columns of the view."""
         return self.scenario.area.shape[0]
 
     @property
     def tile_size(self) -> int:
-        """Pixels of a cell's side in pictures of MiniGrid's."""
+        """Pixels of a cell's side in MiniGrid's pictures."""
         return self._tile_size
 
     @property
     def highlight(self) -> bool:
-        """Whether pictures of MiniGrid's show what the agent sees."""
+        """True if MiniGrid's pictures show the cells that the agent sees."""
         return self._highlight
 
     @property
     def np_random(self) -> np.random.Generator:
-        """What levels and rules draw from; whatever is drawn from it by others counts."""
-        if self._started and not self._lent:
-            self._np_random, self._lent = generator_from_row(self._row["rng"]), True
+        """RNG of levels and rules; numbers that others sample from it change the episode."""
+        if self._started and not self._is_rng_shared:
+            self._np_random, self._is_rng_shared = generator_from_row(self._row["rng"]), True
         return super().np_random
 
     @np_random.setter
     def np_random(self, generator: np.random.Generator) -> None:
-        self._np_random, self._np_random_seed, self._lent = generator, -1, True
+        self._np_random, self._np_random_seed, self._is_rng_shared = generator, -1, True
 
     @property
     def max_steps(self) -> int | None:
-        """The limit of steps."""
+        """Step limit of an episode."""
         return self.scenario.max_steps
 
     @property
@@ -337,8 +339,8 @@ class MiniGridEnv(GridEnv):
 
     @property
     def agent_dir(self) -> int:
-        """Where the agent looks, as `direction` tells it."""
-        return int(WAYS[self._row["agent"]["facing"][AGENT]])
+        """Direction of the agent, as in `direction` of an observation."""
+        return int(MINIGRID_DIRECTIONS[self._row["agent"]["facing"][AGENT]])
 
     @property
     def dir_vec(self) -> NDArray[np.int64]:
@@ -348,68 +350,76 @@ class MiniGridEnv(GridEnv):
 
     @property
     def front_pos(self) -> NDArray[np.int64]:
-        """(2,) x and y of the cell ahead of the agent."""
+        """(2,) x and y of the cell in front of the agent."""
         return np.add(self.agent_pos, self.dir_vec)
 
     @property
     def grid(self) -> Grid:
-        """A copy of the level as it is now."""
+        """Copy of the current level."""
         world = self._world
-        codes = minigrid_codes(world.cells().swapaxes(0, 1))
+        codes = encode_minigrid(world.cells().swapaxes(0, 1))
         boxes = np.argwhere(codes[..., 0] == BOX).tolist()
-        inside = {(x, y): self._inside(world, world.at[y, x]) for x, y in boxes}
-        return Grid(codes, {cell: thing for cell, thing in inside.items() if thing})
+        contents = {(x, y): self._describe_content(world, world.at[y, x]) for x, y in boxes}
+        return Grid(codes, {cell: content for cell, content in contents.items() if content})
 
     @property
     def carrying(self) -> GridObject | None:
-        """A copy of the object that the agent holds; None for none."""
+        """Copy of the object that the agent holds; None for none."""
         world = self._world
-        return self._object(world, world.agent.holding[AGENT])
+        return self._describe_object(world, world.agent.holding[AGENT])
 
-    def _object(self, world: RowWorld, e: int) -> GridObject | None:
-        if e == NOTHING:
+    def _describe_object(self, world: RowWorld, entity: int) -> GridObject | None:
+        """Return a copy of an entity as a MiniGrid object; None for NOTHING."""
+        if entity == NOTHING:
             return None
-        code = minigrid_codes(np.array(world.appearance(e)))
-        return grid_object(code, self._inside(world, e))
+        code = encode_minigrid(np.array(world.appearance(entity)))
+        return grid_object(code, self._describe_content(world, entity))
 
-    def _inside(self, world: RowWorld, e: int) -> GridObject | None:
-        return self._object(world, world.box.content[e]) if world.box.has[e] else None
+    def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
+        """Return a copy of the object inside a box; None for an empty box or another object."""
+        return (
+            self._describe_object(world, world.box.content[entity])
+            if world.box.has[entity]
+            else None
+        )
 
     def gen_obs(self) -> dict[str, Any]:
-        """Return what the agent sees now: `image`, `direction` and `mission`."""
-        return self._seen(self.agent_view_size)
+        """Return the current observation: `image`, `direction` and `mission`."""
+        return self._observe(self.agent_view_size)
 
     def gen_obs_grid(self, agent_view_size: int | None = None) -> tuple[Grid, NDArray[np.bool_]]:
-        """Return the cells in view and (w, h) which of them are seen.
+        """Return the cells in view, and a (w, h) mask of the visible ones.
 
         Args:
             agent_view_size: rows and columns of the view; None for those of the environment.
         """
-        image = self._seen(agent_view_size or self.agent_view_size)["image"]
+        image = self._observe(agent_view_size or self.agent_view_size)["image"]
         return Grid(image), image[..., 0] != UNSEEN
 
-    def _seen(self, size: int) -> dict[str, Any]:
-        """Return MiniGrid's observation in a view of so many rows and columns."""
+    def _observe(self, size: int) -> dict[str, Any]:
+        """Return MiniGrid's observation in a view with `size` rows and columns."""
         if size == self.agent_view_size and self._shows_view:
             return dict(self._observation())
         if size not in self._views:
-            scenario = self.scenario.with_(area=_area(size))
-            shown = "minigrid"
-            self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
+            scenario = self.scenario.with_(area=_view_area(size))
+            representation = "minigrid"
+            self._views[size] = GridEnv(
+                scenario, None, "object", observation_representation=representation
+            )
         view = self._views[size]
         view._batch.restore(0, self._row, trusted=True)
-        seen: dict[str, Any] = view._observation()
-        return seen
+        observation: dict[str, Any] = view._observation()
+        return observation
 
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
     ) -> NDArray[np.uint8]:
-        """Return a (h * tile_size, w * tile_size, 3) picture, which MiniGrid itself draws.
+        """Return a (h * tile_size, w * tile_size, 3) picture drawn by MiniGrid itself.
 
         Args:
-            highlight: cells of the level that the agent sees are brighter.
+            highlight: brighten the cells of the level that the agent sees.
             tile_size: pixels of a cell's side.
-            agent_pov: draw the view instead of the level, from the bottom up.
+            agent_pov: draw the view instead of the level, with the agent facing up.
 
         Raises:
             MissingExtraError: MiniGrid is not installed.
@@ -422,7 +432,7 @@ class MiniGridEnv(GridEnv):
         size = self.agent_view_size
         view, seen = self.gen_obs_grid()
         if agent_pov:
-            return draw_grid(view, tile_size, (size // 2, size - 1), _UP, seen)
+            return draw_grid(view, tile_size, (size // 2, size - 1), _FACING_UP, seen)
         lit = np.zeros((self.width, self.height), np.bool_)
         if highlight:
             (dx, dy), (right, down) = self.dir_vec, np.argwhere(seen).T
@@ -439,9 +449,9 @@ class MiniGridEnv(GridEnv):
         return super().render()
 
     def hash(self, size: int = 16) -> str:
-        """Return so many hexadecimal digits that tell states apart, as MiniGrid's do."""
-        told = self.grid.encode().tolist(), tuple(np.array(self.agent_pos)), self.agent_dir
-        return sha256("".join(map(str, told)).encode()).hexdigest()[:size]
+        """Return `size` hexadecimal digits that differ between states, the same as MiniGrid's."""
+        state = self.grid.encode().tolist(), tuple(np.array(self.agent_pos)), self.agent_dir
+        return sha256("".join(map(str, state)).encode()).hexdigest()[:size]
 
     @property
     def _world(self) -> RowWorld:
@@ -452,31 +462,31 @@ class MiniGridEnv(GridEnv):
         return super().snapshot()
 
     def snapshot(self) -> NDArray[Any]:
-        self._take_back()
+        self._sync_rng()
         return self._row
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        self._lent = self._has_ended = False
+        self._is_rng_shared = self._has_ended = False
         return super().restore(row)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        self._take_back()
-        self._lent = True  # what seeds it is no row
-        shown = super().reset(seed=seed)
-        self._lent = self._has_ended = False
-        return shown
+        self._sync_rng()
+        self._is_rng_shared = True  # what seeds it is no row
+        results = super().reset(seed=seed)
+        self._is_rng_shared = self._has_ended = False
+        return results
 
-    def _run(self, action: int) -> None:
-        self._take_back()
-        super()._run(action)
+    def _step_batch(self, action: int) -> None:
+        self._sync_rng()
+        super()._step_batch(action)
 
-    def _take_back(self) -> None:
-        """The world goes on with its generator as others have left it."""
-        if self._started and self._lent:
+    def _sync_rng(self) -> None:
+        """Copy the shared RNG back into the world, if wrappers may have used it."""
+        if self._started and self._is_rng_shared:
             self._batch.set_generator(0, self.np_random)
-            self._lent = False
+            self._is_rng_shared = False
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         before = self.agent_pos if self._has_ended else None
@@ -487,15 +497,17 @@ class MiniGridEnv(GridEnv):
             terminated = stands_on is None or stands_on.type != "lava"
         return observation, reward, terminated, truncated, info
 
-    def _checked(self, action: Any) -> int:
+    def _check_action(self, action: Any) -> int:
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
-        lacking = self.num_actions < _USUAL_ACTIONS and isinstance(action, int | np.integer)
-        return super()._checked(0 if lacking and action >= self.num_actions else action)
+        has_fewer_actions = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
+        return super()._check_action(
+            0 if has_fewer_actions and action >= self.num_actions else action
+        )
 
 
 class MiniGridVectorEnv(GridVectorEnv):
-    """N worlds of a level of MiniGrid; all that `GridVectorEnv` says holds for them, too.
+    """N worlds of a MiniGrid level, with everything of `GridVectorEnv`.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`.
@@ -503,22 +515,19 @@ class MiniGridVectorEnv(GridVectorEnv):
     """
 
     def __init__(
-        self,
-        scenario: Any,
-        num_envs: int = 1,
-        *,
-        agent_view_size: int = _USUAL_VIEW,
-        **options: Any,
+        self, scenario: Any, num_envs: int = 1, *, agent_view_size: int = _VIEW_SIZE, **options: Any
     ) -> None:
-        super().__init__(_with_view(scenario, agent_view_size), num_envs, **options)
+        super().__init__(_with_view_size(scenario, agent_view_size), num_envs, **options)
 
-    def _asked(
+    def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        known = {name: each for name, each in (options or {}).items() if name == "reset_mask"}
-        return super()._asked(seed, known)
+        known_options = {
+            name: value for name, value in (options or {}).items() if name == "reset_mask"
+        }
+        return super()._check_reset_arguments(seed, known_options)
 
-    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
-        if self.num_actions < _USUAL_ACTIONS:
+    def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
+        if self.num_actions < _NUM_ACTIONS:
             actions = np.where(np.asarray(actions) < self.num_actions, actions, 0)
-        return super()._checked(actions)
+        return super()._check_actions(actions)

@@ -1,4 +1,5 @@
-"""Many worlds of a scenario with several agents: line by line, or in arrays by world and agent."""
+"""Environments of scenarios with several agents: PettingZoo, and vector environments with one line
+per agent or with an axis of agents."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 from pettingzoo import ParallelEnv  # what may not be there
 
-from gv_engine.envs.arg_checks import Seeds, places
-from gv_engine.envs.environment import GridEnv, grid_scenario
-from gv_engine.envs.observations import FormName, form_of
+from gv_engine.envs.arg_checks import Seeds, as_output_arrays
+from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
+from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer, with_usable_modes
-from gv_engine.envs.scenario_vector_env import VectorStep, masked
+from gv_engine.envs.scenario_vector_env import VectorStep, add_presence_masks
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rules.errors import MissingExtraError, nearest
 from gv_engine.scenario.optional_deps import PARALLEL
@@ -36,21 +37,22 @@ if PARALLEL.missing:
 
 
 class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types
-    """One world of a scenario, in which all agents act at once, by their names.
+    """PettingZoo environment with one world of a scenario, in which all agents act at once, by
+    name.
 
-    Observations, actions and infos are those of a `GridEnv`, one for each agent. An agent whose
-    episode has ended is in `agents` no longer; it is terminated where a terminating function is
-    true for it, and truncated where the episode ends for all others, at `max_steps` say.
+    Observations, actions and infos are those of a `GridEnv`, one per agent. An agent whose episode
+    has ended leaves `agents`; it is terminated where a terminating rule is true for it, and
+    truncated where the episode ends for all others, such as at `max_steps`.
 
     Args:
         scenario, render_mode, world, max_steps, observation_representation, options: as for
-            `GridEnv`.
+        `GridEnv`.
 
     Attributes:
-        scenario: what is played.
-        possible_agents: the names of all agents, in their order; of a mixture, those of the member
-            with the most. In a world that plays another one, `agents` begins with fewer.
-        agents: of those whose episode goes on.
+        scenario: scenario that is played.
+        possible_agents: names of all agents in their order; in a mixture, of the member with the
+            most agents. A world of another member starts with fewer `agents`.
+        agents: names of the agents whose episode goes on.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         render_mode: str | None = None,
         world: str = "auto",
         max_steps: int | None = None,
-        observation_representation: FormName = "default",
+        observation_representation: RepresentationSpec = "default",
         **options: Any,
     ) -> None:
         modes = GridEnv.metadata["render_modes"]
@@ -68,7 +70,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             raise ValueError(
                 f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
             )
-        self.scenario = grid_scenario(scenario, max_steps, **options)
+        self.scenario = resolve_grid_scenario(scenario, max_steps, **options)
         self.metadata = {
             **with_usable_modes(GridEnv.metadata),
             "name": self.scenario.name,
@@ -77,77 +79,79 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         self.render_mode = render_mode
         self.possible_agents = list(self.scenario.sharing.names)
         self.agents: list[str] = []
-        self._form = form_of(self.scenario, observation_representation)
-        self._batch = make_batch(self.scenario, 1, world, more=self._form.made_of)
-        self._form.belongs_to(self._batch)
+        self._encoder = make_encoder(self.scenario, observation_representation)
+        self._batch = make_batch(self.scenario, 1, world, more=self._encoder.source_arrays)
+        self._encoder.bind_backend(self._batch)
         self._action_space = Discrete(len(self.scenario.actions))
-        self._seats = {name: seat for seat, name in enumerate(self.possible_agents)}
+        self._agent_indices = {name: index for index, name in enumerate(self.possible_agents)}
         self._renderer: Renderer | None = None
         self._started = False
 
     @property
     def world(self) -> str:
-        """The backend that steps now."""
+        """Name of the current backend."""
         return self._batch.world
 
     def observation_space(self, agent: str) -> Space[Any]:
-        """What an agent may see, the same space at every call."""
-        self._know(agent)
-        return self._form.space
+        """Return the observation space of an agent, the same object in every call."""
+        self._check_agent(agent)
+        return self._encoder.space
 
     def action_space(self, agent: str) -> Space[Any]:
-        """What an agent may do, the same space at every call."""
-        self._know(agent)
+        """Return the action space of an agent, the same object in every call."""
+        self._check_agent(agent)
         return self._action_space
 
-    def _know(self, agent: Any) -> None:
-        """Make sure that it is the name of an agent."""
-        if agent not in self._seats:
+    def _check_agent(self, agent: Any) -> None:
+        """Raise ValueError if there is no agent of this name."""
+        if agent not in self._agent_indices:
             raise ValueError(f"no agent {agent!r}: {nearest(str(agent), self.possible_agents)}")
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Draw a new level; with a seed, the one that belongs to it. No options are known, and none
-        refused, as PettingZoo has it."""
+        """Sample a new level; with a seed, the level that belongs to it.
+
+        All options are ignored, as PettingZoo requires.
+        """
         if seed is not None or not self._started:
             self._batch.set_generator(0, seeding.np_random(seed)[0])
         self._started = True
-        self._batch.step(np.full(len(self._seats), RESTART), DISABLED)
-        self.agents = self._present()
+        self._batch.step(np.full(len(self._agent_indices), RESTART), DISABLED)
+        self.agents = self._present_agents()
         return self._observations(self.agents), self._infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Let the agents act whose episode goes on.
+        """Apply the actions of the agents whose episode goes on.
 
         Args:
-            actions: of each of them, by its name.
+            actions: one action for each of these agents, by name.
 
         Returns:
             observations, rewards, terminations, truncations and infos of these agents.
 
         Raises:
-            ValueError: one is missing or unknown, an action is none of the action space, or nothing
-                was reset yet.
+            ValueError: an agent is missing or unknown, an action is not in the action space, or
+                `reset` was not called yet.
             RuleError: a rule is not defined on this world.
         """
         acting, out = self.agents, self._batch.outputs
-        self._batch.step(self._chosen(actions), DISABLED)
+        self._batch.step(self._check_actions(actions), DISABLED)
         ended = {
-            name: (bool(out.terminated[seat]), bool(out.truncated[seat]))
-            for name, seat in self._seats.items()
+            name: (bool(out.terminated[index]), bool(out.truncated[index]))
+            for name, index in self._agent_indices.items()
         }
         self.agents = [name for name in acting if not any(ended[name])]
         return (
             self._observations(acting),
-            {name: float(out.rewards[self._seats[name]]) for name in acting},
+            {name: float(out.rewards[self._agent_indices[name]]) for name in acting},
             {name: ended[name][0] for name in acting},
             {name: ended[name][1] for name in acting},
             self._infos(acting),
         )
 
-    def _chosen(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
-        """(A,) numbers of actions, 0 for agents whose episode is over."""
+    def _check_actions(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Return (A,) action numbers, 0 for agents whose episode is over."""
         if not self._started:
             raise ValueError("call reset() before the first step()")
         if not isinstance(actions, Mapping):
@@ -156,8 +160,8 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
                 f"({', '.join(self.possible_agents)}) to numbers"
             )
         for name in actions:
-            self._know(name)
-        chosen = np.zeros(len(self._seats), np.int64)
+            self._check_agent(name)
+        numbers = np.zeros(len(self._agent_indices), np.int64)
         for name in self.agents:
             if name not in actions:
                 raise ValueError(f"no action of {name}, whose episode goes on")
@@ -167,40 +171,40 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
                     f"action {actions[name]!r} of {name}: allowed are 0 to {last}, for "
                     f"{', '.join(self.scenario.action_names)}"
                 )
-            chosen[self._seats[name]] = actions[name]
-        return chosen
+            numbers[self._agent_indices[name]] = actions[name]
+        return numbers
 
     def _observations(self, names: list[str]) -> dict[str, Any]:
-        arrays = self._batch.outputs.named(self._form.made_of)
+        """Return the observations of these agents, by name."""
+        arrays = self._batch.outputs.named(self._encoder.source_arrays)
         return {
-            name: self._form.one(*(array[self._seats[name], ...] for array in arrays))
+            name: self._encoder.encode(*(array[self._agent_indices[name], ...] for array in arrays))
             for name in names
         }
 
     def _infos(self, names: list[str]) -> dict[str, Any]:
-        return {name: self._info(self._seats[name]) for name in names}
+        """Return the infos of these agents, by name."""
+        return {name: self._info(self._agent_indices[name]) for name in names}
 
-    def _info(self, seat: int) -> dict[str, Any]:
+    def _info(self, index: int) -> dict[str, Any]:
+        """Return the info of the agent with this index."""
         out, scenario = self._batch.outputs, self.scenario
-        terms = zip(scenario.reward_names, out.terms[seat].tolist(), strict=True)
-        info: dict[str, Any] = {
-            "action_mask": out.mask[seat].copy(),
-            "reward_terms": dict(terms),
-        }
+        terms = zip(scenario.reward_names, out.terms[index].tolist(), strict=True)
+        info: dict[str, Any] = {"action_mask": out.mask[index].copy(), "reward_terms": dict(terms)}
         if scenario.tells_success:
-            info["success"] = info["is_success"] = bool(out.success[seat])
+            info["success"] = info["is_success"] = bool(out.success[index])
         if scenario.mixture:
-            info["member"] = int(out.member[seat])
+            info["member"] = int(out.member[index])
         if scenario.missions:
-            info["mission"] = scenario.missions.text(out.mission[seat])
+            info["mission"] = scenario.missions.text(out.mission[index])
         return info
 
     def snapshot(self) -> NDArray[Any]:
-        """The world as one row: a () array of `scenario.layout.dtype`."""
+        """Return the world as one row: a () array of `scenario.layout.dtype`."""
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Become the world of a row, and return what it shows, as `reset` does.
+        """Replace the world by a row, and return observations and infos as `reset` does.
 
         Raises:
             ValueError: the row has another layout.
@@ -208,21 +212,23 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         self._started = True
         self._batch.restore(0, row)
         over = row["terminated"] or row["truncated"]
-        names, present = enumerate(self.possible_agents, 1), self._present()
+        names, present = enumerate(self.possible_agents, 1), self._present_agents()
         self.agents = [name for number, name in names if not (over or row["done"][number])]
         return self._observations(present), self._infos(present)
 
-    def _present(self) -> list[str]:
-        """The agents of the member of a mixture that is played; elsewhere all."""
+    def _present_agents(self) -> list[str]:
+        """Return the names of the agents of the mixture's member that is played; all agents without
+        a mixture."""
         present = self.scenario.present(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
     def fork(self) -> ParallelGridEnv:
-        """An independent environment with the same world, and the same future."""
+        """Return an independent copy of the environment with the same world and the same future."""
         return deepcopy(self)
 
     def render(self) -> Any:
-        """A picture of the world, as for `GridEnv`; with the view of the first agent."""
+        """Return a picture of the world as `GridEnv.render` does, with the view of the first
+        agent."""
         if self.render_mode is None or not self._started:
             return None
         if self._renderer is None:
@@ -248,88 +254,90 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
 
 class EachAgentVectorEnv(GridVectorEnv):
-    """N worlds of A agents as a Gymnasium vector environment of N * A lines, for trainers that
-    know one agent; those of one world follow each other.
+    """Gymnasium vector environment of N worlds with A agents as N * A lines, for single-agent
+    trainers; the lines of one world follow each other.
 
-    World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are those
-    of worlds. An agent that is done has a reward of 0 and stays `terminated` until its world begins
-    anew: `info["live"]`, (N * A,) bool, says whose next action counts. Episodes, their statistics
-    and `final_obs` end with their worlds. Where a member of a mixture has fewer agents, the lines
-    of the others are like those of agents that have left, and no episode of theirs is counted.
+    World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are per
+    world. An agent that is done has a reward of 0 and stays `terminated` until its world is reset:
+    `info["live"]`, (N * A,) bool, marks the lines whose next action counts. Episodes, their
+    statistics and `final_obs` end with their worlds. If a member of a mixture has fewer agents, the
+    lines of the missing agents look like those of agents that are done, and count no episodes.
 
     Args:
         scenario, options: as for `GridVectorEnv`.
         num_envs: N.
     """
 
-    several = True
+    is_multi_agent = True
 
-    def _line(self, number: int) -> str:
+    def _describe_line(self, number: int) -> str:
         world, agent = divmod(number, len(self.scenario.sharing.names))
-        return f"{self.scenario.sharing.names[agent]} in {super()._line(world)}"
+        return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
-    def _settle_ends(self) -> None:
+    def _mark_ended_worlds(self) -> None:
         out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
         member = out.final_member if self._mode == SAME_STEP else out.member
-        self._by_world(self._ended)[:] = over & self._present(member)
+        self._by_world(self._ended)[:] = over & self._present_agents(member)
 
-    def _present(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(N, A) or (A,) which agents are there, by what lines say of their worlds."""
+    def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return (N, A) or (A,) True for agents that exist, given the member of each line's
+        world."""
         if not self.scenario.layout.fewer:
             return self._all[: len(self.scenario.sharing.names)]
         return self.scenario.present(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
-        """(N, A, …) an array of all lines."""
+        """Return the lines of an array as (N, A, …)."""
         agents = len(self.scenario.sharing.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
-    def _info(self, given: Any = None) -> dict[str, Any]:
+    def _info(self, outputs: Any = None) -> dict[str, Any]:
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
-        live = (~over | over.all(axis=1, keepdims=True)) & self._present(out.member)
-        return super()._info(given) | masked({"live": live.ravel()}, self._all)
+        live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)
+        return super()._info(outputs) | add_presence_masks({"live": live.ravel()}, self._all)
 
 
-def _shared(name: str) -> Any:
+def _delegate(name: str) -> Any:
     """Return a property that reads the attribute of this name from `flat`."""
     return property(attrgetter(f"flat.{name}"), doc=getattr(EachAgentVectorEnv, name, None).__doc__)
 
 
 class AgentsVectorEnv:
-    """N worlds of A agents, stepped together by compiled code, in arrays (N, A, …).
+    """Vector environment of N worlds with A agents in arrays (N, A, …), stepped by compiled code.
 
-    Observations, rewards, `terminated`, `truncated` and what is in `info` are those of
-    `GridVectorEnv`, with an axis of agents behind that of worlds; `info["live"]` is (N, A) bool,
-    whose next action counts. Methods that it shares with `GridVectorEnv` do the same.
+    Observations, rewards, `terminated`, `truncated` and the contents of `info` are those of
+    `GridVectorEnv`, with an axis of agents behind the axis of worlds; `info["live"]` is (N, A)
+    bool, True for agents whose next action counts. Methods of the same name as in `GridVectorEnv`
+    do the same.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; N worlds.
 
     Attributes:
-        flat: the same worlds, each agent in a line of its own, as a Gymnasium vector environment.
-        agents: the names of the agents.
-        seats: (A,), the axis that arrays have behind that of worlds.
-        single_observation_space, single_action_space, num_actions, recorded: of one agent.
-        observation_space, action_space: of all agents of all worlds.
+        flat: the same worlds as a Gymnasium vector environment with one line per agent.
+        agents: names of the agents.
+        agent_shape: (A,), the axis of agents behind the axis of worlds.
+        single_observation_space, single_action_space, num_actions, recorded: as for one agent.
+        observation_space, action_space: spaces of all agents of all worlds.
     """
 
-    autoreset_mode = _shared("autoreset_mode")
-    batch = _shared("batch")
-    close = _shared("close")
-    expand = _shared("expand")
-    metadata = _shared("metadata")
-    num_actions = _shared("num_actions")
-    num_worlds = _shared("num_worlds")
-    recorded = _shared("recorded")
-    render = _shared("render")
-    render_mode = _shared("render_mode")
-    scenario = _shared("scenario")
-    single_action_space = _shared("single_action_space")
-    single_observation_space = _shared("single_observation_space")
-    snapshot = _shared("snapshot")
-    state_key = _shared("state_key")
-    world = _shared("world")
+    autoreset_mode = _delegate("autoreset_mode")
+    batch = _delegate("batch")
+    close = _delegate("close")
+    expand = _delegate("expand")
+    metadata = _delegate("metadata")
+    num_actions = _delegate("num_actions")
+    num_worlds = _delegate("num_worlds")
+    recorded = _delegate("recorded")
+    render = _delegate("render")
+    render_mode = _delegate("render_mode")
+    scenario = _delegate("scenario")
+    single_action_space = _delegate("single_action_space")
+    single_observation_space = _delegate("single_observation_space")
+    snapshot = _delegate("snapshot")
+    state_key = _delegate("state_key")
+    world = _delegate("world")
 
     def __init__(
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
@@ -337,17 +345,23 @@ class AgentsVectorEnv:
         self.flat = EachAgentVectorEnv(scenario, num_envs, **options)
         self.num_envs = num_envs
         self.agents = tuple(self.scenario.sharing.names)
-        self.seats = (len(self.agents),)
-        self.action_space = spaces.MultiDiscrete(np.full((num_envs, *self.seats), self.num_actions))
-        each = batch_space(self.single_observation_space, *self.seats)
-        texts = isinstance(each, spaces.Tuple)  # of which Gymnasium would make a tuple by agent
+        self.agent_shape = (len(self.agents),)
+        self.action_space = spaces.MultiDiscrete(
+            np.full((num_envs, *self.agent_shape), self.num_actions)
+        )
+        agents_space = batch_space(self.single_observation_space, *self.agent_shape)
+        has_texts = isinstance(
+            agents_space, spaces.Tuple
+        )  # of which Gymnasium would make a tuple by agent
         self.observation_space: spaces.Space[Any] = (
-            spaces.Tuple([each] * num_envs) if texts else batch_space(each, num_envs)
+            spaces.Tuple([agents_space] * num_envs)
+            if has_texts
+            else batch_space(agents_space, num_envs)
         )
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """What numbers in the data of rollouts stand for, and the names of the agents."""
+        """Names of the numbers in rollout data, and of the agents."""
         return {**self.flat.labels, "agents": list(self.agents)}
 
     def reset(
@@ -357,68 +371,69 @@ class AgentsVectorEnv:
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Draw new levels, as `GridVectorEnv.reset` does."""
-        observation, info = self.flat.reset(seed=seed, options=options, out=self._lines(out))
+        """Sample new levels, as `GridVectorEnv.reset` does."""
+        observation, info = self.flat.reset(seed=seed, options=options, out=self._as_lines(out))
         return self._by_world(observation), self._by_world(info)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Let every agent act.
+        """Apply the action of every agent.
 
         Args:
-            actions: (N, A) integers of the action space; those of agents that are done are not
-                looked at, but have to be there.
-            out: as for `GridVectorEnv.step`, of shapes (N, A, …).
+            actions: (N, A) integers of the action space; those of agents that are done are ignored
+                but must be present.
+            out: as for `GridVectorEnv.step`, with shapes (N, A, …).
 
         Raises:
-            ValueError: they have another shape, one is none of the action space, or nothing was
-                reset yet; or `out` does not fit.
+            ValueError: the actions have another shape, one is not in the action space, `reset` was
+                not called yet, or `out` does not fit.
             RuleError: a rule is not defined on one of the worlds.
         """
-        given, expected = np.asarray(actions), (self.num_envs, *self.seats)
-        if given.shape != expected or given.dtype.kind not in "iu":
+        array, expected = np.asarray(actions), (self.num_envs, *self.agent_shape)
+        if array.shape != expected or array.dtype.kind not in "iu":
             raise ValueError(
-                f"actions have shape {given.shape} and dtype {given.dtype}: expected {expected} "
+                f"actions have shape {array.shape} and dtype {array.dtype}: expected {expected} "
                 f"integers"
             )
-        observation, *results, info = self.flat.step(given.ravel(), self._lines(out))
+        observation, *results, info = self.flat.step(array.ravel(), self._as_lines(out))
         rewards, terminated, truncated = map(self._by_world, results)
         return self._by_world(observation), rewards, terminated, truncated, self._by_world(info)
 
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Any, dict[str, Any]]:
-        """Make worlds those of rows, as `GridVectorEnv.restore` does."""
+        """Replace worlds by rows, as `GridVectorEnv.restore` does."""
         observation, info = self.flat.restore(rows, worlds, trusted=trusted)
         return self._by_world(observation), self._by_world(info)
 
     def missions(self) -> tuple[tuple[str, ...], ...]:
-        """Return what each agent of each world is asked to do, in words; empty for nothing."""
-        found: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
-        return found
+        """Return the mission text of each agent of each world; empty without missions."""
+        texts: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
+        return texts
 
     def fork(self) -> AgentsVectorEnv:
-        """Return an independent environment with the same worlds, and the same future."""
+        """Return an independent copy of the environment with the same worlds and the same
+        future."""
         return deepcopy(self)
 
-    def _lines(self, out: Mapping[str, Any] | None) -> dict[str, NDArray[Any]] | None:
-        """Return the memory of `out`, (N, A, …), as arrays of all lines."""
+    def _as_lines(self, out: Mapping[str, Any] | None) -> dict[str, NDArray[Any]] | None:
+        """Return the arrays of `out`, (N, A, …), as arrays of all lines."""
         if out is None:
             return None
-        kinds = {
-            name: ((self.num_envs, *self.seats, *shape[1:]), dtype)
-            for name, (shape, dtype) in self.flat._results.items()
+        specs = {
+            name: ((self.num_envs, *self.agent_shape, *shape[1:]), dtype)
+            for name, (shape, dtype) in self.flat._output_specs.items()
         }
         lines = self.flat.num_envs
         return {
             name: array.reshape(lines, *array.shape[2:])
-            for name, array in places(out, kinds).items()
+            for name, array in as_output_arrays(out, specs).items()
         }
 
     def _by_world(self, lines: Any) -> Any:
-        """Return arrays (N, A, …) of those of all lines, also in mappings; of texts, tuples."""
+        """Return line arrays as (N, A, …), also in mappings; texts as tuples by world."""
         if isinstance(lines, dict):
             return {name: self._by_world(value) for name, value in lines.items()}
-        (agents,) = self.seats
+        (agents,) = self.agent_shape
         if isinstance(lines, tuple):
             return tuple(lines[i : i + agents] for i in range(0, len(lines), agents))
         return lines.reshape(self.num_envs, agents, *lines.shape[1:])

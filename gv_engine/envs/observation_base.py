@@ -1,4 +1,4 @@
-"""What all forms of observations have in common."""
+"""Base class of observation encoders."""
 
 from __future__ import annotations
 
@@ -15,92 +15,93 @@ if TYPE_CHECKING:
     from gv_engine.vector.backend import Backend
 
 MISSION = "mission"
-"""What observations call what the agent is asked to do."""
+"""Key of the mission in observations."""
 
 
 class ObservationEncoder:
-    """How an environment shows what its agents see.
+    """Encoder of the observations that an environment returns.
 
     Attributes:
-        space: of one observation.
-        made_of: names of the arrays in `StepArrays` that it is made of.
-        kept: the arrays that change from step to step, and that a caller may bring along, by name.
-        recorded: those of its arrays that rollouts keep, without the mission.
-        lasting: whether an observation follows when its arrays are written into again.
-        asks: whether it shows by itself what the agent is asked to do.
+        space: space of one observation.
+        source_arrays: names of the arrays in `StepArrays` that an observation is made of.
+        buffer_names: names of the arrays that change in every step and that a caller may provide.
+        recorded: names of the arrays that rollouts record, without the mission.
+        shares_memory: an observation changes when its arrays are overwritten.
+        has_mission: observations include the mission already.
     """
 
     space: spaces.Space[Any]
-    made_of: tuple[str, ...] = ("grid", "item")
-    kept: tuple[str, ...] = ("grid", "item")
+    source_arrays: tuple[str, ...] = ("grid", "item")
+    buffer_names: tuple[str, ...] = ("grid", "item")
     recorded: tuple[str, ...] = ("grid", "item")
-    lasting = True
-    asks = False
+    shares_memory = True
+    has_mission = False
 
     def __init__(self, representation: Representation) -> None:
         self._representation = representation
 
     @property
-    def space_among_many(self) -> spaces.Space[Any]:
-        """The space of one observation among those of many worlds."""
+    def single_observation_space(self) -> spaces.Space[Any]:
+        """Space of one world's observation in a vector environment."""
         return self.space
 
-    def belongs_to(self, worlds: Backend) -> None:
-        """Compiled code fills the arrays of worlds that are compiled themselves."""
-        self._representation.belongs_to(worlds)
+    def bind_backend(self, backend: Backend) -> None:
+        """Use compiled code to fill the arrays if the worlds of this backend are compiled."""
+        self._representation.bind_backend(backend)
 
-    def arrays(self, *many: int) -> Arrays:
-        """Arrays for one observation, or for so many."""
+    def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return zeroed arrays for one observation, or for a batch of this shape."""
         raise NotImplementedError
 
-    def sharing(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
-        """Arrays for N observations; these, (N, h, w, 3) and (N, 3), where they hold the same."""
-        return self.arrays(len(item))
+    def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        """Return arrays for N observations that reuse `grid` (N, h, w, 3) and `item` (N, 3) where
+        the content is the same."""
+        return self.make_arrays(len(item))
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Fill arrays.
+        """Write encoded observations into arrays.
 
         Args:
-            out: as `arrays` makes them.
+            out: arrays from `make_arrays`.
             grid, item: (…, h, w, 3) and (…, 3) type, state and colour indices.
 
         Raises:
-            ValueError: a type or colour that the space does not list; `default` does not look.
+            ValueError: the space has no such type or colour; `default` does not check this.
         """
         raise NotImplementedError
 
-    def told(self, arrays: Arrays) -> Any:
-        """What users are handed: one observation, or those of many worlds."""
+    def to_observation(self, arrays: Arrays) -> Any:
+        """Return the observation, or those of many worlds, for the user."""
         raise NotImplementedError
 
-    def beside(self, missions: Missions) -> spaces.Space[Any]:
-        """The space of observations with what the agent is asked to do beside them."""
-        shown = self.space.spaces if isinstance(self.space, spaces.Dict) else {}
-        shown = shown or dict.fromkeys(self.kept, self.space)
+    def space_with_mission(self, missions: Missions) -> spaces.Space[Any]:
+        """Return the space of observations with the mission added."""
+        parts = self.space.spaces if isinstance(self.space, spaces.Dict) else {}
+        parts = parts or dict.fromkeys(self.buffer_names, self.space)
         return spaces.Dict(
-            {**shown, MISSION: spaces.Box(missions.low, missions.high, dtype=np.int32)}
+            {**parts, MISSION: spaces.Box(missions.low, missions.high, dtype=np.int32)}
         )
 
-    def told_beside(self, arrays: Arrays, missions: Missions) -> Any:
-        """What users are handed, if `mission` is among the arrays."""
+    def to_observation_with_mission(self, arrays: Arrays, missions: Missions) -> Any:
+        """Return the observation for the user from arrays that include `mission`."""
         return arrays.copy()
 
-    def one(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Any:
-        """The observation of one world."""
-        arrays = self.arrays()
+    def encode(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Any:
+        """Return the observation of one world."""
+        arrays = self.make_arrays()
         self.write(arrays, grid, item)
-        return self.told(arrays)
+        return self.to_observation(arrays)
 
-    def each(self, arrays: Arrays) -> NDArray[np.object_]:
-        """(K,) the observations of single worlds, as views of the arrays of many."""
-        found = np.empty(len(next(iter(arrays.values()))), object)
+    def split(self, arrays: Arrays) -> NDArray[np.object_]:
+        """Return (K,) observations of single worlds, as views of the arrays of many."""
+        observations = np.empty(len(next(iter(arrays.values()))), object)
         for i, parts in enumerate(zip(*arrays.values(), strict=True)):
-            found[i] = self.told(dict(zip(arrays, parts, strict=True)))
-        return found
+            observations[i] = self.to_observation(dict(zip(arrays, parts, strict=True)))
+        return observations
 
 
-def compiled(function: Any) -> Any:
-    """A function of arrays, compiled."""
+def get_compiled(function: Any) -> Any:
+    """Return the compiled version of a function of arrays."""
     from gv_engine.compiler.compiler import compile_function
 
     return compile_function(function)

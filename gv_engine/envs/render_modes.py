@@ -1,4 +1,4 @@
-"""Render modes: a world as a window, an array or a text; each is imported when it is needed."""
+"""Render modes: window, pixel array or text; each is imported when needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
 
 class RenderMode(Protocol):
-    """Takes frames; `result` is what `render()` returns for the last one."""
+    """Renderer of frames; `result` is the value that `render()` returns for the last frame."""
 
     result: Any
 
@@ -22,7 +22,7 @@ class RenderMode(Protocol):
         """Draw a frame."""
 
     def close(self) -> None:
-        """Let go of what is on the screen."""
+        """Release the window."""
 
 
 class Text:
@@ -34,11 +34,11 @@ class Text:
         pass
 
     def show(self, frame: Any) -> None:
-        """Write a frame."""
+        """Convert a frame to text."""
         self.result = resolve_name(DOMAINS[frame.domain].text)(frame)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing; text holds no resources."""
 
 
 RENDER_MODES = {
@@ -46,17 +46,17 @@ RENDER_MODES = {
     "rgb_array": "gv_engine.ui.drawing.recording:Pixels",
     "ansi": "gv_engine.envs.render_modes:Text",
 }
-"""Where the `RenderMode` of each render mode is; nothing that steps a world imports one."""
+"""Import path of the `RenderMode` of each name; code that steps worlds imports none of them."""
 
 
 def has_screen() -> bool:
-    """Return whether windows may be opened: under Linux a display or a driver of SDL is named."""
+    """Return True if windows can be opened; on Linux if a display or an SDL driver is set."""
     names = "DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER"
     return not sys.platform.startswith("linux") or any(map(os.environ.get, names))
 
 
 def with_usable_modes(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata of an environment, without the mode "human" where there is no screen."""
+    """Return the metadata of an environment without the mode "human" if there is no screen."""
     modes = [mode for mode in metadata["render_modes"] if mode != "human" or has_screen()]
     return {**metadata, "render_modes": modes}
 
@@ -65,22 +65,19 @@ class Renderer:
     """Draws worlds in a render mode, through the rendering systems.
 
     Args:
-        name: of the mode.
-        scenario: what is drawn.
+        name: name of the mode.
+        scenario: scenario of the worlds.
         render: `(i, show)` runs the rendering systems on world i; `show` takes the frame.
     """
 
     def __init__(
-        self,
-        name: str,
-        scenario: AnyScenario,
-        render: Callable[[int, Callable[[Any], None]], None],
+        self, name: str, scenario: AnyScenario, render: Callable[[int, Callable[[Any], None]], None]
     ) -> None:
         self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)
         self._render = render
 
     def draw(self, i: int) -> Any:
-        """World i as the render mode has it: (H, W, 3) uint8, str or None."""
+        """Return the picture of world i: (H, W, 3) uint8, str or None, depending on the mode."""
         self._render(i, self._mode.show)
         return self._mode.result
 

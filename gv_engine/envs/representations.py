@@ -1,4 +1,5 @@
-"""Representations: the arrays that stand for an observation or a state (specification, section 9).
+"""Representations: arrays that encode an observation or a state (GridVerse specification, section
+9).
 
 >>> from gv_engine import Scenario
 >>> compact = Representation.of_observation(Scenario.load("keydoor-5x5"), "compact")
@@ -29,15 +30,15 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class HasArrays(Protocol):
-    """A state or an observation of the object-level API."""
+    """State or observation of the object-level API."""
 
     def to_arrays(self) -> Mapping[str, NDArray[Any]]:
-        """`grid` (H, W, 3), `agent` (3,) y, x, orientation, and `item` (3,)."""
+        """Return `grid` (H, W, 3), `agent` (3,) y, x, orientation, and `item` (3,)."""
         ...
 
 
 class _Codes(NamedTuple):
-    """What numbers a representation has for (type, state, colour) indices."""
+    """Numbers of a representation for type, state and colour indices."""
 
     types: dict[int, int]
     first_states: dict[int, int]  # by type; its further states follow
@@ -45,22 +46,23 @@ class _Codes(NamedTuple):
     stride: int = 0  # from one state to the next, where type, state and colour are one number
 
     def ranges(self, states: dict[int, int]) -> list[list[int]]:
-        """All numbers there are, channel by channel."""
+        """Return all numbers of each channel, given the number of states by type."""
         if self.stride:
             return [list(range(self.stride * sum(states.values())))]
-        shown = [
+        state_numbers = [
             first + k for kind, first in self.first_states.items() for k in range(states[kind])
         ]
-        return [list(self.types.values()), shown, list(self.colors.values())]
+        return [list(self.types.values()), state_numbers, list(self.colors.values())]
 
 
-def _default(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """The indices themselves."""
+def _default_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+    """Return the indices themselves."""
     return _Codes({t: t for t in states}, dict.fromkeys(states, 0), {c: c for c in colors})
 
 
-def _no_overlap(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """States behind the largest type, colours behind the largest number of states."""
+def _no_overlap_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+    """Return states numbered above the largest type, and colours above the largest number of
+    states."""
     state = max(states) + 1
     color = state + max(states.values()) + 1
     return _Codes(
@@ -68,8 +70,8 @@ def _no_overlap(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
     )
 
 
-def _compact(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Counted without gaps: types, each type's states, colours."""
+def _compact_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+    """Return numbers without gaps: first types, then the states of each type, then colours."""
     firsts, count = {}, len(states)
     for kind, number in states.items():
         firsts[kind] = count
@@ -79,8 +81,8 @@ def _compact(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
     )
 
 
-def _cells(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """One number for each type in each of its states and each colour, without gaps."""
+def _cell_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+    """Return one number for each combination of type, state and colour, without gaps."""
     firsts, count, stride = {}, 0, len(colors)
     for kind, number in states.items():
         firsts[kind] = count
@@ -89,37 +91,38 @@ def _cells(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
 
 
 _CODES: dict[str, Callable[[dict[int, int], tuple[int, ...]], _Codes]] = {
-    "default": _default,
-    "no-overlap": _no_overlap,
-    "compact": _compact,
-    "cells": _cells,
+    "default": _default_codes,
+    "no-overlap": _no_overlap_codes,
+    "compact": _compact_codes,
+    "cells": _cell_codes,
 }
 REPRESENTATIONS = "default", "no-overlap", "compact"
-"""Those of the specification; type, state and colour are three numbers."""
+"""Representations of the specification, with three numbers for type, state and colour."""
 
 
 class Representation:
-    """Turns (type, state, colour) arrays into those of one representation, and knows their space.
+    """Encoder of (type, state, colour) index arrays into one representation, with its space.
 
     Attributes:
         name: one of `REPRESENTATIONS`, or "cells".
-        channels: numbers for a cell: 3, and 1 under "cells", `size` of which there are.
-        listed: (n, 3) uint8 all types, states and colours that there may be; under "cells", k
-            stands for the one at k.
-        space: a Dict of `grid` (H, W, channels), `agent_id_grid` (H, W), which is 1 at the agent,
-            and `item` (channels,), all of unsigned integers; for states also `agent` (6,) float64,
-            y and x from -1 to 1 and the orientation one-hot.
+        channels: numbers per cell: 3, or 1 for "cells".
+        size: number of different codes.
+        listed: (n, 3) uint8 all possible types, states and colours; for "cells", code k stands for
+            row k.
+        space: Dict of `grid` (H, W, channels), `agent_id_grid` (H, W), which is 1 at the agent, and
+            `item` (channels,), all unsigned integers; for states also `agent` (6,) float64: y and x
+            from -1 to 1, and the orientation one-hot.
 
     Args:
-        name: see above.
+        name: name of the representation.
         objects, colors: indices of the types and colours that may occur; NoneGridObject, NONE and,
-            for observations, Hidden are always among them.
+            for observations, Hidden are always included.
         shape: (height, width) of the grid.
-        is_state: of a state, not of an observation.
-        types: of the scenario.
+        is_state: represent a state instead of an observation.
+        types: object types of the scenario.
 
     Raises:
-        ValueError: no such name, or a state with Box, whose content no array would show.
+        ValueError: the name is unknown, or a state has Box, whose content no array would show.
     """
 
     def __init__(
@@ -150,20 +153,20 @@ class Representation:
         self.channels, self.size = len(ranges), max(high) + 1
         self._stride = codes.stride
         self._unlisted = max(high) + 1
-        self._types = self._table(codes.types)
-        self._first_states = self._table(codes.first_states)
-        self._colors = self._table(codes.colors)
-        self.space = self._space(shape, low, high)
+        self._types = self._make_table(codes.types)
+        self._first_states = self._make_table(codes.first_states)
+        self._colors = self._make_table(codes.colors)
+        self.space = self._make_space(shape, low, high)
         self.listed = np.array(
             [(t, s, c) for t in states for s in range(states[t]) for c in sorted({NONE, *colors})],
             np.uint8,
         )
-        self._worlds: Backend | None = None
-        self._steps: NDArray[Any] | None = None  # of the numbers, where compiled code asks
+        self._backend: Backend | None = None
+        self._byte_table: NDArray[Any] | None = None  # of the numbers, where compiled code asks
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
-        """The representation of a scenario's observations."""
+        """Return the representation of a scenario's observations."""
         objects, colors = scenario.observation_objects, scenario.observation_colors
         shape, types = scenario.area.shape, scenario.types
         return cls(name, objects, colors, shape, is_state=False, types=types)
@@ -172,34 +175,37 @@ class Representation:
     def of_state(
         cls, scenario: Scenario, shape: tuple[int, int], name: str = "default"
     ) -> Representation:
-        """The representation of a scenario's states on grids of this (height, width)."""
+        """Return the representation of a scenario's states on grids of this (height, width)."""
         objects, colors, types = scenario.objects, scenario.colors, scenario.types
         return cls(name, objects, colors, shape, is_state=True, types=types)
 
-    def _table(self, codes: dict[int, int]) -> NDArray[Any]:
+    def _make_table(self, codes: dict[int, int]) -> NDArray[Any]:
+        """Return (256,) numbers by index, with the unlisted code for all other indices."""
         table = np.full(256, self._unlisted, np.min_scalar_type(self._unlisted))
         table[list(codes)] = list(codes.values())
         return table
 
-    def _space(self, shape: tuple[int, int], low: list[int], high: list[int]) -> spaces.Dict:
+    def _make_space(self, shape: tuple[int, int], low: list[int], high: list[int]) -> spaces.Dict:
+        """Return the space of the representation, with bounds by channel."""
+
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
-        found: dict[str, spaces.Space[Any]] = {
+        boxes: dict[str, spaces.Space[Any]] = {
             "grid": box((*shape, self.channels), low, high, self.dtype),
             "agent_id_grid": box(shape, 0, 1, np.uint8),
             "item": box((self.channels,), low, high, self.dtype),
         }
         if self.is_state:
             one_hot = [0] * len(ORIENTATIONS)
-            found["agent"] = box((6,), [-1, -1, *one_hot], 1, np.float64)
-        return spaces.Dict(found)
+            boxes["agent"] = box((6,), [-1, -1, *one_hot], 1, np.float64)
+        return spaces.Dict(boxes)
 
     @property
-    def roomy_space(self) -> spaces.Dict:
-        """The space of environments, with room above where one number is all: Gymnasium takes that
-        for a mistake."""
+    def gymnasium_space(self) -> spaces.Dict:
+        """Space of environments; a constant number gets an upper bound one higher, because
+        Gymnasium rejects empty ranges."""
         return spaces.Dict(
             {
                 name: spaces.Box(box.low, np.maximum(box.high, box.low + 1), dtype=box.dtype.type)
@@ -208,36 +214,38 @@ class Representation:
             }
         )
 
-    def belongs_to(self, worlds: Backend) -> None:
-        """Compiled code makes the arrays of worlds that are compiled themselves."""
-        self._worlds = worlds
+    def bind_backend(self, backend: Backend) -> None:
+        """Use compiled code to fill the arrays if the worlds of this backend are compiled."""
+        self._backend = backend
 
     @property
-    def compiles(self) -> bool:
-        """Whether compiled code makes the arrays."""
-        return self._worlds is not None and self._worlds.compiles
+    def is_compiled(self) -> bool:
+        """True if compiled code fills the arrays."""
+        return self._backend is not None and self._backend.compiles
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The numbers for cells or held objects.
+        """Return the numbers of cells or held objects.
 
         Args:
             cells: (…, 3) uint8 type, state and colour indices.
-            out: (…, channels) of `dtype`, to be filled.
+            out: (…, channels) array of `dtype` to fill.
 
         Returns:
-            (…, channels) of `dtype`: `out` or a new array; under `default`, `cells` themselves.
+            (…, channels) of `dtype`: `out` or a new array; for `default`, `cells` itself.
 
         Raises:
-            ValueError: a type or colour that the space does not list; `default` does not look.
+            ValueError: the space has no such type or colour; `default` does not check this.
         """
         if self.name == "default":
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self.compiles and not self._recode(cells.reshape(-1, 3), out.reshape(-1, self.channels)):
+        if self.is_compiled and not self._look_up_compiled(
+            cells.reshape(-1, 3), out.reshape(-1, self.channels)
+        ):
             return out
-        kinds = self._listed(self._types, cells[..., 0], "type")
-        colors = self._listed(self._colors, cells[..., 2], "colour")
+        kinds = self._look_up(self._types, cells[..., 0], "type")
+        colors = self._look_up(self._colors, cells[..., 2], "colour")
         if self._stride:
             out[..., 0] = kinds + self._stride * cells[..., 1].astype(np.int64) + colors
             return out
@@ -245,46 +253,54 @@ class Representation:
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         return out
 
-    def _recode(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
-        """Fill (M, channels) by compiled code; whether a cell is not listed."""
+    def _look_up_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
+        """Write the numbers of (M, 3) cells into (M, channels) `out` with compiled code; return
+        True if a cell is not listed."""
         from gv_engine.compiler.compiler import compile_function
 
-        wrong = False
+        has_unlisted = False
         if self._stride and out.dtype == np.uint8:
             from gv_engine.compiler import appearance_cache
 
-            if self._steps is None:
+            if self._byte_table is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                found = [appearance_cache.steps(*each, self._unlisted) for each in numbered]
-                self._steps = np.concatenate(found)
-            wrong = compile_function(appearance_cache.encode)(
-                cells, self._steps, self._stride, out[:, 0]
+                tables_by_axis = [
+                    appearance_cache.steps(*each, self._unlisted) for each in numbered
+                ]
+                self._byte_table = np.concatenate(tables_by_axis)
+            has_unlisted = compile_function(appearance_cache.encode)(
+                cells, self._byte_table, self._stride, out[:, 0]
             )
-            done = len(cells) // appearance_cache.PORTION * appearance_cache.PORTION
-            cells, out = cells[done:], out[done:]
+            num_encoded = len(cells) // appearance_cache.PORTION * appearance_cache.PORTION
+            cells, out = cells[num_encoded:], out[num_encoded:]
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
-        return compile_function(recode)(cells, *tables, out) or wrong
+        return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted
 
     @property
     def fresh(self) -> Callable[[NDArray[np.uint8]], NDArray[Any]]:
-        """`codes` in an array of its own, also under `default`."""
+        """Function that returns `codes` in a new array, also for `default`."""
         return np.ndarray.copy if self.name == "default" else self.codes
 
-    def _listed(self, table: NDArray[Any], indices: NDArray[np.uint8], what: str) -> NDArray[Any]:
-        found = table[indices]
-        if found.max(initial=0) == self._unlisted:
-            wrong = indices[found == self._unlisted][0]
-            raise ValueError(f"{what} {wrong} is shown, which the space does not list")
-        return found
+    def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
+        """Return the table entries of indices.
+
+        Raises:
+            ValueError: an index is not listed.
+        """
+        codes = table[indices]
+        if codes.max(initial=0) == self._unlisted:
+            unlisted = indices[codes == self._unlisted][0]
+            raise ValueError(f"{noun} {unlisted} is shown, which the space does not list")
+        return codes
 
     def encode(
         self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: NDArray[np.integer[Any]]
     ) -> Arrays:
-        """The arrays of `space`, for one or for many.
+        """Return the arrays of `space`, for one observation or state or for many.
 
         Args:
             grid: (…, H, W, 3) type, state and colour indices.
-            item: (…, 3) the same of the held object.
+            item: (…, 3) type, state and colour indices of the held object.
             agent: (…, 3) y, x and orientation.
 
         Raises:
@@ -296,11 +312,11 @@ class Representation:
             "item": self.codes(item),
         }
         if self.is_state:
-            arrays["agent"] = _agent(grid.shape[-3:-1], agent)
+            arrays["agent"] = _encode_agent(grid.shape[-3:-1], agent)
         return arrays
 
     def convert(self, shown: HasArrays) -> Arrays:
-        """The arrays of a state or an observation.
+        """Return the arrays of a state or an observation.
 
         Raises:
             ValueError: see `codes`.
@@ -309,7 +325,7 @@ class Representation:
         return self.encode(arrays["grid"], arrays["item"], arrays["agent"])
 
 
-def recode(
+def look_up_codes(
     cells: NDArray[np.uint8],
     types: NDArray[Any],
     first_states: NDArray[Any],
@@ -318,8 +334,9 @@ def recode(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Look up the numbers of (M, 3) cells; whether one is not listed."""
-    wrong = False
+    """Write the numbers of (M, 3) cells into (M, channels) `out`; return True if a cell is not
+    listed."""
+    has_unlisted = False
     for k in range(len(cells)):
         kind, color = types[cells[k, 0]], colors[cells[k, 2]]
         if stride:
@@ -328,27 +345,29 @@ def recode(
             out[k, 0] = kind
             out[k, 1] = first_states[cells[k, 0]] + cells[k, 1]
             out[k, 2] = color
-        wrong |= (kind == unlisted) | (color == unlisted)
-    return wrong
+        has_unlisted |= (kind == unlisted) | (color == unlisted)
+    return has_unlisted
 
 
 def agent_id_grid(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-    """(…, H, W) uint8 with 1 at the agents' cells (…, 3), all 0 where that is beyond the grid."""
+    """Return (…, H, W) uint8 with 1 at the agents' cells (…, 3), all 0 for a cell beyond the
+    grid."""
     y, x = agent[..., 0, None, None], agent[..., 1, None, None]
     height, width = shape
-    found: NDArray[np.bool_] = (np.arange(height)[:, None] == y) & (np.arange(width) == x)
-    return found.astype(np.uint8)
+    is_agent: NDArray[np.bool_] = (np.arange(height)[:, None] == y) & (np.arange(width) == x)
+    return is_agent.astype(np.uint8)
 
 
-def observer(scenario: Scenario) -> NDArray[np.int64]:
-    """(3,) y, x and orientation of the agent in the scenario's observations."""
+def observer_pose(scenario: Scenario) -> NDArray[np.int64]:
+    """Return (3,) y, x and orientation of the agent in the scenario's observations."""
     return np.array([*scenario.area.observer, FORWARD])
 
 
-def _agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    found = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))
+def _encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Return (…, 6) the agent's y and x scaled to -1 to 1, and its orientation one-hot."""
+    encoded = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))
     for axis, size in enumerate(shape):
         # on a single row or column every position is in the middle
-        found[..., axis] = (2 * agent[..., axis] - size + 1) / max(1, size - 1)
-    found[..., 2:] = agent[..., 2, None] == np.arange(len(ORIENTATIONS))
-    return found
+        encoded[..., axis] = (2 * agent[..., axis] - size + 1) / max(1, size - 1)
+    encoded[..., 2:] = agent[..., 2, None] == np.arange(len(ORIENTATIONS))
+    return encoded

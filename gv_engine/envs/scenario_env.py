@@ -1,4 +1,4 @@
-"""The base of Gymnasium environments of all domains: one world of a scenario."""
+"""Base class of Gymnasium environments of all domains: one world of a scenario."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ _Observation = TypeVar("_Observation")
 
 
 class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
-    """One world of a scenario. Domains add the world, its spaces and how it is drawn.
+    """Environment with one world of a scenario. Domains add the world, its spaces and its
+    rendering.
 
     Args:
         render_mode: one of `metadata["render_modes"]`, or None.
 
     Attributes:
-        scenario: what is played.
-        world: the name of the backend that steps, such as "compiled".
-        num_actions: of the action space.
+        scenario: scenario that is played.
+        world: name of the current backend, such as "compiled".
+        num_actions: size of the action space.
 
     Raises:
-        ValueError: no such render mode.
+        ValueError: there is no such render mode.
     """
 
     scenario: AnyScenario
@@ -48,37 +49,37 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
 
     @property
     def _action_legend(self) -> str:
-        """What the numbers of actions stand for, for messages."""
+        """Names of the actions, for messages."""
         raise NotImplementedError
 
     def _new_renderer(self, mode: str) -> Renderer:
-        """The renderer of the world."""
+        """Return a renderer of the world."""
         raise NotImplementedError
 
-    def _generator(self, seed: int | None) -> np.random.Generator | None:
-        """The generator of a reset; None to go on with the world's own."""
+    def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
+        """Return the RNG for a reset; None to continue with the world's RNG."""
         if seed is None and self._started:
             return None
         gymnasium.Env.reset(self, seed=seed)
         self._started = True
         return self.np_random
 
-    def _checked(self, action: Any) -> int:
-        """The number of an action.
+    def _check_action(self, action: Any) -> int:
+        """Return an action as an integer.
 
         Raises:
-            ValueError: it is none of the action space, or nothing was reset yet.
+            ValueError: the action is not in the action space, or `reset` was not called yet.
         """
         try:
-            chosen = operator.index(action)
+            number = operator.index(action)
         except TypeError:
-            chosen = -1
-        if not 0 <= chosen < self.num_actions:
-            found, last = shortened(repr(action), 100), self.num_actions - 1
-            raise ValueError(f"action {found}: allowed are 0 to {last}, {self._action_legend}")
+            number = -1
+        if not 0 <= number < self.num_actions:
+            shown, last = shortened(repr(action), 100), self.num_actions - 1
+            raise ValueError(f"action {shown}: allowed are 0 to {last}, {self._action_legend}")
         if not self._started:
             raise ValueError("call reset() before the first step()")
-        return chosen
+        return number
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
@@ -86,18 +87,18 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
     __str__ = __repr__  # which wrappers show
 
     def fork(self) -> Self:
-        """An independent environment with the same world, and the same future."""
+        """Return an independent copy of the environment with the same world and the same future."""
         return copy.deepcopy(self)
 
     def render(self) -> Any:
-        """A picture of the world, as the render mode says.
+        """Return a picture of the world in the render mode.
 
         Returns:
             (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
 
         Raises:
-            ValueError: nothing was reset yet.
-            NoDisplay: "human", and there is no screen.
+            ValueError: `reset` was not called yet.
+            NoDisplay: the mode is "human" and there is no screen.
         """
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")

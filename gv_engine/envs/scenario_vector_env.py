@@ -1,4 +1,4 @@
-"""The base of vector environments of all domains: many worlds of one scenario."""
+"""Base class of vector environments of all domains: many worlds of one scenario."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.envs.arg_checks import (
+    ArraySpecs,
     Seeds,
-    Wanted,
-    at_least,
-    autoreset_mode_of,
-    floats_of,
-    known_options,
-    seeds_of,
+    check_at_least,
+    check_options,
+    check_reward_dtype,
+    parse_autoreset_mode,
+    resolve_seeds,
 )
 from gv_engine.scenario.plugin import AnyScenario
 
@@ -29,20 +29,21 @@ VectorStep = tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict
 
 
 class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
-    """N worlds of one scenario. Domains add the worlds, their spaces and how they are drawn.
+    """Vector environment with N worlds of one scenario. Domains add the worlds, their spaces and
+    their rendering.
 
     Args:
         num_envs: N.
-        autoreset_mode: when a finished world begins anew.
+        autoreset_mode: time at which a finished world is reset.
         render_mode: "rgb_array", "ansi" or None.
-        reward_dtype: of rewards, float64 or float32.
+        reward_dtype: float64 or float32.
 
     Attributes:
-        scenario: what is played.
-        world: the name of the backend that steps, such as "compiled".
-        num_actions: of the action space of one.
-        called: what messages call a world.
-        recorded: names of the arrays in an observation that rollouts keep.
+        scenario: scenario that is played.
+        world: name of the current backend, such as "compiled".
+        num_actions: size of the action space of one world.
+        world_noun: word for a world in messages.
+        recorded: names of the observation arrays that rollouts record.
 
     Raises:
         ValueError: a number is too small, or there is no such mode.
@@ -51,7 +52,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     scenario: AnyScenario
     world: str
     num_actions: int
-    called = "world"
+    world_noun = "world"
     recorded: tuple[str, ...]
 
     def __init__(
@@ -61,13 +62,13 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         render_mode: str | None,
         reward_dtype: DTypeLike,
     ) -> None:
-        self.num_envs = at_least(1, num_envs=num_envs)
-        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        self.num_envs = check_at_least(1, num_envs=num_envs)
+        self.autoreset_mode = parse_autoreset_mode(autoreset_mode)
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self._reward_dtype = floats_of(reward_dtype)
+        self._reward_dtype = check_reward_dtype(reward_dtype)
         self._all = np.ones(self.num_envs, np.bool_)
         self._all.flags.writeable = False
         self._started = False
@@ -76,82 +77,84 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 
     @cached_property
     def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
-        """One action for each world."""
+        """Space of the actions of all worlds."""
         return batch_space(self.single_action_space, self.num_envs)
 
     @cached_property
     def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
-        """What all worlds show."""
+        """Space of the observations of all worlds."""
         return batch_space(self.single_observation_space, self.num_envs)
 
-    seats: tuple[int, ...] = ()
-    """The axes that arrays have behind that of worlds: none for the only agent."""
+    agent_shape: tuple[int, ...] = ()
+    """Axes of agents behind the axis of worlds: () for a single agent."""
 
     @property
     def num_worlds(self) -> int:
-        """How many worlds there are, of one agent each."""
+        """Number of worlds."""
         return self.num_envs
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """What numbers in the data of rollouts stand for, as `rollout.json` says it."""
+        """Names of the numbers in rollout data, as `rollout.json` stores them."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        worlds = f"{self.num_envs:,} {self.called}s"
+        worlds = f"{self.num_envs:,} {self.world_noun}s"
         return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
-    def _wanted(self, observation: Wanted) -> Wanted:
-        """What `out` may hold: arrays of observations, and what else a step returns."""
+    def _step_output_specs(self, observation: ArraySpecs) -> ArraySpecs:
+        """Return the specifications of all arrays that `out` may have, given those of
+        observations."""
         flags = (self.num_envs,), np.dtype(np.bool_)
         reward = (self.num_envs,), self._reward_dtype
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
 
-    def _asked(
+    def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        """What a reset is asked for: the seed of every world, and (N,) which begin anew.
+        """Return the seed of every world, and an (N,) mask of the worlds to reset.
 
         Raises:
-            ValueError: seeds or mask have another length or kind, or an option is not known.
+            ValueError: seeds or mask have another length or kind, or an option is unknown.
         """
         count = self.num_worlds
-        seeds = seeds_of(seed, count, self.called)
-        asked = known_options(options, "reset_mask").get("reset_mask")
-        chosen = self._all[:count] if asked is None else np.asarray(asked)
-        if chosen.shape != (count,) or chosen.dtype != np.bool_:
+        seeds = resolve_seeds(seed, count, self.world_noun)
+        mask = check_options(options, "reset_mask").get("reset_mask")
+        mask = self._all[:count] if mask is None else np.asarray(mask)
+        if mask.shape != (count,) or mask.dtype != np.bool_:
             raise ValueError(
-                f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
+                f"reset_mask has shape {mask.shape} and dtype {mask.dtype}: expected "
                 f"({count},) bool"
             )
-        return seeds, chosen if self._started else self._all[:count]
+        return seeds, mask if self._started else self._all[:count]
 
-    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
-        """(N,) numbers of actions.
+    def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
+        """Return (N,) int64 actions.
 
         Raises:
-            ValueError: an action is none of the action space, or nothing was reset yet.
+            ValueError: an action is not in the action space, or `reset` was not called yet.
         """
         if not self._started:
             raise ValueError("call reset() before the first step()")
-        given = np.asarray(actions)
+        array = np.asarray(actions)
         last = self.num_actions - 1
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
             raise ValueError(
-                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
+                f"actions have shape {array.shape} and dtype {array.dtype}: expected "
                 f"({self.num_envs},) integers"
             )
-        chosen = np.ascontiguousarray(given, np.int64)
-        if chosen.view(np.uint64).max() > last:  # where those below 0 are the largest
-            wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
+        numbers = np.ascontiguousarray(array, np.int64)
+        if numbers.view(np.uint64).max() > last:  # where those below 0 are the largest
+            invalid = int(np.flatnonzero((array < 0) | (array > last))[0])
             raise ValueError(
-                f"action {given[wrong]} of {self._line(wrong)}: allowed are 0 to {last}"
+                f"action {array[invalid]} of {self._describe_line(invalid)}: "
+                f"allowed are 0 to {last}"
             )
-        return chosen
+        return numbers
 
-    def _line(self, number: int) -> str:
-        """What people call a line of the arrays."""
-        return f"{self.called} {number}"
+    def _describe_line(self, number: int) -> str:
+        """Return the words for one line of the arrays, for messages."""
+        return f"{self.world_noun} {number}"
 
     def _add_episode(
         self,
@@ -161,23 +164,26 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         lengths: NDArray[np.int64],
         success: NDArray[np.bool_],
     ) -> None:
-        """Return, length and success of the episodes that have just ended."""
+        """Add return, length and success of the episodes that have just ended to `info`."""
         episode = {"r": np.where(ended, returns, 0.0), "l": np.where(ended, lengths, 0)}
         if self.scenario.tells_success:
             episode["s"] = ended & success
-        info |= masked({"episode": episode}, ended, deep=False)
+        info |= add_presence_masks({"episode": episode}, ended, is_deep=False)
 
 
-def masked(info: dict[str, Any], which: NDArray[np.bool_], deep: bool = True) -> dict[str, Any]:
-    """An info with the key `_name` beside every `name`, as Gymnasium has it.
+def add_presence_masks(
+    info: dict[str, Any], mask: NDArray[np.bool_], is_deep: bool = True
+) -> dict[str, Any]:
+    """Return an info with a key `_name` beside every `name`, as Gymnasium requires.
 
     Args:
-        which: (N,) the worlds that the info is about.
-        deep: whether keys of mappings within it have one, too.
+        info: arrays and nested mappings by name.
+        mask: (N,) worlds that the info is about.
+        is_deep: add such keys in nested mappings, too.
     """
-    found = {}
+    masked = {}
     for name, value in info.items():
-        nested = deep and isinstance(value, dict)
-        found[name] = masked(value, which) if nested else value
-        found[f"_{name}"] = which
-    return found
+        nested = is_deep and isinstance(value, dict)
+        masked[name] = add_presence_masks(value, mask) if nested else value
+        masked[f"_{name}"] = mask
+    return masked

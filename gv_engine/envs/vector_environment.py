@@ -1,4 +1,4 @@
-"""Many worlds of a scenario as one Gymnasium vector environment."""
+"""Gymnasium vector environment of many worlds of a scenario."""
 
 from __future__ import annotations
 
@@ -14,63 +14,64 @@ from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.envs.arg_checks import Seeds, Wanted, at_least, places, written
-from gv_engine.envs.environment import GridEnv, flattened, grid_scenario
-from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
+from gv_engine.envs.arg_checks import (
+    ArraySpecs,
+    Seeds,
+    as_output_arrays,
+    check_at_least,
+    copy_to_output,
+)
+from gv_engine.envs.environment import GridEnv, flatten_reward_terms, resolve_grid_scenario
+from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observation_base import MISSION
-from gv_engine.envs.observations import FormName, form_of
+from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import (
-    Expansion,
-    at_once,
-    expand,
-    goes_by_steps,
-    state_keys,
-)
+from gv_engine.vector.planning import Expansion, at_once, expand, goes_by_steps, state_keys
 from gv_engine.world import autoreset
 
 
 class GridVectorEnv(ScenarioVectorEnv[Any]):
-    """N worlds of one scenario, stepped together by compiled code.
+    """Gymnasium vector environment with N worlds of one scenario, stepped by compiled code.
 
-    World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
-    `seed=s+i`, observation for observation. Observations, rewards, flags and infos are arrays over
-    the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds
+    World i of `reset(seed=s)` has the same episodes as a `GridEnv` that was reset with `seed=s+i`.
+    Observations, rewards, flags and infos are arrays over the worlds, as in
+    `gymnasium.vector.SyncVectorEnv`; `info` has
 
     - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
-    - `success` (N,) bool: the episodes that have ended well with this step, also those that a
-      SAME_STEP reset has just replaced; `is_success` is the same, under the name that others read;
-      neither is there if the scenario does not say what a success is;
-    - `member` (N,) int64, in a mixture: the position of what is played in `scenario.members`;
+    - `success` (N,) bool: episodes that have ended with success in this step, also those that a
+      SAME_STEP reset has just replaced; `is_success` is the same, under the name that other
+      libraries read; both only if the scenario defines success;
+    - `member` (N,) int64, in a mixture: index of the played scenario in `scenario.members`;
     - `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode;
-    - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that
-      end with this step, and `s` (N,) bool, their `success`, if `episode_statistics` are asked for,
-      and one does end.
+    - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that end
+      in this step, and `s` (N,) bool, their `success`; only with `episode_statistics`, and if an
+      episode ends.
 
-    Results are fresh arrays at every step; nothing that was returned changes later. `copy=False`
-    saves the copies, for those who read the results before the next step or bring arrays, `out`.
+    Results are new arrays in every step, which never change later. `copy=False` saves these copies,
+    for callers that read results before the next step or provide arrays as `out`.
 
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
-        num_envs: how many worlds.
-        autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
-            observation is then in `info["final_obs"]`) or DISABLED (`reset` with
-            `options={"reset_mask": (N,) bool}` does it).
+        num_envs: number of worlds.
+        autoreset_mode: time at which a finished world is reset: NEXT_STEP; SAME_STEP (the last
+            observation is then in `info["final_obs"]`); or DISABLED (call `reset` with
+            `options={"reset_mask": (N,) bool}`).
         copy: False returns the environment's own arrays, which the next step overwrites.
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
-        num_threads: how many threads share the compiled worlds; all give the same results.
-        episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
-            for the time `t`, at next to no cost. That wrapper refuses an `info` that has it.
-        action_masks: False leaves them out of `info`, which makes steps a tenth faster.
-        levels: which levels are played, of all that the scenario can draw: "train", "test",
-            "larger", seeds or a file, see `gv_engine.envs.level_sets`. An episode begins as one of
-            them, drawn; `reset(seed=s)` with that of number s, of K levels s % K.
+        num_threads: threads that share the compiled worlds; results do not depend on their number.
+        episode_statistics: add what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds,
+            except the time `t`, at almost no cost. That wrapper rejects an `info` that has it
+            already.
+        action_masks: False omits masks from `info`, which makes steps a tenth faster.
+        levels: levels to play, of all that the scenario can generate: "train", "test", "larger",
+            seeds or a file, see `gv_engine.envs.level_sets`. Each episode samples one of them;
+            `reset(seed=s)` starts with level s % K of K levels.
         flat_info: as for `GridEnv`.
-        reward_dtype: "float64" or "float32", of the rewards; their terms are float64.
+        reward_dtype: "float64" or "float32", of the rewards; reward terms are float64.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -78,8 +79,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     """
 
     metadata = GridEnv.metadata
-    several = False
-    """Whether it plays scenarios with several agents."""
+    is_multi_agent = False
+    """True for classes that play scenarios with several agents."""
     _renderer: Renderer | None = None
 
     def __init__(
@@ -92,7 +93,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         render_mode: str | None = None,
-        observation_representation: FormName = "default",
+        observation_representation: RepresentationSpec = "default",
         num_threads: int = 1,
         episode_statistics: bool = False,
         action_masks: bool = True,
@@ -101,55 +102,61 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
-        num_threads = at_least(1, num_threads=num_threads)
-        num_worlds = at_least(1, num_envs=num_envs)
+        num_threads = check_at_least(1, num_threads=num_threads)
+        num_worlds = check_at_least(1, num_envs=num_envs)
         self.scenario: Scenario
-        played = grid_scenario(scenario, max_steps, **options)
-        self.scenario, drawn = limited_to(played, levels, world)
-        if not self.several:
+        loaded = resolve_grid_scenario(scenario, max_steps, **options)
+        self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
+        if not self.is_multi_agent:
             self.scenario.of_one_agent("this environment")
-        lines = num_worlds * self.scenario.layout.agents
-        super().__init__(lines, autoreset_mode, render_mode, reward_dtype)
+        num_lines = num_worlds * self.scenario.layout.agents
+        super().__init__(num_lines, autoreset_mode, render_mode, reward_dtype)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = Discrete(self.num_actions)
-        self._form = form_of(self.scenario, observation_representation)
-        self.single_observation_space = self._form.space_among_many
-        more = self._form.made_of
+        self._encoder = make_encoder(self.scenario, observation_representation)
+        self.single_observation_space = self._encoder.single_observation_space
+        extra_arrays = self._encoder.source_arrays
         self._batch = make_batch(
-            self.scenario, num_worlds, world, num_threads, action_masks, more=more, levels=drawn
+            self.scenario,
+            num_worlds,
+            world,
+            num_threads,
+            action_masks,
+            more=extra_arrays,
+            levels=level_rngs,
         )
-        self._form.belongs_to(self._batch)
+        self._encoder.bind_backend(self._batch)
         # not the agent's place, which never changes
-        self.recorded = (*self._form.recorded, *((MISSION,) if self.scenario.missions else ()))
+        self.recorded = (*self._encoder.recorded, *((MISSION,) if self.scenario.missions else ()))
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
-        self._ended = np.zeros(lines, np.bool_)
+        self._ended = np.zeros(num_lines, np.bool_)
         self._statistics = episode_statistics
-        self._masks, self._flat_info = action_masks, flat_info
+        self._has_action_masks, self._flat_info = action_masks, flat_info
         self._shared_info: dict[str, Any] | None = None
         self._arrays: Arrays | None = None
         self._observed: list[NDArray[Any]] = []
-        self._last: tuple[Arrays, NDArray[np.object_]] | None = None
-        self._bench: Backend | None = None
+        self._final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
+        self._planner: Backend | None = None
 
     @property
     def num_worlds(self) -> int:
-        """How many worlds there are."""
+        """Number of worlds."""
         return len(self._batch)
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
-        """The backend that steps now."""
+        """Name of the current backend."""
         return self._batch.world
 
     @property
     def batch(self) -> Backend:
-        """The worlds themselves, for those who look at them and leave them alone."""
+        """Backend with the worlds, for read access."""
         return self._batch
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """What the numbers of actions stand for."""
+        """Names of the actions, for rollout data."""
         return {"action_names": list(self.scenario.action_names)}
 
     def reset(
@@ -159,54 +166,55 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Draw new levels.
+        """Sample new levels.
 
         Args:
-            seed: world i gets `seed + i`, or `seed[i]`, of a mapping if it has i; without one, its
-                generator goes on.
+            seed: world i gets `seed + i`, or `seed[i]`; with a mapping, only if it has i. Without a
+                seed the RNG of a world continues.
             options: `{"reset_mask": (N,) bool}` resets only the worlds where it is True.
-            out: as for `step`; rewards and flags in it are left alone.
+            out: as for `step`; rewards and flags are not written.
 
         Raises:
-            ValueError: seeds or mask have another length or kind, or an option is not known; or
-                `out` does not fit.
+            ValueError: seeds or mask have another length or kind, an option is unknown, or `out`
+                does not fit.
         """
-        seeds, chosen = self._asked(seed, options)
-        into = self._places(out)
+        seeds, mask = self._check_reset_arguments(seed, options)
+        outputs = self._output_arrays(out)
         if not self._started:
-            seeds = [secrets.randbits(64) if own is None else own for own in seeds]
-        begin = np.flatnonzero(chosen).tolist()
-        given = {i: own for i in begin if (own := seeds[i]) is not None}
+            seeds = [secrets.randbits(64) if s is None else s for s in seeds]
+        indices = np.flatnonzero(mask).tolist()
+        seed_by_world = {i: s for i in indices if (s := seeds[i]) is not None}
         self._started = True
-        self._batch.restart(chosen, given)
-        return self._observation(into), self._info(into)
+        self._batch.restart(mask, seed_by_world)
+        return self._observation(outputs), self._info(outputs)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Let every agent act.
+        """Apply the action of every agent and return observations, rewards, terminated, truncated
+        and info.
 
         Args:
             actions: (N,) integers of the action space.
-            out: where results are to be written, by name, and what is returned instead of the
-                environment's own arrays: `reward`, `terminated`, `truncated`, `action_mask`, and
-                what observations are made of, `grid` and `item` or `pixels`. NumPy arrays, buffers,
-                or tensors on the CPU with `__dlpack__`, of the results' shapes and dtypes, in one
-                piece. They are written before `step` returns, and forgotten then.
+            out: arrays to write results into and to return in place of the environment's own, by
+                name: `reward`, `terminated`, `truncated`, `action_mask`, and the arrays of
+                observations, such as `grid` and `item`, or `pixels`. Contiguous NumPy arrays,
+                buffers, or CPU tensors with `__dlpack__`, with the shapes and dtypes of the
+                results. They are written before `step` returns, and not kept.
 
         Raises:
-            ValueError: an action is none of the action space, nothing was reset yet, or `out` does
-                not fit; no world has acted then.
+            ValueError: an action is not in the action space, `reset` was not called yet, or `out`
+                does not fit; no world has acted then.
             RuleError: a rule is not defined on one of the worlds.
         """
-        given, chosen = self._places(out), self._checked(actions)
-        self._batch.step(chosen, self._mode)
-        return self._told(given)
+        outputs, numbers = self._output_arrays(out), self._check_actions(actions)
+        self._batch.step(numbers, self._mode)
+        return self._step_results(outputs)
 
-    def _told(self, given: Arrays) -> VectorStep:
-        """What came of a step."""
+    def _step_results(self, outputs: Arrays) -> VectorStep:
+        """Return the results of the step that the backend has just made."""
         out = self._batch.outputs
-        info = self._info(given)
+        info = self._info(outputs)
         np.logical_or(out.terminated, out.truncated, out=self._ended)
-        self._settle_ends()
+        self._mark_ended_worlds()
         if np.count_nonzero(self._ended):  # quicker than `any`
             if self._mode == autoreset.SAME_STEP:
                 self._add_final(info)
@@ -214,235 +222,254 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
         rewards = out.rewards.astype(self._reward_dtype, copy=False)
         results = rewards, out.terminated, out.truncated
-        if given or self._copy:
+        if outputs or self._copy:
             names = "reward", "terminated", "truncated"
-            told = self._handed(dict(zip(names, results, strict=True)), given)
-            results = told["reward"], told["terminated"], told["truncated"]
-        return self._observation(given), *results, info
+            copies = self._copy_results(dict(zip(names, results, strict=True)), outputs)
+            results = copies["reward"], copies["terminated"], copies["truncated"]
+        return self._observation(outputs), *results, info
 
-    def _settle_ends(self) -> None:
-        """Leave in `_ended` the lines whose world's episode is over: all that are there."""
+    def _mark_ended_worlds(self) -> None:
+        """Keep `_ended` True only for lines whose world has ended: with one agent, all of them."""
 
-    def _places(self, out: Mapping[str, Any] | None) -> Arrays:
-        """Arrays over the memory that results go to, by their names."""
-        return {} if out is None else places(out, self._results)
+    def _output_arrays(self, out: Mapping[str, Any] | None) -> Arrays:
+        """Return arrays over the caller's memory, by name."""
+        return {} if out is None else as_output_arrays(out, self._output_specs)
 
     @cached_property
-    def _results(self) -> Wanted:
-        found: Arrays = {name: self._shown[name] for name in self._form.kept}
-        if self._masks:
-            found["action_mask"] = self._batch.outputs.mask
-        return self._wanted({name: (array.shape, array.dtype) for name, array in found.items()})
+    def _output_specs(self) -> ArraySpecs:
+        """Shape and dtype of all arrays that `out` may have."""
+        arrays: Arrays = {name: self._arrays_of_all[name] for name in self._encoder.buffer_names}
+        if self._has_action_masks:
+            arrays["action_mask"] = self._batch.outputs.mask
+        return self._step_output_specs(
+            {name: (array.shape, array.dtype) for name, array in arrays.items()}
+        )
 
-    def _handed(self, results: Arrays, given: Arrays) -> Arrays:
-        """Results by name, in the places that are given, or copied if copies are wanted."""
-        found = {}
+    def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
+        """Return results by name: in the caller's arrays, or as copies if copies are enabled."""
+        copied = {}
         for name, array in results.items():
-            if name in given:
-                found[name] = written(given[name], array)
+            if name in outputs:
+                copied[name] = copy_to_output(outputs[name], array)
             else:
-                found[name] = array.copy() if self._copy else array
-        return found
+                copied[name] = array.copy() if self._copy else array
+        return copied
 
     @property
-    def _shown(self) -> Arrays:
-        """The arrays of all observations, those of the batch where it has the same."""
+    def _arrays_of_all(self) -> Arrays:
+        """Arrays of all observations; those of the backend where the content is the same."""
         if self._arrays is None:
-            self._observed = self._batch.outputs.named(self._form.made_of)
-            self._arrays = self._form.sharing(*self._observed)
+            self._observed = self._batch.outputs.named(self._encoder.source_arrays)
+            self._arrays = self._encoder.make_shared_arrays(*self._observed)
         return self._arrays
 
-    def _observation(self, given: Arrays | None = None) -> Any:
-        form, arrays = self._form, self._shown
-        if given:
-            arrays = {name: given.get(name, array) for name, array in arrays.items()}
-        form.write(arrays, *self._observed)
+    def _observation(self, outputs: Arrays | None = None) -> Any:
+        """Return the observations of all worlds, encoded now."""
+        encoder, arrays = self._encoder, self._arrays_of_all
+        if outputs:
+            arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
+        encoder.write(arrays, *self._observed)
         if self._copy:
-            arrays = self._handed(arrays, given or {})
-        return form.told(arrays)
+            arrays = self._copy_results(arrays, outputs or {})
+        return encoder.to_observation(arrays)
 
-    def _info(self, given: Arrays | None = None) -> dict[str, Any]:
+    def _info(self, outputs: Arrays | None = None) -> dict[str, Any]:
+        """Return the info of all worlds."""
         out = self._batch.outputs
-        told = out.mask, out.terms, out.member, out.success
-        if self._copy or (given and "action_mask" in given):
+        arrays = out.mask, out.terms, out.member, out.success
+        if self._copy or (outputs and "action_mask" in outputs):
             names = "action_mask", "reward_terms", "member", "success"
-            own = self._handed(dict(zip(names, told, strict=True)), given or {})
-            return self._named(*own.values(), which=self._all)
+            copies = self._copy_results(dict(zip(names, arrays, strict=True)), outputs or {})
+            return self._make_info(*copies.values(), info_mask=self._all)
         if self._shared_info is None:
-            self._shared_info = self._named(*told, which=self._all)
+            self._shared_info = self._make_info(*arrays, info_mask=self._all)
         return dict(self._shared_info)
 
-    def _named(
-        self, mask: Any, terms: Any, member: Any, success: Any, *, which: NDArray[np.bool_]
+    def _make_info(
+        self, mask: Any, terms: Any, member: Any, success: Any, *, info_mask: NDArray[np.bool_]
     ) -> dict[str, Any]:
+        """Return an info of these arrays, valid for the worlds of an (N,) mask."""
         names = self.scenario.reward_names
-        columns = {name: terms[:, number] for number, name in enumerate(names)}
-        info = flattened(columns) if self._flat_info else {"reward_terms": columns}
-        if self._masks:
+        columns = {name: terms[:, index] for index, name in enumerate(names)}
+        info = flatten_reward_terms(columns) if self._flat_info else {"reward_terms": columns}
+        if self._has_action_masks:
             info["action_mask"] = mask
         if self.scenario.tells_success:
             info["success"] = info["is_success"] = success
         if self.scenario.mixture:
             info["member"] = member
-        return masked(info, which)
+        return add_presence_masks(info, info_mask)
 
     def missions(self) -> tuple[str, ...]:
-        """What the agent of each world is asked to do, in words; empty where it is nothing."""
+        """Return the mission text of each world; empty for a scenario without missions."""
         missions = self.scenario.missions
         if missions is None:
             return ("",) * self.num_envs
         return tuple(map(missions.text, self._batch.outputs.mission))
 
     def _add_final(self, info: dict[str, Any]) -> None:
-        """What SAME_STEP resets have just replaced, in the worlds where they did."""
-        out, form, ended = self._batch.outputs, self._form, self._ended.copy()
-        observed = out.named(form.made_of, "final_")
-        which = np.flatnonzero(ended)
+        """Add the final observations and infos of the episodes that SAME_STEP resets have just
+        replaced to `info`."""
+        out, encoder, ended = self._batch.outputs, self._encoder, self._ended.copy()
+        observed = out.named(encoder.source_arrays, "final_")
+        worlds = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
-        if self._copy or not form.lasting:
-            arrays = form.arrays(len(which))
-            form.write(arrays, *(array[which] for array in observed))
-            final[which] = form.each(arrays)
+        if self._copy or not encoder.shares_memory:
+            arrays = encoder.make_arrays(len(worlds))
+            encoder.write(arrays, *(array[worlds] for array in observed))
+            final[worlds] = encoder.split(arrays)
         else:
-            if self._last is None:
-                arrays = form.sharing(*observed)
-                self._last = arrays, form.each(arrays)
-            arrays, shared = self._last
+            if self._final_arrays is None:
+                arrays = encoder.make_shared_arrays(*observed)
+                self._final_arrays = arrays, encoder.split(arrays)
+            arrays, observations = self._final_arrays
             if out.final_grid is not arrays.get("grid"):
-                some = form.arrays(len(which))
-                form.write(some, *(array[which] for array in observed))
-                for name in form.kept:
-                    arrays[name][which] = some[name]
-            final[which] = shared[which]
-        told: list[NDArray[Any]] = [out.final_mask, out.final_terms, out.final_member, out.success]
-        own = [np.zeros_like(array) for array in told]
-        for mine, array in zip(own, told, strict=True):
-            mine[which] = array.take(which, 0)
+                ended_arrays = encoder.make_arrays(len(worlds))
+                encoder.write(ended_arrays, *(array[worlds] for array in observed))
+                for name in encoder.buffer_names:
+                    arrays[name][worlds] = ended_arrays[name]
+            final[worlds] = observations[worlds]
+        sources: list[NDArray[Any]] = [
+            out.final_mask,
+            out.final_terms,
+            out.final_member,
+            out.success,
+        ]
+        finals = [np.zeros_like(array) for array in sources]
+        for target, array in zip(finals, sources, strict=True):
+            target[worlds] = array.take(worlds, 0)
         info |= {"final_obs": final, "_final_obs": ended}
-        info |= {"final_info": self._named(*own, which=ended), "_final_info": ended}
+        info |= {"final_info": self._make_info(*finals, info_mask=ended), "_final_info": ended}
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
-        """Worlds as rows of `scenario.layout.dtype`, independent of the environment.
+        """Return worlds as rows of `scenario.layout.dtype`, independent of the environment.
 
         Args:
-            worlds: a number; (K,) numbers; an (N,) bool mask; all worlds if left out.
+            worlds: an index; (K,) indices; an (N,) bool mask; all worlds if left out.
 
         Returns:
-            () for a number, else (K,) rows.
+            () for an index, else (K,) rows.
         """
-        return self._batch.snapshot(self._chosen(worlds))
+        return self._batch.snapshot(self._world_indices(worlds))
 
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Any, dict[str, Any]]:
-        """Make worlds those of rows, and return what all worlds show, as `reset` does.
+        """Replace worlds by rows, and return observations and info of all worlds, as `reset` does.
 
-        `envs.restore(envs.snapshot(3))` makes all worlds go on from world 3.
+        `envs.restore(envs.snapshot(3))` makes all worlds continue from world 3.
 
         Args:
-            rows: (K,), or () for all of them alike; from an environment of either kind.
+            rows: (K,) rows, or () for the same row in all worlds; from an environment of either
+                kind.
             worlds: as for `snapshot`.
-            trusted: the rows are as `snapshot` or `expand` of this scenario have made them, so that
-                nothing but their layout is checked; others could crash the process.
+            trusted: the rows come unchanged from `snapshot` or `expand` of this scenario, so that
+                only their layout is checked; other rows could crash the process.
 
         Raises:
-            ValueError: the rows have another layout or number, or nothing was reset yet.
+            ValueError: the rows have another layout or number, or `reset` was not called yet.
         """
-        chosen = self._chosen(worlds)
-        if rows.shape not in ((), chosen.shape):
-            raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
-        if not self._started and chosen.size < self.num_worlds:
+        indices = self._world_indices(worlds)
+        if rows.shape not in ((), indices.shape):
+            raise ValueError(f"rows have shape {rows.shape}: expected () or {indices.shape}")
+        if not self._started and indices.size < self.num_worlds:
             raise ValueError("call reset() before some of the worlds are restored")
-        self._batch.restore(chosen, rows, trusted)
+        self._batch.restore(indices, rows, trusted)
         self._started = True
         return self._observation(), self._info()
 
     def expand(
         self, rows: NDArray[Any], actions: ArrayLike | None = None, *, trusted: bool = False
     ) -> Expansion:
-        """Let each of many states go on by each of many actions; the worlds are left alone.
+        """Apply each of many actions to each of many states; the worlds of the environment do not
+        change.
 
-        Actions that draw do so from the generator of their state, all of them the same. Nothing
-        begins anew: a state whose episode is over goes on.
+        Random rules use the RNG of their state, the same for all actions. Nothing is reset: a state
+        whose episode is over continues.
 
         Args:
-            rows: (n,), from an environment of either kind.
-            actions: (a,) integers of the action space; all of it if left out. Of A agents (a, A),
-                one action of each; left out, every combination.
+            rows: (n,) states, from an environment of either kind.
+            actions: (a,) integers of the action space; all actions if left out. With A agents (a,
+                A), one action per agent; all combinations if left out.
             trusted: as for `restore`.
 
         Returns:
-            `rows` (n, a), `rewards` (n, a) float64, `terminated` (n, a) bool and `masks`
-            (n, a, actions) int8, 0 if they are left out of `info`. Of A agents, the last three have
-            an axis of agents behind (n, a).
+            `rows` (n, a), `rewards` (n, a) float64, `terminated` (n, a) bool and `masks` (n, a,
+            actions) int8, all 0 if `info` has no masks. With A agents, the last three have an axis
+            of agents behind (n, a).
 
         Raises:
-            ValueError: the rows have another layout, or an action is none of the action space.
-            RuleError: a rule is not defined on some of the states; `worlds` are positions among
-                the n * a.
+            ValueError: the rows have another layout, or an action is not in the action space.
+            RuleError: a rule is not defined on some states; `worlds` are their positions among the
+                n * a.
         """
         agents, last = self.scenario.layout.agents, self.num_actions - 1
-        seats = (agents,) if agents > 1 else ()
+        agent_shape = (agents,) if agents > 1 else ()
         if actions is None:
-            every = np.indices((self.num_actions,) * agents)
-            actions = np.moveaxis(every, 0, -1).reshape(-1, *seats)
-        chosen = np.asarray(actions)
-        known = chosen.shape == (chosen.size // agents, *seats) and chosen.dtype.kind in "iu"
-        if not known or np.any((chosen < 0) | (chosen > last)):
-            shape = "(a, A)" if seats else "(a,)"
+            combinations = np.indices((self.num_actions,) * agents)
+            actions = np.moveaxis(combinations, 0, -1).reshape(-1, *agent_shape)
+        table = np.asarray(actions)
+        fits = table.shape == (table.size // agents, *agent_shape) and table.dtype.kind in "iu"
+        if not fits or np.any((table < 0) | (table > last)):
+            shape = "(a, A)" if agent_shape else "(a,)"
             raise ValueError(f"actions={actions!r}: allowed are 0 to {last}, {shape}")
         rows = self._batch.check(rows, trusted)
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
-        if self._bench is None:
-            self._bench = self._batch.bench(at_once(self.scenario))
-        return expand(self._bench, rows, chosen.astype(np.int64))
+        if self._planner is None:
+            self._planner = self._batch.bench(at_once(self.scenario))
+        return expand(self._planner, rows, table.astype(np.int64))
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
-        """Numbers that are equal for states with the same future.
+        """Return hashes that are equal for states with the same future.
 
-        They leave out what the last step brought, reward, return and end, and the number of steps,
-        unless a transition or an end reads `w.steps`.
-        Different states have equal ones by chance alone: among a million states some two, once in
-        thirty million searches.
+        Hashes ignore the reward, return and end of the last step, and the number of steps unless a
+        transition or terminating rule reads `w.steps`. Different states have equal hashes only by
+        chance: among a million states, one pair in thirty million searches.
 
         Args:
-            rows: () or (n,), from an environment of either kind.
-            generator: False leaves out what the worlds will draw.
+            rows: () or (n,) states, from an environment of either kind.
+            generator: False ignores the RNG of the states.
 
         Returns:
-            As many uint64, the same in every process.
+            () or (n,) uint64, the same in every process.
 
         Raises:
             ValueError: the rows have another layout.
         """
         self._batch.check(rows, trusted=True)
-        how = generator, self._by_steps, self._batch.compiles
-        return state_keys(rows.reshape(-1), *how).reshape(rows.shape)
+        options = generator, self._depends_on_steps, self._batch.compiles
+        return state_keys(rows.reshape(-1), *options).reshape(rows.shape)
 
     @cached_property
-    def _by_steps(self) -> bool:
+    def _depends_on_steps(self) -> bool:
+        """True if a transition or terminating rule reads the number of steps."""
         return goes_by_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
-        """An independent environment with the same worlds, and the same future."""
+        """Return an independent copy of the environment with the same worlds and the same
+        future."""
         return deepcopy(self)
 
-    def _chosen(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
-        """() or (K,) numbers of worlds."""
+    def _world_indices(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
+        """Return () or (K,) world indices for an index, indices, a mask or None.
+
+        Raises:
+            ValueError: there is no such world, or one is named twice.
+        """
         count = self.num_worlds
-        given = np.arange(count) if worlds is None else np.asarray(worlds)
-        if given.dtype == np.bool_ and given.shape == (count,):
-            given = np.flatnonzero(given)
-        distinct = np.unique(given)
-        if given.ndim > 1 or given.dtype.kind not in "iu" or distinct.size < given.size:
+        indices = np.arange(count) if worlds is None else np.asarray(worlds)
+        if indices.dtype == np.bool_ and indices.shape == (count,):
+            indices = np.flatnonzero(indices)
+        sorted_indices = np.unique(indices)
+        if indices.ndim > 1 or indices.dtype.kind not in "iu" or sorted_indices.size < indices.size:
             raise ValueError(
                 f"worlds={worlds!r}: expected a number, different numbers, or a mask of "
                 f"({count},) bool"
             )
-        if distinct.size and not 0 <= distinct[0] <= distinct[-1] < count:
+        if sorted_indices.size and not 0 <= sorted_indices[0] <= sorted_indices[-1] < count:
             raise ValueError(f"worlds={worlds!r}: allowed are 0 to {count - 1}")
-        return given.astype(np.int64)
+        return indices.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy opens a window of its own, and has arrays of its own
@@ -452,12 +479,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             "_shared_info": None,
             "_arrays": None,
             "_observed": [],
-            "_last": None,
-            "_bench": None,
+            "_final_arrays": None,
+            "_planner": None,
         }
 
     def render(self) -> tuple[Any, ...] | None:
-        """One picture per world, as the render mode says."""
+        """Return one picture per world in the render mode."""
         if self.render_mode is None:
             return None
         if self._renderer is None:
@@ -465,7 +492,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return tuple(self._renderer.draw(i) for i in range(self.num_worlds))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let go of what pictures were drawn with."""
+        """Release the resources of rendering."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

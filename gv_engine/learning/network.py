@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gv_engine.envs.observation_base import compiled
+from gv_engine.envs.observation_base import get_compiled
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.spec import NetworkSpec
 
@@ -97,7 +97,7 @@ class EmbeddingBag(torch.autograd.Function):
         (rows,) = context.saved_tensors
         table_gradient = gradient.new_zeros(context.size)
         arrays = rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy()
-        compiled(add_to_rows)(*arrays)
+        get_compiled(add_to_rows)(*arrays)
         return table_gradient, None
 
 

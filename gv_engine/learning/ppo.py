@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.envs.environment import grid_scenario
+from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.multi_agent import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -485,7 +485,7 @@ class Learner:
 
 def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:
     """Return the vector environment for a `Learner`; `options` go to its constructor."""
-    grid = grid_scenario(scenario, None)
+    grid = resolve_grid_scenario(scenario, None)
     env_class = EachAgentVectorEnv if grid.layout.agents > 1 else GridVectorEnv
     return env_class(
         grid,

@@ -29,7 +29,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
-from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
+from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
 from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.learning.ppo import Learner, TrainingMetrics
@@ -381,7 +381,7 @@ def _read_run_file(path: Path) -> dict[str, Any]:
         "settings": _check_settings(about["settings"]),
         "stop_condition": _check_stop_condition(StopCondition(about["steps"], about["until"])),
         "levels": levels,
-        "level_seeds": None if levels is None else checked_seeds(seeds),
+        "level_seeds": None if levels is None else check_level_seeds(seeds),
     }
 
 

@@ -88,7 +88,7 @@ def rollout(
         RuleError: a rule is not defined on one of the worlds.
     """
     kinds = rows_of_steps(env, masks)  # or an error, before anything is played
-    n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
+    n, names, several = env.num_envs, env.scenario.reward_names, bool(env.agent_shape)
     following, behind = first + n, first + episodes
     idle = np.arange(n) >= episodes  # no episode is left: plays its last one again, unheard
     number = np.array([min(k, behind - 1) for k in range(first, following)])  # of each world's
@@ -297,4 +297,4 @@ def rows_of_steps(
         "terminated": (np.bool_, ()),
         "truncated": (np.bool_, ()),
     }
-    return {name: (dtype, (*env.seats, *shape)) for name, (dtype, shape) in rows.items()}
+    return {name: (dtype, (*env.agent_shape, *shape)) for name, (dtype, shape) in rows.items()}

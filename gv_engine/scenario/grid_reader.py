@@ -87,7 +87,7 @@ from gv_engine.scenario.random_values import DrawnValues
 from gv_engine.scenario.resolver import Names
 from gv_engine.scenario.rule_modules import sources
 from gv_engine.scenario.type_ids import Numbering, referring
-from systems.chance import settle
+from systems.procedural import settle
 
 # ---- grid keys -----------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import HEAVIEST, WAY, DrawnValues, read_weights
 from gv_engine.scenario.random_values import OBJECT as AN_OBJECT
 from gv_engine.scenario.resolver import Names
-from systems.chance import ANY, ground_of_map
+from systems.procedural import ANY, ground_of_map
 from systems.reset import from_map
 
 # ---- map -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
       object: Key
       color: $color
 
-`systems.chance.set_mission` writes it into the component `Mission` of the agent.
+`systems.procedural.set_mission` writes it into the component `Mission` of the agent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from gv_engine.scenario.json_schema import (
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, DrawnValues, table
 from gv_engine.scenario.resolver import Names
-from systems.chance import set_mission
+from systems.procedural import set_mission
 
 # ---- missions ------------------------------------------------------------------------------------
 

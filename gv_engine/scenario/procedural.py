@@ -7,7 +7,7 @@
       - {agent: any}
     reachable: [agent, Exit]
 
-All of it becomes tables of a few resets, see `systems.chance`.
+All of it becomes tables of a few resets, see `systems.procedural`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from gv_engine.scenario.layout import rounded
 from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import DrawnValues, table
 from gv_engine.scenario.resolver import Names
-from systems.chance import (
+from systems.procedural import (
     NOBODY,
     THE_AGENT,
     draw_level,

@@ -5,8 +5,8 @@
       other: {one_of: [RED, GREEN, BLUE], not: $color}
       n: {from: 2, to: 4}
 
-`$color` stands for the value: `{object: Key, color: $color}`. In the tables of `systems.chance` it
-is -1 - k, and `w.drawn[k]` in a world.
+`$color` stands for the value: `{object: Key, color: $color}`. In the tables of `systems.procedural`
+it is -1 - k, and `w.drawn[k]` in a world.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gv_engine.scenario.fields import (
     word,
 )
 from gv_engine.scenario.resolver import Names
-from systems.chance import draw_values
+from systems.procedural import draw_values
 
 COLOR, OBJECT, STATE, WAY, NUMBER = "colour", "object", "state", "orientation", "whole number"
 """What a value may be."""

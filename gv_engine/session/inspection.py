@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.representations import Arrays, Representation, observer
+from gv_engine.envs.representations import Arrays, Representation, observer_pose
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, snake_case
 from gv_engine.rules.errors import Stopped
@@ -187,7 +187,7 @@ class Inspection:
             ValueError: no such representation, or it has no number for something that is shown.
         """
         found = Representation.of_observation(self.scenario, representation)
-        arrays = found.encode(grid, np.array(item, np.uint8), observer(self.scenario))
+        arrays = found.encode(grid, np.array(item, np.uint8), observer_pose(self.scenario))
         if missions := self.scenario.missions:
             arrays["mission"] = missions.numbers(self._simulation.world)
         return arrays

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.environment import GridEnv
-from gv_engine.envs.observations import form_of
+from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import RandomPolicy, load_policies
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.system import (
@@ -266,8 +266,8 @@ class _Together:
         self.scenario, self._names = scenario, scenario.sharing.names
         self._batch = make_batch(scenario, 1, world, checked=checked)
         self.world = self._batch.world
-        self._form = form_of(scenario, "default")
-        self._form.belongs_to(self._batch)
+        self._form = make_encoder(scenario, "default")
+        self._form.bind_backend(self._batch)
         self.observation_space = self._form.space
 
     def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -288,9 +288,9 @@ class _Together:
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
-        arrays = self._batch.outputs.named(self._form.made_of)
+        arrays = self._batch.outputs.named(self._form.source_arrays)
         each = zip(self._names, *arrays, strict=True)
-        return {name: self._form.one(*shown) for name, *shown in each}
+        return {name: self._form.encode(*shown) for name, *shown in each}
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs

@@ -49,7 +49,7 @@ from gv_engine.validation.invariants import (
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
 from systems.movers import let_pass
-from systems.queries import is_asked_for
+from systems.queries import matches_mission
 from systems.transition import follow, hold_down, move_agent, push, slide, switch
 
 # ---- answers -------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ class _Examiner:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
-            if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.agents()):
+            if not any(matches_mission(w, agent, e) for w, e in entities for agent in w.agents()):
                 yield _Slip(
                     self._top["mission"],
                     "no level has what it asks for; put one into the level, or ask for another",

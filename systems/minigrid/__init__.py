@@ -1,5 +1,5 @@
-"""MiniGrid: its levels and rules, draw by draw as the reference has them.
+"""MiniGrid's levels and rules; they use the RNG exactly as the reference does.
 
-Oddities are part of what is reproduced: they are in here, and nowhere in the engine. Scenario files
-name these systems by their modules, `systems.minigrid.levels:empty`.
+Oddities of the reference are reproduced here, and nowhere in the engine. Scenario files name these
+systems by their modules, `systems.minigrid.levels:empty`.
 """

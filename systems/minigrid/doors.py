@@ -10,31 +10,32 @@ from components.objects import EXIT, KEY, WALL
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import build_room, put
-from systems.minigrid.missions import ask_also_for, ask_for
+from systems.minigrid.missions import set_mission_object, set_second_mission_object
 from systems.minigrid.placing import (
-    draw_color,
-    draw_thing,
     place,
     place_agent,
     put_door,
+    random_color,
+    random_type,
     set_column,
     set_row,
     shuffled_colors,
     wall_in,
-    whole,
+    whole_grid,
 )
-from systems.minigrid.steps import worth
+from systems.minigrid.steps import success_reward
 
 # ---- LockedRoom ----------------------------------------------------------------------------------
 
 
-def _not_nineteen(shape: tuple[int, int]) -> str:
+def _check_shape(shape: tuple[int, int]) -> str:
+    """Return an error message unless the shape is (19, 19), else ""."""
     return "" if shape == (19, 19) else f"found shape {list(shape)}: it is always [19, 19]"
 
 
-@system(RESET, check=_not_nineteen)
+@system(RESET, check=_check_shape)
 def locked_room(w: World, shape: Sequence[int]) -> None:
-    """Six rooms beside a hall: the goal is in the locked one, its key in another one."""
+    """Build six rooms beside a hall: the goal is in the locked room, the key in another one."""
     build_room(w, shape)
     left, right = w.width // 2 - 2, w.width // 2 + 2
     set_column(w, WALL, left, 0, w.height)
@@ -43,7 +44,7 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
         set_row(w, WALL, y, 0, left)
         set_row(w, WALL, y, right, w.width)
     locked = w.rng.integers(0, 6)
-    y, x = draw_in_room(w, locked, right)
+    y, x = random_cell_in_room(w, locked, right)
     put(w, EXIT, y, x, GREEN)
     colors = shuffled_colors(w)
     doors = np.zeros(6, np.int64)
@@ -54,15 +55,15 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
     other = w.rng.integers(0, 6)
     while other == locked:
         other = w.rng.integers(0, 6)
-    y, x = draw_in_room(w, other, right)
+    y, x = random_cell_in_room(w, other, right)
     put(w, KEY, y, x, colors[locked])
     place_agent(w, (0, left, w.height, right - left))
-    ask_for(w, doors[locked])
-    ask_also_for(w, doors[other])
+    set_mission_object(w, doors[locked])
+    set_second_mission_object(w, doors[other])
 
 
-def draw_in_room(w: World, room: int, right: int) -> tuple[int, int]:
-    """Any cell inside of one of the six rooms, which are numbered row by row."""
+def random_cell_in_room(w: World, room: int, right: int) -> tuple[int, int]:
+    """Return a random inner cell (y, x) of one of the six rooms, which are numbered row by row."""
     left, top = (0 if room % 2 == 0 else right), room // 2 * 6
     x = w.rng.integers(left + 1, left + 7)
     y = w.rng.integers(top + 1, top + 6)
@@ -74,7 +75,7 @@ def draw_in_room(w: World, room: int, right: int) -> tuple[int, int]:
 
 @system(RESET)
 def playground(w: World, shape: Sequence[int], num_things: int) -> None:
-    """Nine rooms with doors between them, and things to play with."""
+    """Build nine rooms with doors between them and random objects."""
     build_room(w, shape)
     height, width = w.height // 3, w.width // 3
     for top in range(0, 3 * height, height):
@@ -83,15 +84,15 @@ def playground(w: World, shape: Sequence[int], num_things: int) -> None:
             if left < 2 * width:
                 set_column(w, WALL, right, top, bottom)
                 y = w.rng.integers(top + 1, bottom - 1)
-                put_door(w, y, right, draw_color(w))
+                put_door(w, y, right, random_color(w))
             if top < 2 * height:
                 set_row(w, WALL, bottom, left, right)
                 x = w.rng.integers(left + 1, right - 1)
-                put_door(w, bottom, x, draw_color(w))
-    place_agent(w, whole(w))
+                put_door(w, bottom, x, random_color(w))
+    place_agent(w, whole_grid(w))
     for _ in range(num_things):
-        kind = draw_thing(w)
-        place(w, kind, draw_color(w), whole(w))
+        kind = random_type(w)
+        place(w, kind, random_color(w), whole_grid(w))
 
 
 # ---- RedBlueDoors --------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ def playground(w: World, shape: Sequence[int], num_things: int) -> None:
 
 @system(RESET)
 def red_blue_doors(w: World, shape: Sequence[int]) -> None:
-    """A room with a red door on the left and a blue one on the right."""
+    """Build a room with a red door on the left and a blue one on the right."""
     build_room(w, shape)
     size = w.height
     room = 0, size // 2, size, size
@@ -109,33 +110,35 @@ def red_blue_doors(w: World, shape: Sequence[int]) -> None:
     put_door(w, w.rng.integers(1, size - 1), size // 2 + size - 1, BLUE)
 
 
-def is_open(w: World, color: int) -> bool:
-    """Whether a door of a colour is open."""
+def is_door_open(w: World, color: int) -> bool:
+    """Return True if the first door of a colour is open."""
     for door in w.having(w.door):
         if w.color.value[door] == color:
             return w.door.status[door] == OPEN
     return False
 
 
-def are_open_in_order(w: World) -> bool:
-    """Whether the blue door is open, and the red one was before: a step opens one of them, and that
-    of the blue one is the last."""
-    return is_open(w, BLUE) and is_open(w, RED)
+def both_doors_open(w: World) -> bool:
+    """Return True if the blue and the red door are open.
+
+    A step opens one door, and opening the blue one ends the episode, so that red came first.
+    """
+    return is_door_open(w, BLUE) and is_door_open(w, RED)
 
 
 @system(REWARD)
 def open_blue_door(w: World, agent: int, max_steps: int) -> float:
-    """Pays for opening the blue door while the red one is open, the sooner, the more."""
-    return worth(w, max_steps) if are_open_in_order(w) else 0.0
+    """Pays for opening the blue door while the red one is open; more for fewer steps."""
+    return success_reward(w, max_steps) if both_doors_open(w) else 0.0
 
 
 @system(TERMINATING, says="You opened the blue door")
 def blue_door_is_open(w: World, agent: int) -> bool:
     """The blue door is open."""
-    return is_open(w, BLUE)
+    return is_door_open(w, BLUE)
 
 
 @system(TERMINATING)
 def opened_in_order(w: World, agent: int) -> bool:
     """The blue door is open, and the red one was before."""
-    return are_open_in_order(w)
+    return both_doors_open(w)

@@ -1,4 +1,4 @@
-"""Levels of MiniGrid with a goal to walk to."""
+"""MiniGrid levels with a goal to walk to."""
 
 from collections.abc import Sequence
 
@@ -14,39 +14,39 @@ from systems.building import build_room
 from systems.minigrid.placing import (
     place,
     place_agent,
+    place_agent_at_start,
     put_door,
     put_goal,
     set_cell,
     set_column,
     set_row,
-    start,
-    whole,
+    whole_grid,
 )
 
 
 @system(RESET)
 def empty(w: World, shape: Sequence[int], random_start: bool = False) -> None:
-    """A walled room with the goal in a corner."""
+    """Build a walled room with the goal in a corner."""
     build_room(w, shape)
     put_goal(w, w.height - 2, w.width - 2)
-    start(w, random_start)
+    place_agent_at_start(w, random_start)
 
 
 @system(RESET)
 def dist_shift(w: World, shape: Sequence[int], second_row: int) -> None:
-    """A room with two rows of lava, one of them above the other or beyond the way."""
+    """Build a room with two rows of lava, the second one in a given row."""
     build_room(w, shape)
     put_goal(w, 1, w.width - 2)
     set_row(w, LAVA, 1, 3, w.width - 3)
     set_row(w, LAVA, second_row, 3, w.width - 3)
-    start(w, False)
+    place_agent_at_start(w, False)
 
 
 @system(RESET)
 def gap(w: World, shape: Sequence[int], object_type: int) -> None:
-    """A room with a river, and one gap in it."""
+    """Build a room divided by a column of an object type with one gap."""
     build_room(w, shape)
-    start(w, False)
+    place_agent_at_start(w, False)
     put_goal(w, w.height - 2, w.width - 2)
     x = w.rng.integers(2, w.width - 2)
     y = w.rng.integers(1, w.height - 1)
@@ -54,18 +54,18 @@ def gap(w: World, shape: Sequence[int], object_type: int) -> None:
     set_cell(w, FLOOR, y, x)
 
 
-def even(shape: tuple[int, int]) -> str:
-    """What is wrong with a shape that is not odd; empty if nothing is."""
+def check_odd_shape(shape: tuple[int, int]) -> str:
+    """Return an error message unless height and width are odd, else ""."""
     if shape[0] % 2 == 1 and shape[1] % 2 == 1:
         return ""
     return f"found shape {list(shape)}: both sides must be odd"
 
 
-@system(RESET, check=even)
+@system(RESET, check=check_odd_shape)
 def crossings(w: World, shape: Sequence[int], num_rivers: int, object_type: int) -> None:
-    """A room with rivers across, and a way from the agent to the goal."""
+    """Build a room crossed by rivers of an object type, with a path from the agent to the goal."""
     build_room(w, shape)
-    start(w, False)
+    place_agent_at_start(w, False)
     put_goal(w, w.height - 2, w.width - 2)
     upright = len(range(2, w.height - 2, 2))
     rivers = np.arange(upright + len(range(2, w.width - 2, 2)))
@@ -96,7 +96,7 @@ def crossings(w: World, shape: Sequence[int], num_rivers: int, object_type: int)
 
 @system(RESET)
 def four_rooms(w: World, shape: Sequence[int]) -> None:
-    """Four rooms, joined by openings; agent and goal anywhere."""
+    """Build four rooms, joined by openings, with agent and goal in random cells."""
     build_room(w, shape)
     height, width = w.height // 2, w.width // 2
     for top in (0, height):
@@ -108,13 +108,13 @@ def four_rooms(w: World, shape: Sequence[int]) -> None:
             if top == 0:
                 set_row(w, WALL, bottom, left, right)
                 set_cell(w, FLOOR, bottom, w.rng.integers(left + 1, right))
-    place_agent(w, whole(w))
-    place(w, EXIT, GREEN, whole(w))
+    place_agent(w, whole_grid(w))
+    place(w, EXIT, GREEN, whole_grid(w))
 
 
 @system(RESET)
 def door_key(w: World, shape: Sequence[int]) -> None:
-    """Two rooms and a locked door between them; agent and key are in the left one."""
+    """Build two rooms with a locked door between them, agent and key in the left one."""
     build_room(w, shape)
     put_goal(w, w.height - 2, w.width - 2)
     x = w.rng.integers(2, w.width - 2)

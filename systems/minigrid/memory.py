@@ -1,4 +1,4 @@
-"""Memory: a thing to remember, and its like at the end of a hallway."""
+"""MiniGrid's Memory: an object to remember, and the choice between two at the end of a hallway."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,15 @@ from gv_engine.rules.geometry import RIGHT
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import build_room, put, put_agent
-from systems.minigrid.levels import even
-from systems.minigrid.placing import draw_thing, set_cell, set_column, set_row
-from systems.minigrid.steps import worth
+from systems.minigrid.levels import check_odd_shape
+from systems.minigrid.placing import random_type, set_cell, set_column, set_row
+from systems.minigrid.steps import success_reward
 
 
-@system(RESET, check=even)
+@system(RESET, check=check_odd_shape)
 def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None:
-    """A small room with a green thing, and a hallway that ends between another one and its like."""
+    """Build a small room with a green object, and a hallway that ends between two objects, one of
+    the same type."""
     build_room(w, shape)
     middle = w.height // 2
     end = w.rng.integers(4, w.width - 2) if random_length else w.width - 3
@@ -29,14 +30,14 @@ def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None
     set_cell(w, FLOOR, middle, end)
     set_column(w, WALL, end + 2, 0, w.height)
     put_agent(w, AGENT, middle, w.rng.integers(1, end + 1), RIGHT)
-    put(w, draw_thing(w, 2), middle - 1, 1, GREEN)
+    put(w, random_type(w, 2), middle - 1, 1, GREEN)
     ball_above = w.rng.integers(0, 2) == 0
     put(w, BALL if ball_above else KEY, middle - 2, end + 1, GREEN)
     put(w, KEY if ball_above else BALL, middle + 2, end + 1, GREEN)
 
 
-def chosen(w: World, agent: int) -> int:
-    """The thing at the end of the hallway beside which the agent stands, or NOTHING."""
+def chosen_object(w: World, agent: int) -> int:
+    """Return the object at the end of the hallway that the agent stands beside, or NOTHING."""
     y, x = w.position.y[agent], w.position.x[agent]
     aside = y - w.height // 2
     if aside == 0 or x < 5:
@@ -44,24 +45,24 @@ def chosen(w: World, agent: int) -> int:
     return w.at[y + aside, x]
 
 
-def is_like_first(w: World, thing: int) -> bool:
-    """Whether a thing is of the type of that in the small room."""
+def matches_first_object(w: World, thing: int) -> bool:
+    """Return True if an object has the type of the object in the small room."""
     return thing != NOTHING and w.kind.value[thing] == w.kind.value[w.at[w.height // 2 - 1, 1]]
 
 
 @system(REWARD)
 def choose_its_like(w: World, agent: int, max_steps: int) -> float:
-    """Pays for choosing the thing that is like the first one, the sooner, the more."""
-    return worth(w, max_steps) if is_like_first(w, chosen(w, agent)) else 0.0
+    """Pays for choosing the object of the same type as the first one; more for fewer steps."""
+    return success_reward(w, max_steps) if matches_first_object(w, chosen_object(w, agent)) else 0.0
 
 
 @system(TERMINATING, says="You chose the other thing")
 def choose(w: World, agent: int) -> bool:
-    """The agent has chosen one of the things at the end of the hallway."""
-    return chosen(w, agent) != NOTHING
+    """The agent has chosen one of the objects at the end of the hallway."""
+    return chosen_object(w, agent) != NOTHING
 
 
 @system(TERMINATING)
 def chose_its_like(w: World, agent: int) -> bool:
-    """The agent has chosen the thing that is like the first one."""
-    return is_like_first(w, chosen(w, agent))
+    """The agent has chosen the object of the same type as the first one."""
+    return matches_first_object(w, chosen_object(w, agent))

@@ -1,4 +1,4 @@
-"""What MiniGrid's agents are asked to do."""
+"""Mission component of MiniGrid's levels, and helpers that assign missions."""
 
 from components.appearance import NONE, NONE_GRID_OBJECT
 from components.mission import Mission as PlainMission
@@ -8,7 +8,8 @@ from gv_engine.rules.world import World
 
 @component
 class Mission(PlainMission):
-    """A thing, another one, and the place that counts: where one of them was in the beginning."""
+    """Mission with a second object, and with the cell that counts: the first cell of one of the
+    objects."""
 
     other_kind: Int8 = NONE_GRID_OBJECT
     other_color: Int8 = NONE
@@ -16,28 +17,28 @@ class Mission(PlainMission):
     x: Coordinate = -1
 
 
-def ask_for(w: World, thing: int) -> None:
-    """The agents' mission is about things of the type and colour of this one."""
+def set_mission_object(w: World, thing: int) -> None:
+    """Write the type and colour of an object into the mission of all agents."""
     for agent in w.agents():
         w.mission.kind[agent] = w.kind.value[thing]
         w.mission.color[agent] = w.color.value[thing]
 
 
-def ask_also_for(w: World, thing: int) -> None:
-    """The agents' mission is about things like this one, too."""
+def set_second_mission_object(w: World, thing: int) -> None:
+    """Write the type and colour of a second object into the mission of all agents."""
     for agent in w.agents():
         w.mission.other_kind[agent] = w.kind.value[thing]
         w.mission.other_color[agent] = w.color.value[thing]
 
 
-def keep_place(w: World, thing: int) -> None:
-    """What counts for the agents' mission is the place where a thing is now."""
+def set_mission_cell(w: World, thing: int) -> None:
+    """Write the current cell of an object into the mission of all agents."""
     for agent in w.agents():
         w.mission.y[agent] = w.position.y[thing]
         w.mission.x[agent] = w.position.x[thing]
 
 
-def say_so(w: World, wording: int) -> None:
-    """The agents' mission is said in this one of the texts."""
+def set_mission_wording(w: World, wording: int) -> None:
+    """Write the index of a mission text into the mission of all agents."""
     for agent in w.agents():
         w.mission.wording[agent] = wording

@@ -1,7 +1,7 @@
-"""MultiRoom: a chain of rooms, each behind a door of the one before.
+"""MiniGrid's MultiRoom: a chain of rooms, each behind a door of the previous one.
 
-A room is a row of numbers: y, x, height, width, and the y and x of the door that leads in. Sides
-are numbered like WAYS.
+A room is a row of numbers: y, x, height, width, and the y and x of its entrance. Sides are numbered
+like DIRECTIONS in `placing`.
 """
 
 from collections.abc import Sequence
@@ -15,25 +15,28 @@ from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
 from systems.minigrid.placing import COLORS, Area, place, place_agent, put_door, wall_in
 
-_LEAST = 4
-"""Rows and columns of a room, walls included."""
-_EXITS = 8
-"""How many exits of a room are tried."""
+_LEAST_SIDE = 4
+"""Rows and columns of a room at least, walls included."""
+_MOST_EXITS = 8
+"""Exits of a room that are tried."""
 _LEFT_SIDE = 2
 _MOST_CHAINS = 10_000
-"""After which there is no room for them, where the reference would go on for ever."""
+"""Chains that are tried; the reference would go on forever."""
 
 Rooms = NDArray[np.int64]
 
 
-def area_of(rooms: Rooms, k: int) -> Area:
-    """A room with its walls."""
+def room_area(rooms: Rooms, k: int) -> Area:
+    """Return the area of a room, walls included."""
     return rooms[k, 0], rooms[k, 1], rooms[k, 2], rooms[k, 3]
 
 
-def collide(rooms: Rooms, one: int, other: int) -> bool:
-    """Whether two rooms overlap; they also do where the first one's end touches the other's
-    beginning, and not the other way round."""
+def rooms_overlap(rooms: Rooms, one: int, other: int) -> bool:
+    """Return True if two rooms overlap.
+
+    Rooms also overlap if the end of the first touches the beginning of the other, but not the other
+    way round, as in the reference.
+    """
     return not (
         rooms[one, 1] + rooms[one, 3] < rooms[other, 1]
         or rooms[other, 1] + rooms[other, 3] <= rooms[one, 1]
@@ -42,12 +45,13 @@ def collide(rooms: Rooms, one: int, other: int) -> bool:
     )
 
 
-def draw_room(
+def try_room(
     w: World, rooms: Rooms, count: int, side: int, y: int, x: int, max_room_size: int
 ) -> bool:
-    """Draw room number `count` with its door in a cell on one of its sides; whether it fits."""
-    width = w.rng.integers(_LEAST, max_room_size + 1)
-    height = w.rng.integers(_LEAST, max_room_size + 1)
+    """Sample room number `count`, with its entrance in a cell on one side, into `rooms`; return
+    True if it fits."""
+    width = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
+    height = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
     top, left = y, x
     if count > 0:
         if side % 2 == 0:
@@ -60,13 +64,13 @@ def draw_room(
     if left < 0 or top < 0 or left + width > w.width or top + height >= w.height:
         return False
     for k in range(count - 1):
-        if collide(rooms, count, k):
+        if rooms_overlap(rooms, count, k):
             return False
     return True
 
 
-def draw_exit(w: World, room: Area, side: int) -> tuple[int, int]:
-    """Any cell on a side of a room but its corners."""
+def random_side_cell(w: World, room: Area, side: int) -> tuple[int, int]:
+    """Return a random cell (y, x) on one side of a room, corners excluded."""
     top, left, height, width = room
     if side % 2 == 0:
         y = top + w.rng.integers(1, height - 1)
@@ -75,25 +79,26 @@ def draw_exit(w: World, room: Area, side: int) -> tuple[int, int]:
     return top + height - 1 if side == 1 else top, x
 
 
-def draw_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
-    """Draw room after room, until there are enough or one finds no place; how many there are."""
+def try_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
+    """Sample one room after another into `rooms` until all fit or one does not; return how many
+    fit."""
     # both with the width, as in the reference
     x = w.rng.integers(0, w.width - 2)
     y = w.rng.integers(0, w.width - 2)
     side = _LEFT_SIDE
-    if not draw_room(w, rooms, 0, side, y, x, max_room_size):
+    if not try_room(w, rooms, 0, side, y, x, max_room_size):
         return 0
     for count in range(1, len(rooms)):
         fits = False
-        before = side
-        for _ in range(_EXITS):
+        entrance = side
+        for _ in range(_MOST_EXITS):
             if fits:
                 break
-            way = w.rng.integers(0, 3)
-            way += way >= before
-            y, x = draw_exit(w, area_of(rooms, count - 1), way)
-            side = (way + 2) % 4
-            fits = draw_room(w, rooms, count, side, y, x, max_room_size)
+            exit_side = w.rng.integers(0, 3)
+            exit_side += exit_side >= entrance
+            y, x = random_side_cell(w, room_area(rooms, count - 1), exit_side)
+            side = (exit_side + 2) % 4
+            fits = try_room(w, rooms, count, side, y, x, max_room_size)
         if not fits:
             return count
     return len(rooms)
@@ -101,22 +106,22 @@ def draw_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
 
 @system(RESET)
 def multi_room(w: World, shape: Sequence[int], num_rooms: int, max_room_size: int) -> None:
-    """A chain of rooms; the agent is in the first one, the goal in the last."""
+    """Build a chain of rooms, with the agent in the first and the goal in the last."""
     w.set_shape(shape[0], shape[1])
     rooms = np.zeros((num_rooms, 6), np.int64)
-    tried = 0
-    while draw_chain(w, rooms, max_room_size) < num_rooms:
-        tried += 1
-        if tried == _MOST_CHAINS:
+    attempts = 0
+    while try_chain(w, rooms, max_room_size) < num_rooms:
+        attempts += 1
+        if attempts == _MOST_CHAINS:
             w.fail("multi_room: so many rooms find no place; make them smaller or fewer")
             return
     color = len(COLORS)  # none of them
     for k in range(num_rooms):
-        wall_in(w, area_of(rooms, k))
+        wall_in(w, room_area(rooms, k))
         if k > 0:
-            before = color
+            previous = color
             color = w.rng.integers(0, len(COLORS) - (k > 1))
-            color += color >= before
+            color += color >= previous
             put_door(w, rooms[k, 4], rooms[k, 5], COLORS[color])
-    place_agent(w, area_of(rooms, 0))
-    place(w, EXIT, GREEN, area_of(rooms, num_rooms - 1))
+    place_agent(w, room_area(rooms, 0))
+    place(w, EXIT, GREEN, room_area(rooms, num_rooms - 1))

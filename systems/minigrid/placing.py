@@ -1,6 +1,7 @@
-"""How MiniGrid draws: cells, colours, and where things and the agent go.
+"""MiniGrid's helpers: sample cells, colours and types, and place objects and the agent.
 
-An area is (y, x, height, width). Of a cell x is drawn before y; a range of one value draws nothing.
+An area is (y, x, height, width). The x of a cell is sampled before its y; a range of one value does
+not use the RNG.
 """
 
 import numpy as np
@@ -18,46 +19,48 @@ from systems.building import put, put_agent
 Area = tuple[int, int, int, int]
 
 COLORS = BLUE, GREEN, GREY, PURPLE, RED, YELLOW
-"""In the order of their names, by which they are drawn."""
-WAYS = RIGHT, BACKWARD, LEFT, FORWARD
-"""Where an agent may look, and the sides of a room, in the order of their numbers."""
-THINGS = KEY, BALL, PARCEL
-"""What may be picked up; some levels draw from the first two alone."""
+"""Colours in the order of their names, from which they are sampled."""
+DIRECTIONS = RIGHT, BACKWARD, LEFT, FORWARD
+"""Orientations of the agent, and sides of a room, in the order of MiniGrid's numbers."""
+PORTABLE_TYPES = KEY, BALL, PARCEL
+"""Types of portable objects; some levels only sample the first two."""
 
-ENDLESS = 100_000
-"""Attempts after which there is no room, where the reference would go on for ever."""
-
-
-# ---- without chance ----------------------------------------------------------------------------
+MOST_ATTEMPTS = 100_000
+"""Attempts before a level fails; the reference would go on forever."""
 
 
-def whole(w: World) -> Area:
-    """All of the grid, its walls included."""
+# ---- deterministic -------------------------------------------------------------------------------
+
+
+def whole_grid(w: World) -> Area:
+    """Return the area of the whole grid, its walls included."""
     return 0, 0, w.height, w.width
 
 
 def set_cell(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """A new object in a cell, whatever was there; Floor for nothing."""
+    """Replace the object in a cell by a new one, and return its entity; Floor only removes."""
     w.remove(w.at[y, x])
     return put(w, kind, y, x, color)
 
 
 def set_row(w: World, kind: int, y: int, left: int, right: int) -> None:
-    """Plain objects of a type in the cells of a row, from a column to before another one."""
+    """Fill the cells of a row from column `left` up to, not including, `right` with objects of a
+    type."""
     for x in range(left, right):
         if w.kind.value[w.at[y, x]] != kind:
             set_cell(w, kind, y, x)
 
 
 def set_column(w: World, kind: int, x: int, top: int, bottom: int) -> None:
-    """Plain objects of a type in the cells of a column, from a row to before another one."""
+    """Fill the cells of a column from row `top` up to, not including, `bottom` with objects of a
+    type."""
     for y in range(top, bottom):
         if w.kind.value[w.at[y, x]] != kind:
             set_cell(w, kind, y, x)
 
 
 def wall_in(w: World, area: Area) -> None:
-    """Walls on the four sides of an area."""
+    """Build walls on the four sides of an area."""
     y, x, height, width = area
     set_row(w, WALL, y, x, x + width)
     set_row(w, WALL, y + height - 1, x, x + width)
@@ -66,79 +69,79 @@ def wall_in(w: World, area: Area) -> None:
 
 
 def put_door(w: World, y: int, x: int, color: int, status: int = CLOSED) -> int:
-    """A door, closed unless said otherwise, in place of whatever is in a cell."""
+    """Replace the object in a cell by a door, and return its entity."""
     door = set_cell(w, DOOR, y, x, color)
     w.door.status[door] = status
     return door
 
 
 def put_goal(w: World, y: int, x: int) -> None:
-    """The green goal into a free cell."""
+    """Place the green goal into a free cell."""
     put(w, EXIT, y, x, GREEN)
 
 
-# ---- by chance -----------------------------------------------------------------------------------
+# ---- random --------------------------------------------------------------------------------------
 
 
-def draw_color(w: World) -> int:
-    """Any colour."""
+def random_color(w: World) -> int:
+    """Return a random colour."""
     return COLORS[w.rng.integers(0, len(COLORS))]
 
 
-def draw_thing(w: World, kinds: int = len(THINGS)) -> int:
-    """Any of the first types of THINGS."""
-    return THINGS[w.rng.integers(0, kinds)]
+def random_type(w: World, kinds: int = len(PORTABLE_TYPES)) -> int:
+    """Return a random one of the first `kinds` portable types."""
+    return PORTABLE_TYPES[w.rng.integers(0, kinds)]
 
 
-def draw_out(w: World, left: NDArray[np.int64], count: int) -> int:
-    """Any of the first `count` values; those behind it move up."""
+def pop_random(w: World, values: NDArray[np.int64], count: int) -> int:
+    """Remove and return a random one of the first `count` values; the values behind it move up."""
     k = w.rng.integers(0, count)
-    drawn = int(left[k])
+    value = int(values[k])
     for i in range(k, count - 1):
-        left[i] = left[i + 1]
-    return drawn
+        values[i] = values[i + 1]
+    return value
 
 
 def shuffled_colors(w: World) -> NDArray[np.int64]:
-    """All colours, drawn one after the other from those that are left."""
-    left = np.array(COLORS)
-    drawn = np.empty(len(COLORS), np.int64)
+    """Return all colours in random order, each sampled from the remaining ones."""
+    remaining = np.array(COLORS)
+    shuffled = np.empty(len(COLORS), np.int64)
     for k in range(len(COLORS)):
-        drawn[k] = draw_out(w, left, len(COLORS) - k)
-    return drawn
+        shuffled[k] = pop_random(w, remaining, len(COLORS) - k)
+    return shuffled
 
 
-def draw_cell(w: World, area: Area) -> tuple[int, int]:
-    """Any cell of an area, as far as the grid has it."""
+def random_cell(w: World, area: Area) -> tuple[int, int]:
+    """Return a random cell (y, x) of the part of an area that is on the grid."""
     top, left, height, width = area
     x = w.rng.integers(left, min(left + width, w.width))
     y = w.rng.integers(top, min(top + height, w.height))
     return y, x
 
 
-def draw_free_cell(
-    w: World, area: Area, apart: int = 1, attempts: int = ENDLESS
+def random_free_cell(
+    w: World, area: Area, min_distance: int = 1, attempts: int = MOST_ATTEMPTS
 ) -> tuple[int, int]:
-    """Any free cell of an area that is so many steps from all agents; (-1, -1) after too many
-    attempts."""
+    """Return a random free cell of an area at least `min_distance` steps from all agents; (-1, -1)
+    if none is found in `attempts`."""
     for _ in range(attempts):
-        y, x = draw_cell(w, area)
-        if w.at[y, x] == NOTHING and steps_to_agents(w, y, x) >= apart:
+        y, x = random_cell(w, area)
+        if w.at[y, x] == NOTHING and distance_to_agents(w, y, x) >= min_distance:
             return y, x
     return -1, -1
 
 
-def steps_to_agents(w: World, y: int, x: int) -> int:
-    """The fewest steps from a cell to an agent, as if nothing were in the way."""
-    fewest = w.height + w.width
+def distance_to_agents(w: World, y: int, x: int) -> int:
+    """Return the Manhattan distance from a cell to the nearest agent."""
+    least = w.height + w.width
     for agent in w.agents():
-        fewest = min(fewest, abs(y - w.position.y[agent]) + abs(x - w.position.x[agent]))
-    return fewest
+        least = min(least, abs(y - w.position.y[agent]) + abs(x - w.position.x[agent]))
+    return least
 
 
-def place(w: World, kind: int, color: int, area: Area, apart: int = 1) -> int:
-    """A new object in a free cell of an area; Floor for none."""
-    y, x = draw_free_cell(w, area, apart)
+def place(w: World, kind: int, color: int, area: Area, min_distance: int = 1) -> int:
+    """Place a new object into a random free cell of an area, and return its entity."""
+    y, x = random_free_cell(w, area, min_distance)
     if y < 0:
         w.fail("MiniGrid: the level has no room for all its things; make it larger")
         return NOTHING
@@ -146,18 +149,18 @@ def place(w: World, kind: int, color: int, area: Area, apart: int = 1) -> int:
 
 
 def place_agent(w: World, area: Area) -> None:
-    """The agent in a free cell of an area, looking anywhere."""
+    """Place the agent into a random free cell of an area, with a random orientation."""
     put_agent(w, AGENT, -1, -1, RIGHT)
-    y, x = draw_free_cell(w, area)
+    y, x = random_free_cell(w, area)
     if y < 0:
         w.fail("MiniGrid: the level has no room for the agent; make it larger")
         y, x = 0, 0
-    put_agent(w, AGENT, y, x, WAYS[w.rng.integers(0, len(WAYS))])
+    put_agent(w, AGENT, y, x, DIRECTIONS[w.rng.integers(0, len(DIRECTIONS))])
 
 
-def start(w: World, random_start: bool) -> None:
-    """The agent in the upper left corner, looking right, or anywhere."""
+def place_agent_at_start(w: World, random_start: bool) -> None:
+    """Place the agent into the upper left corner, facing right, or anywhere if `random_start`."""
     if random_start:
-        place_agent(w, whole(w))
+        place_agent(w, whole_grid(w))
     else:
         put_agent(w, AGENT, 1, 1, RIGHT)

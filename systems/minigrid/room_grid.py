@@ -17,72 +17,79 @@ from gv_engine.rules.geometry import BACKWARD, RIGHT, turned
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import put_agent
-from systems.minigrid.missions import ask_for
+from systems.minigrid.missions import set_mission_object
 from systems.minigrid.placing import (
-    WAYS,
+    DIRECTIONS,
     Area,
-    draw_color,
     place,
     place_agent,
     put_door,
+    random_color,
     set_cell,
     set_row,
     shuffled_colors,
     wall_in,
 )
-from systems.minigrid.steps import worth
+from systems.minigrid.steps import success_reward
 from systems.queries import ahead, beside, first_with
 
-Places = NDArray[np.int64]
-"""(rows, columns, 4, 2) for each side of each room the cell (y, x) for a door, -1 without one."""
+DoorCells = NDArray[np.int64]
+"""(rows, columns, 4, 2) cell (y, x) for a door on each side of each room, -1 for none."""
 
 _MOST_DOORS = 5001
 """Attempts to connect all rooms."""
 
 
-def build_rooms(w: World, shape: Sequence[int], room_size: int) -> Places:
-    """Closed rooms; the agent stands in the middle one, for the time being."""
+def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> DoorCells:
+    """Build closed rooms, put the agent into the middle one for now, and return the cells for
+    doors."""
     w.set_shape(shape[0], shape[1])
     step = room_size - 1
     rows, columns = w.height // step, w.width // step
     for row in range(rows):
         for column in range(columns):
-            wall_in(w, area_of(row, column, room_size))
-    places = np.full((rows, columns, 4, 2), -1)
+            wall_in(w, room_area(row, column, room_size))
+    door_cells = np.full((rows, columns, 4, 2), -1)
     for row in range(rows):
         for column in range(columns):
             top, left = row * step, column * step
             if column < columns - 1:
                 y, x = w.rng.integers(top + 1, top + step), left + step
-                places[row, column, 0] = places[row, column + 1, 2] = (y, x)
+                door_cells[row, column, 0] = door_cells[row, column + 1, 2] = (y, x)
             if row < rows - 1:
                 y, x = top + step, w.rng.integers(left + 1, left + step)
-                places[row, column, 1] = places[row + 1, column, 3] = (y, x)
+                door_cells[row, column, 1] = door_cells[row + 1, column, 3] = (y, x)
     middle = room_size // 2
     put_agent(w, AGENT, rows // 2 * step + middle, columns // 2 * step + middle, RIGHT)
-    return places
+    return door_cells
 
 
-def area_of(row: int, column: int, room_size: int) -> Area:
-    """A room with its walls."""
+def room_area(row: int, column: int, room_size: int) -> Area:
+    """Return the area of a room, walls included."""
     return row * (room_size - 1), column * (room_size - 1), room_size, room_size
 
 
-def add(w: World, kind: int, color: int, room: Area) -> int:
-    """A new object in a free cell of a room, not beside the agent."""
+def add_object(w: World, kind: int, color: int, room: Area) -> int:
+    """Place a new object into a random free cell of a room, not beside the agent, and return its
+    entity."""
     return place(w, kind, color, room, 2)
 
 
 def add_door(
-    w: World, places: Places, room: tuple[int, int], side: int, color: int, status: int = LOCKED
+    w: World,
+    door_cells: DoorCells,
+    room: tuple[int, int],
+    side: int,
+    color: int,
+    status: int = LOCKED,
 ) -> None:
-    """A door on a side of a room, locked unless said otherwise."""
-    y, x = places[room[0], room[1], side]
+    """Place a door on one side of a room."""
+    y, x = door_cells[room[0], room[1], side]
     put_door(w, y, x, color, status)
 
 
-def place_agent_in(w: World, room: Area) -> None:
-    """The agent in a free cell of a room, looking at a free cell or a wall."""
+def place_agent_in_room(w: World, room: Area) -> None:
+    """Place the agent into a random free cell of a room, facing a free cell or a wall."""
     place_agent(w, room)
     thing = ahead(w, AGENT)
     while thing != NOTHING and w.kind.value[thing] != WALL:
@@ -95,41 +102,37 @@ def place_agent_in(w: World, room: Area) -> None:
 
 @system(RESET)
 def unlock(
-    w: World,
-    shape: Sequence[int],
-    room_size: int,
-    with_box: bool = False,
-    blocked: bool = False,
+    w: World, shape: Sequence[int], room_size: int, with_box: bool = False, blocked: bool = False
 ) -> None:
-    """Two rooms and a locked door, with agent and key on one side of it."""
-    places = build_rooms(w, shape, room_size)
-    here, there = area_of(0, 0, room_size), area_of(0, 1, room_size)
+    """Build two rooms with a locked door between them, agent and key on one side."""
+    door_cells = build_room_grid(w, shape, room_size)
+    here, there = room_area(0, 0, room_size), room_area(0, 1, room_size)
     if with_box:
-        ask_for(w, add(w, PARCEL, draw_color(w), there))
-    color = draw_color(w)
-    add_door(w, places, (0, 0), 0, color)
+        set_mission_object(w, add_object(w, PARCEL, random_color(w), there))
+    color = random_color(w)
+    add_door(w, door_cells, (0, 0), 0, color)
     if blocked:
-        y, x = places[0, 0, 0]
-        set_cell(w, BALL, y, x - 1, draw_color(w))
-    add(w, KEY, color, here)
-    place_agent_in(w, here)
+        y, x = door_cells[0, 0, 0]
+        set_cell(w, BALL, y, x - 1, random_color(w))
+    add_object(w, KEY, color, here)
+    place_agent_in_room(w, here)
 
 
-def is_unlocked(w: World) -> bool:
-    """Whether the one door is open."""
+def is_first_door_open(w: World) -> bool:
+    """Return True if the first door on the grid is open."""
     return w.door.status[first_with(w, w.door)] == OPEN
 
 
 @system(REWARD)
 def open_door(w: World, agent: int, max_steps: int) -> float:
-    """Pays for opening the door, the sooner, the more."""
-    return worth(w, max_steps) if is_unlocked(w) else 0.0
+    """Pays for opening the door; more for fewer steps."""
+    return success_reward(w, max_steps) if is_first_door_open(w) else 0.0
 
 
 @system(TERMINATING, says="You opened the door")
 def door_is_open(w: World, agent: int) -> bool:
     """The door is open."""
-    return is_unlocked(w)
+    return is_first_door_open(w)
 
 
 # ---- KeyCorridor ---------------------------------------------------------------------------------
@@ -137,30 +140,31 @@ def door_is_open(w: World, agent: int) -> bool:
 
 @system(RESET)
 def key_corridor(w: World, shape: Sequence[int], room_size: int) -> None:
-    """Rooms on both sides of a corridor: a ball in the locked one, its key in another one."""
-    places = build_rooms(w, shape, room_size)
-    rows = len(places)
+    """Build rooms on both sides of a corridor: a ball in the locked room, the key in another
+    one."""
+    door_cells = build_room_grid(w, shape, room_size)
+    rows = len(door_cells)
     for row in range(1, rows):
-        top, left, _, _ = area_of(row, 1, room_size)
+        top, left, _, _ = room_area(row, 1, room_size)
         set_row(w, FLOOR, top, left + 1, left + room_size - 1)
     locked = w.rng.integers(0, rows)
-    color = draw_color(w)
-    add_door(w, places, (locked, 2), 2, color)
-    ask_for(w, add(w, BALL, draw_color(w), area_of(locked, 2, room_size)))
-    add(w, KEY, color, area_of(w.rng.integers(0, rows), 0, room_size))
-    place_agent_in(w, area_of(rows // 2, 1, room_size))
-    connect_all(w, places, room_size, (locked, 2))
+    color = random_color(w)
+    add_door(w, door_cells, (locked, 2), 2, color)
+    set_mission_object(w, add_object(w, BALL, random_color(w), room_area(locked, 2, room_size)))
+    add_object(w, KEY, color, room_area(w.rng.integers(0, rows), 0, room_size))
+    place_agent_in_room(w, room_area(rows // 2, 1, room_size))
+    connect_all_rooms(w, door_cells, room_size, (locked, 2))
 
 
-def is_way(w: World, places: Places, row: int, column: int, side: int) -> bool:
-    """Whether there is a door, or no wall, on a side of a room."""
-    y, x = places[row, column, side]
+def is_side_open(w: World, door_cells: DoorCells, row: int, column: int, side: int) -> bool:
+    """Return True if a side of a room has a door or no wall."""
+    y, x = door_cells[row, column, side]
     return y >= 0 and w.kind.value[w.at[y, x]] != WALL
 
 
-def all_connected(w: World, places: Places, row: int, column: int) -> bool:
-    """Whether ways lead from a room to all others, through doors of all kinds."""
-    rows, columns = len(places), len(places[0])
+def all_connected(w: World, door_cells: DoorCells, row: int, column: int) -> bool:
+    """Return True if paths lead from a room to all others, through doors of any status."""
+    rows, columns = len(door_cells), len(door_cells[0])
     reached = np.zeros((rows, columns), np.bool_)
     reached[row, column] = grown = True
     while grown:
@@ -168,66 +172,68 @@ def all_connected(w: World, places: Places, row: int, column: int) -> bool:
         for y in range(rows):
             for x in range(columns):
                 for side in range(4):
-                    if reached[y, x] and is_way(w, places, y, x, side):
-                        beyond = beside(y, x, WAYS[side])
+                    if reached[y, x] and is_side_open(w, door_cells, y, x, side):
+                        beyond = beside(y, x, DIRECTIONS[side])
                         grown |= not reached[beyond]
                         reached[beyond] = True
     return bool(reached.all())
 
 
-def connect_all(w: World, places: Places, room_size: int, locked: tuple[int, int]) -> None:
-    """Doors anywhere, but none into the locked room, until ways lead to all rooms."""
+def connect_all_rooms(
+    w: World, door_cells: DoorCells, room_size: int, locked: tuple[int, int]
+) -> None:
+    """Add doors at random, none into the locked room, until paths lead to all rooms."""
     step = room_size - 1
     row, column = w.position.y[AGENT] // step, w.position.x[AGENT] // step
-    connected = all_connected(w, places, row, column)
+    connected = all_connected(w, door_cells, row, column)
     for _ in range(_MOST_DOORS):
         if connected:
             return
-        x = w.rng.integers(0, len(places[0]))
-        y = w.rng.integers(0, len(places))
+        x = w.rng.integers(0, len(door_cells[0]))
+        y = w.rng.integers(0, len(door_cells))
         side = w.rng.integers(0, 4)
-        closed = places[y, x, side, 0] >= 0 and not is_way(w, places, y, x, side)
-        if closed and (y, x) != locked and beside(y, x, WAYS[side]) != locked:
-            add_door(w, places, (y, x), side, draw_color(w), CLOSED)
-            connected = all_connected(w, places, row, column)
+        closed = door_cells[y, x, side, 0] >= 0 and not is_side_open(w, door_cells, y, x, side)
+        if closed and (y, x) != locked and beside(y, x, DIRECTIONS[side]) != locked:
+            add_door(w, door_cells, (y, x), side, random_color(w), CLOSED)
+            connected = all_connected(w, door_cells, row, column)
     w.fail("key_corridor: the rooms cannot all be connected")
 
 
 # ---- ObstructedMaze ------------------------------------------------------------------------------
 
 
-def obstruct(w: World, places: Places, room: tuple[int, int], side: int) -> None:
-    """A green ball in front of a door of a room, whatever was there."""
-    y, x = places[room[0], room[1], side]
-    y, x = beside(y, x, turned(WAYS[side], BACKWARD))
+def obstruct(w: World, door_cells: DoorCells, room: tuple[int, int], side: int) -> None:
+    """Replace the object in front of a door by a green ball."""
+    y, x = door_cells[room[0], room[1], side]
+    y, x = beside(y, x, turned(DIRECTIONS[side], BACKWARD))
     w.remove(w.box.content[w.at[y, x]])
     set_cell(w, BALL, y, x, GREEN)
 
 
 def hide_key(w: World, color: int, room: Area, boxed: bool) -> None:
-    """A key in a room, or a grey box with it."""
+    """Place a key into a room, inside a grey box if `boxed`."""
     if boxed:
         key = w.spawn(KEY)
         w.color.value[key] = color
-        w.box.content[add(w, PARCEL, GREY, room)] = key
+        w.box.content[add_object(w, PARCEL, GREY, room)] = key
     else:
-        add(w, KEY, color, room)
+        add_object(w, KEY, color, room)
 
 
 @system(RESET)
 def short_maze(
     w: World, shape: Sequence[int], room_size: int, boxed: bool = False, blocked: bool = False
 ) -> None:
-    """Two rooms: a blue ball behind a locked door, and the key that may be hidden."""
-    places = build_rooms(w, shape, room_size)
-    here, there = area_of(0, 0, room_size), area_of(0, 1, room_size)
+    """Build two rooms: a blue ball behind a locked door, and the key, which may be in a box."""
+    door_cells = build_room_grid(w, shape, room_size)
+    here, there = room_area(0, 0, room_size), room_area(0, 1, room_size)
     color = shuffled_colors(w)[0]
-    add_door(w, places, (0, 0), 0, color)
+    add_door(w, door_cells, (0, 0), 0, color)
     if blocked:
-        obstruct(w, places, (0, 0), 0)
+        obstruct(w, door_cells, (0, 0), 0)
     hide_key(w, color, here, boxed)
-    ask_for(w, add(w, BALL, BLUE, there))
-    place_agent_in(w, here)
+    set_mission_object(w, add_object(w, BALL, BLUE, there))
+    place_agent_in_room(w, here)
 
 
 @system(RESET)
@@ -241,17 +247,18 @@ def maze(
     blocked: bool = False,
     keys_last: bool = False,
 ) -> None:
-    """Nine rooms: a blue ball in one of so many corners, behind locked doors beside the middle."""
-    places = build_rooms(w, shape, room_size)
+    """Build nine rooms with a blue ball in one of the first `quarters` corners, behind locked doors
+    beside the middle."""
+    door_cells = build_room_grid(w, shape, room_size)
     colors = shuffled_colors(w)
     for quarter in range(quarters):
-        add_door(w, places, (1, 1), quarter, colors[quarter], CLOSED)
-        side_room = beside(1, 1, WAYS[quarter])
-        area = area_of(side_room[0], side_room[1], room_size)
+        add_door(w, door_cells, (1, 1), quarter, colors[quarter], CLOSED)
+        side_room = beside(1, 1, DIRECTIONS[quarter])
+        area = room_area(side_room[0], side_room[1], room_size)
         for way in (quarter - 1, quarter + 1):
-            add_door(w, places, side_room, way % 4, colors[way % 6])
+            add_door(w, door_cells, side_room, way % 4, colors[way % 6])
             if blocked:
-                obstruct(w, places, side_room, way % 4)
+                obstruct(w, door_cells, side_room, way % 4)
             if not keys_last:
                 hide_key(w, colors[way % 6], area, boxed)
         if keys_last:
@@ -259,5 +266,5 @@ def maze(
                 hide_key(w, colors[way % 6], area, boxed)
     corner = w.rng.integers(0, quarters)
     row, column = (0, 2, 2, 0)[corner], (2, 2, 0, 0)[corner]
-    ask_for(w, add(w, BALL, BLUE, area_of(row, column, room_size)))
-    place_agent_in(w, area_of(1, agent_column, room_size))
+    set_mission_object(w, add_object(w, BALL, BLUE, room_area(row, column, room_size)))
+    place_agent_in_room(w, room_area(1, agent_column, room_size))

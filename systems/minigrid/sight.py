@@ -1,4 +1,4 @@
-"""What a MiniGrid agent sees where walls hide something."""
+"""MiniGrid's visibility rule where walls hide cells."""
 
 from gv_engine.rules.system import VISIBILITY, system
 from gv_engine.rules.world import View, World
@@ -6,18 +6,19 @@ from gv_engine.rules.world import View, World
 
 @system(VISIBILITY, rows=True)
 def occluded(w: World, agent: int, view: View) -> None:
-    """Sight spreads to both sides through what is clear, and from there into the row ahead, also
-    past the corner of two things that block it."""
+    """Sight spreads to both sides through clear cells, and from these into the row ahead, also
+    diagonally between two objects that block it."""
     lit = 1 << view.x
     for i in range(view.y, -1, -1):
-        through = flooded(lit, view.clear_row(i), view.width)
+        through = flood_row(lit, view.clear_row(i), view.width)
         ahead = through | through << 1 | through >> 1
         view.see_row(i, lit | ahead)
         lit = ahead
 
 
-def flooded(lit: int, clear: int, width: int) -> int:
-    """The clear cells of a row that light reaches from those that are lit, to either side."""
+def flood_row(lit: int, clear: int, width: int) -> int:
+    """Return the bits of the clear cells of a row that light reaches from its lit cells, to either
+    side."""
     through = lit & clear
     # the carry of the addition runs to higher bits through neighbouring clear cells
     through |= clear & ~(through + clear)

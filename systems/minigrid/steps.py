@@ -1,19 +1,19 @@
-"""What a step of MiniGrid does beyond the built-in rules, and what it is worth."""
+"""MiniGrid's rules for moving and succeeding that differ from the built-in ones."""
 
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import FORWARD, MOVE_FORWARD
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, system
 from gv_engine.rules.world import World
-from systems.queries import can_enter, here, holds_asked, towards
+from systems.queries import can_enter, here, holds_mission_target, towards
 
 
-def worth(w: World, max_steps: int) -> float:
-    """What a success is worth: the sooner, the more."""
+def success_reward(w: World, max_steps: int) -> float:
+    """Return MiniGrid's reward for success, 1 - 0.9 * steps / max_steps."""
     return 1.0 - 0.9 * ((w.steps + 1) / max_steps)
 
 
 def can_go(w: World, agent: int, action: int) -> bool:
-    """Whether the action leads ahead, and neither a wall nor something portable is in the way."""
+    """Return True if the action moves ahead and no wall, portable object or agent is in the way."""
     if action != MOVE_FORWARD:
         return False
     y, x = towards(w, agent, FORWARD)
@@ -22,21 +22,21 @@ def can_go(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_go)
 def go_ahead(w: World, agent: int) -> None:
-    """Go one cell ahead, unless something is in the way: what can be picked up is, too."""
+    """Go one cell ahead, unless something is in the way; portable objects block, too."""
     y, x = towards(w, agent, FORWARD)
     w.stand(agent, y, x)
 
 
 @system(REWARD)
 def reach_goal(w: World, agent: int, max_steps: int) -> float:
-    """Pays for standing on the goal, the sooner, the more."""
-    return worth(w, max_steps) if w.exit.has[here(w, agent)] else 0.0
+    """Pays for standing on the goal; more for fewer steps."""
+    return success_reward(w, max_steps) if w.exit.has[here(w, agent)] else 0.0
 
 
 @system(REWARD)
 def fetch(w: World, agent: int, max_steps: int) -> float:
-    """Pays for holding what the mission is about, the sooner, the more."""
-    return worth(w, max_steps) if holds_asked(w, agent) else 0.0
+    """Pays for holding the object of the mission; more for fewer steps."""
+    return success_reward(w, max_steps) if holds_mission_target(w, agent) else 0.0
 
 
 @system(TERMINATING, says="You fetched something else than was asked for")

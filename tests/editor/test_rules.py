@@ -38,7 +38,7 @@ def becomes(text: str) -> Callable[[str], str]:
 def test_rules_are_told_in_sentences():
     made = open_work("keydoor-9x9")
     says = rule(made, PAYS, 4).says
-    assert says == "The same for every step. (reward -0.05)"
+    assert says == "Pays the same reward for every step. (reward -0.05)"
     made = open_work("chase")
     assert made.rules.how(ENDS) == "any of these"
     assert names(made, ENDS) == ["none_left", "overlap"]

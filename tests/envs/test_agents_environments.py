@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gv_engine
 from components.appearance import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
-from gv_engine.envs.observations import FORMS
+from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import GridWorld
 from gv_engine.rules.turns import DONE, ENDS, TURNS
 from gv_engine.scenario.library import levels_of_several
@@ -323,7 +323,9 @@ def test_each_agent_is_a_line():
     assert told > 2
 
 
-@pytest.mark.parametrize("form", [*FORMS, {"name": "minigrid", "fully_observable": True}])
+@pytest.mark.parametrize(
+    "form", [*REPRESENTATION_NAMES, {"name": "minigrid", "fully_observable": True}]
+)
 def test_spaces_hold_what_arrays_by_world_and_agent_show(form: Any):
     asked = {"extends": "MiniGrid-PutNear-6x6-N2-v0", "agents": 2}
     envs = AgentsVectorEnv(asked, 3, world="object", observation_representation=form)

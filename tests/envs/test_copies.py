@@ -13,7 +13,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import gv_engine
-from gv_engine.envs.observations import FORMS
+from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import GridWorld
 from gv_engine.gridverse.outer_env import OuterEnv
@@ -109,7 +109,7 @@ def test_many_worlds(name: str, mode: AutoresetMode, kind: str):
 
 
 @pytest.mark.parametrize("level", [LEVEL, ASKED.removeprefix("GV-")])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPRESENTATION_NAMES)
 def test_all_representations(form: str, level: str):
     options: Any = {**SHORT, "world": "object", "observation_representation": form}
     play_vector(

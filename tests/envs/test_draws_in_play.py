@@ -8,7 +8,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.envs import level_sets
-from gv_engine.envs.level_sets import LevelSet, draws_in_play, level_set
+from gv_engine.envs.level_sets import LevelSet, find_values_read_by_rules, level_set
 from gv_engine.rules.component import AGENT
 from gv_engine.world.simulation import Simulation
 
@@ -33,7 +33,7 @@ CODE = """\
 import esper
 
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from systems.chance import value_of
+from systems.procedural import resolve_value
 
 SECOND = 1
 
@@ -64,7 +64,7 @@ def within(w):
 
 
 def table(w):
-    return value_of(w, -2)
+    return resolve_value(w, -2)
 
 
 @system(REWARD)
@@ -96,7 +96,7 @@ def asking(function: str, folder: Path, **more: Any) -> Scenario:
 
 def read_by(scenario: Scenario) -> list[list[int]]:
     """By member, the numbers of the values that are read in play."""
-    return [row.nonzero()[0].tolist() for row in draws_in_play(scenario)]
+    return [row.nonzero()[0].tolist() for row in find_values_read_by_rules(scenario)]
 
 
 def played(found: LevelSet) -> list[Any]:

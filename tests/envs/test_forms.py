@@ -17,7 +17,7 @@ from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.domains.grid import hooks
 from gv_engine.domains.grid.views import draws
-from gv_engine.envs.observations import FORMS, form_of, mark_channels
+from gv_engine.envs.observations import REPRESENTATION_NAMES, make_encoder, mark_channels
 from gv_engine.envs.representations import Representation
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
@@ -35,7 +35,7 @@ OPTIONS = [
     {"name": "pixels", "cell": 9},
     {"name": "pixels", "cell": 16, "channels_first": True},
 ]
-ASKED = [*FORMS, *OPTIONS]
+ASKED = [*REPRESENTATION_NAMES, *OPTIONS]
 MINIGRID = "minigrid"  # shows one world a text, and many worlds numbers: see test_minigrid_env.py
 BOARD = """
     #E##
@@ -57,7 +57,7 @@ def test_gymnasiums_own_check(name, asked):
     check_env(env, skip_render_check=True)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name != MINIGRID])
+@pytest.mark.parametrize("name", [name for name in REPRESENTATION_NAMES if name != MINIGRID])
 def test_environments_are_made_by_name(name):
     made = gymnasium.make("GV-Keydoor-5x5-v0", world="object", observation_representation=name)
     assert made.reset(seed=0)[0] in made.observation_space
@@ -193,11 +193,11 @@ def test_pictures_are_those_of_the_game(cell):
     played = Scenario.load(LEVEL)
     draw, form = (
         draws(played, "observation", cell),
-        form_of(played, {"name": "pixels", "cell": cell}),
+        make_encoder(played, {"name": "pixels", "cell": cell}),
     )
     held = 0
     for frame in hooks.frames(played, "valid", 2, 60):
-        picture = form.one(frame.observation, np.array(frame.item, np.uint8))
+        picture = form.encode(frame.observation, np.array(frame.item, np.uint8))
         drawn = draw(frame)
         if frame.item[0] != NONE_GRID_OBJECT:
             held += 1
@@ -270,8 +270,8 @@ def test_what_is_held_where_the_agent_stands_and_what_is_behind_it():
     grid = np.full((3, 3, 3), (HIDDEN, 0, 0), np.uint8)
     grid[1] = FLOOR, 0, 0
     grid[1, 1], grid[2, 0], grid[0, 2] = (EXIT, 0, 0), (DOOR, 0, 2), (WALL, 0, 0)
-    told = form_of(seen([[-1, 1], [-1, 1]]).scenario, "text")
-    assert told.one(grid, np.array([KEY, 0, 4], np.uint8)).split("\n")[3:] == [
+    told = make_encoder(seen([[-1, 1], [-1, 1]]).scenario, "text")
+    assert told.encode(grid, np.array([KEY, 0, 4], np.uint8)).split("\n")[3:] == [
         "holding yellow key",
         "exit: here",
         "open green door: 1 behind, 1 left",
@@ -279,9 +279,9 @@ def test_what_is_held_where_the_agent_stands_and_what_is_behind_it():
 
 
 def test_the_space_of_texts_has_room_for_the_longest():
-    form = form_of(Scenario.load(LEVEL), "text")
+    form = make_encoder(Scenario.load(LEVEL), "text")
     grid = np.full((7, 7, 3), (DOOR, 1, 4), np.uint8)
-    longest = form.one(grid, np.array([DOOR, 1, 4], np.uint8))
+    longest = form.encode(grid, np.array([DOOR, 1, 4], np.uint8))
     assert longest in form.space
     assert len(longest.split("\n")) == 7 + 1 + 49
 

@@ -10,7 +10,13 @@ import pytest
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import level_sets
-from gv_engine.envs.level_sets import LevelsError, content_keys, draws_in_play, larger, level_set
+from gv_engine.envs.level_sets import (
+    LevelsError,
+    compute_content_keys,
+    find_values_read_by_rules,
+    level_set,
+    make_larger,
+)
 from gv_engine.vector.planning import state_keys
 from tests.comparing import same
 
@@ -26,7 +32,9 @@ def begun(levels: Any, level: str = LEVEL, world: str = "object", **options: Any
 
 
 def contents(env: GridVectorEnv) -> list[int]:
-    keys = content_keys(env.snapshot(), env.scenario.layout, draws_in_play(env.scenario))
+    keys = compute_content_keys(
+        env.snapshot(), env.scenario.layout, find_values_read_by_rules(env.scenario)
+    )
     return [*map(int, keys)]
 
 
@@ -132,7 +140,7 @@ def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
 
 def test_larger_levels_are_twice_as_large(monkeypatch):
     monkeypatch.setattr(level_sets, "_MOST", 20)
-    assert larger(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
+    assert make_larger(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
     env = GridVectorEnv(LEVEL, 1, levels="larger", world="object")
     env.reset(seed=0)
     assert env.snapshot()["height"].tolist() == [9]

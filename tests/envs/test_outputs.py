@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridVectorEnv
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.envs.observations import FORMS
+from gv_engine.envs.observations import REPRESENTATION_NAMES
 from tests.comparing import same
 
 LEVEL, N = "keydoor-5x5", 3
@@ -67,7 +67,7 @@ def places(envs):
 @KINDS
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("copy", [False, True])
-@pytest.mark.parametrize("name", [name for name in FORMS if name != "text"])
+@pytest.mark.parametrize("name", [name for name in REPRESENTATION_NAMES if name != "text"])
 def test_what_is_written_is_what_is_returned_without(name, copy, mode, kind):
     options = {"world": kind, "observation_representation": name, "autoreset_mode": mode}
     plain, envs = some(**options, copy=True), some(**options, copy=copy)

@@ -99,7 +99,7 @@ class CompiledWorlds:
 def test_compiled_code_finds_the_same_numbers(kinds, colors, count, seed):
     """Many at once, and what is left over; and whatever is not listed, wherever it is."""
     plain, compiled = (of("cells", objects=kinds, colors=colors) for _ in range(2))
-    compiled.belongs_to(CompiledWorlds())
+    compiled.bind_backend(CompiledWorlds())
     pilot = np.random.default_rng(seed)
     shown = plain.listed[pilot.integers(len(plain.listed), size=count)]
     np.testing.assert_array_equal(plain.codes(shown), compiled.codes(shown))
@@ -193,7 +193,9 @@ def test_many_at_once():
 def test_gymnasiums_own_check(name, scenario):
     env = GridEnv(scenario, world="object", observation_representation=name)
     check_env(env, skip_render_check=True)
-    assert env.observation_space == Representation.of_observation(env.scenario, name).roomy_space
+    assert (
+        env.observation_space == Representation.of_observation(env.scenario, name).gymnasium_space
+    )
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])

@@ -13,7 +13,7 @@ from benchmarks import arena, claims, floor, goals, learners, report, roster
 from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
-from benchmarks.worker import maker
+from benchmarks.worker import find_maker
 from gv_engine.cli import parser
 from gv_engine.rules.component import AGENT
 
@@ -102,7 +102,7 @@ def test_who_fails_is_out(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_names_fit_together():
-    assert all(callable(maker(entry.function)) for entry in roster.ROSTER.values())
+    assert all(callable(find_maker(entry.function)) for entry in roster.ROSTER.values())
     for claim in claims.CLAIMS:
         of = (claim.of,) if isinstance(claim.of, str) else claim.of
         for name in filter(None, (*of, claim.over)):
@@ -118,17 +118,21 @@ def test_goals_are_what_train_takes():
 def test_a_goal_is_reached_by_the_median(capsys: pytest.CaptureFixture[str]):
     goal = goals.Goal("keydoor-5x5", 0.98, 8, "--steps 100000")
     found = [goals.Attempt(5, 4, 1.0), goals.Attempt(7, 6, 0.99), goals.Attempt(60, 50, 0.5)]
-    assert goals.tell(goal, found)
+    assert goals.print_row(goal, found)
     assert "| 99.0% | 50.0% | 6.0 s | 50.0 s | 7.0 s | yes |" in capsys.readouterr().out
-    assert not goals.tell(goal._replace(seconds=5), found)
-    assert not goals.tell(goal._replace(success=1.0), found)
-    assert goals.tell(goal._replace(seconds=None), found)
+    assert not goals.print_row(goal._replace(seconds=5), found)
+    assert not goals.print_row(goal._replace(success=1.0), found)
+    assert goals.print_row(goal._replace(seconds=None), found)
 
 
 def test_who_cannot_learn_says_why(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(learners, "python_for", lambda packages: sys.executable)
     with pytest.raises(PeerError, match="invalid choice: 'nobody'"):
-        next(learners.contend("nobody", learners.Contender("Nobody", learners.Ours), 0, 1.0))
+        next(
+            learners.run_contender(
+                "nobody", learners.Contender("Nobody", learners.EngineLearner), 0, 1.0
+            )
+        )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def results() -> dict[str, Any]:
 
 
 def test_claims_are_ratios_of_rounds(results: dict[str, Any]):
-    found = {text: rest for text, *rest in claims.claims(results)}
+    found = {text: rest for text, *rest in claims.check_claims(results)}
     assert found == {
         "resets, of MiniGrid": ["at least 100 x", "90 x", "", "NO"],
         "two threads to one": ["at least 1.8 x", "2 x", "1 to 2", "undecided"],
@@ -188,17 +192,17 @@ def test_claims_are_ratios_of_rounds(results: dict[str, Any]):
 
 def test_claims_are_decided_by_intervals():
     rounds = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6]
-    low, high = claims.interval(rounds)
+    low, high = claims.bootstrap_interval(rounds)
     assert 1.0 <= low < 1.3 < high <= 1.6
-    assert claims.interval([2.0]) == (2.0, 2.0)
-    assert claims.interval(rounds * 20) > (low, 0)
+    assert claims.bootstrap_interval([2.0]) == (2.0, 2.0)
+    assert claims.bootstrap_interval(rounds * 20) > (low, 0)
 
 
 def test_page_is_renewed_between_its_markers(results: dict[str, Any], tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}outdated\n{report.END}after\n", "utf-8")
     for _ in range(2):
-        report.write(results, page)
+        report.write_tables(results, page)
         text = page.read_text("utf-8")
         assert text.startswith(f"before\n{report.BEGIN}")
         assert text.endswith(f"{report.END}after\n")
@@ -207,9 +211,9 @@ def test_page_is_renewed_between_its_markers(results: dict[str, Any], tmp_path: 
         assert "| Griddly | not here: no wheel |" in text
     page.write_text("no markers\n", "utf-8")
     with pytest.raises(ValueError, match="measured"):
-        report.write(results, page)
+        report.write_tables(results, page)
 
 
 def test_tables_are_shown(results: dict[str, Any], capsys: pytest.CaptureFixture[str]):
-    report.show(results)
+    report.print_tables(results)
     assert "MiniGrid" in capsys.readouterr().out

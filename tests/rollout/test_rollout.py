@@ -80,13 +80,16 @@ def alone(scenario, text, seed, number):
         action = drawn(rngs, masks, policies)
         before = {name: observation[name][0] for name in env.recorded}
         observation, reward, terminated, truncated, info = env.step(
-            np.reshape(action, (1, *env.seats))
+            np.reshape(action, (1, *env.agent_shape))
         )
         terms = [info["reward_terms"][name][0] for name in scenario.reward_names]
         flags = {"terminated": terminated[0], "truncated": truncated[0]}
         steps.append(
-            {**before, **flags, "action": np.reshape(action, env.seats), "reward": reward[0]}
-            | {"reward_terms": np.stack(terms, -1), "action_mask": masks.reshape(*env.seats, -1)}
+            {**before, **flags, "action": np.reshape(action, env.agent_shape), "reward": reward[0]}
+            | {
+                "reward_terms": np.stack(terms, -1),
+                "action_mask": masks.reshape(*env.agent_shape, -1),
+            }
         )
         over = (terminated | truncated).all()
     member = int(np.max(info.get("member", 0)))

@@ -19,7 +19,7 @@ from components.appearance import BLUE, GREEN, RED
 from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.domains.grid.terminal import GridPicture
-from gv_engine.envs.observations import FORMS
+from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import Action
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
@@ -271,7 +271,7 @@ def test_without_a_mission_nothing_is_different():
 
 
 @KINDS
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPRESENTATION_NAMES)
 def test_every_representation_tells_it(kind, form):
     scenario = Scenario.load(FETCH)
     env: Any = GridEnv(scenario, world=kind, observation_representation=form)

@@ -8,8 +8,8 @@ from gv_engine.scenario.reference_docs import sections
 def test_values_of_the_level_stand_behind_the_sentence():
     told = dict(sections(schedules(Scenario.load("keydoor-9x9"))))
     pays = dict(told["What pays"])
-    assert pays["living reward"] == "The same for every step. (reward -0.05)"
-    assert pays["getting closer"].startswith("Pays for a step closer to the one exit, or away")
+    assert pays["living reward"] == "Pays the same reward for every step. (reward -0.05)"
+    assert pays["getting closer"].startswith("Pays for a step closer to the one exit, or for")
     assert dict(told["What happens"])["actuate door"].endswith("(on action ACTUATE)")
     assert dict(told["What wins"])["reach exit"] == "The agent stands on an exit."
 
@@ -18,11 +18,13 @@ def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
     scenario = Scenario.load("puzzles-hard#11")
     told = dict(sections(schedules(scenario), scenario.types))
     happens = told["What happens"]
-    assert dict(happens)["patrol"].startswith("Guards go on over free floor the way they look")
+    assert dict(happens)["patrol"].startswith(
+        "Guards move over free floor in the direction they face"
+    )
     assert dict(happens)["push"].startswith(
         "Push a crate out of the way of a move, into a free cell"
     )
-    assert "An agent that moves onto ice goes on that way" in dict(happens)["slide"]
+    assert "An agent that moves onto ice goes on in that direction" in dict(happens)["slide"]
     assert dict(happens)["let pass"].startswith("A one way lets the agent in")
     assert [says for name, says in told["What ends it"] if name == "overlap"] == [
         "The agent stands on a guard.",

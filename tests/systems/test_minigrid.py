@@ -9,7 +9,7 @@ from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
 from gv_engine.scenario.library import minigrid_levels
 from gv_engine.world.simulation import Simulation
-from systems.minigrid.obstacles import by_age
+from systems.minigrid.obstacles import in_spawn_order
 from tests import DATA, minigrid
 
 FILES = sorted((DATA / "minigrid").glob("*.npz"))
@@ -39,10 +39,10 @@ def test_scenarios_are_called_like_their_ids(name):
 def test_the_balls_are_those_that_there_are_whatever_their_number_says():
     simulation = Simulation(Scenario.load("MiniGrid-Dynamic-Obstacles-5x5-v0"))
     simulation.reset(np.random.default_rng(0))
-    there = by_age(simulation.world, BALL).tolist()
+    there = in_spawn_order(simulation.world, BALL).tolist()
     assert len(there) == 2
     simulation.world.placed[BALL] += 5  # as in a row that is damaged
-    assert by_age(simulation.world, BALL).tolist() == there
+    assert in_spawn_order(simulation.world, BALL).tolist() == there
 
 
 def test_other_scenarios_know_none_of_its_types_and_may_use_their_names():

@@ -19,10 +19,10 @@ from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD
 from gv_engine import AGENT, Scenario, ScenarioError, Simulation
 from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT
 from gv_engine.rules.objects import COLORS
-from systems.reward import path_length_to
+from systems.reward import shortest_path_length
 
 
-class ScenarioRef:
+class SampledLevel:
     """A level that was drawn."""
 
     def __init__(self, world):
@@ -30,7 +30,7 @@ class ScenarioRef:
         self.kinds = self.cells[..., 0]
         self.agent = world.position.y[AGENT], world.position.x[AGENT]
         self.facing = world.agent.facing[AGENT]
-        self.way = path_length_to(world, AGENT, EXIT) if self.count(EXIT) == 1 else None
+        self.way = shortest_path_length(world, AGENT, EXIT) if self.count(EXIT) == 1 else None
 
     def where(self, kind):
         """Cells with an object of a type."""
@@ -60,7 +60,7 @@ def levels(count=300, objects=None, **reset):
     )
     for seed in range(count):
         simulation.reset(np.random.default_rng(seed))
-        yield ScenarioRef(simulation.world)
+        yield SampledLevel(simulation.world)
 
 
 def box(top, left, bottom, right):

@@ -146,27 +146,27 @@ def test_a_look_begins_with_nothing_seen():
 
 
 def test_rays_begin_in_the_cell_of_the_agent_and_are_nobodys_to_change():
-    rays = visibility.rays(Area(0, 0, -1, 1))
+    rays = visibility.trace_rays(Area(0, 0, -1, 1))
     assert set(rays[:, 0].tolist()) == {1}
     assert not rays.flags.writeable
 
 
 def test_no_ray_comes_into_a_view_without_the_agent():
     for area in (Area(-4, -2, -1, 1), Area(2, 3, -1, 1), Area(0, 0, 1, 2)):
-        assert set(visibility.rays(area).ravel().tolist()) == {-1}
+        assert set(visibility.trace_rays(area).ravel().tolist()) == {-1}
 
 
 def test_views_may_be_as_wide_as_it_says():
-    assert visibility.rays(Area(0, 0, -48, 48)).max() == visibility.WIDEST - 1
+    assert visibility.trace_rays(Area(0, 0, -48, 48)).max() == visibility.WIDEST - 1
     with pytest.raises(ValueError, match="up to 97 rows and columns"):
-        visibility.rays(Area(0, 0, -48, 49))
+        visibility.trace_rays(Area(0, 0, -48, 49))
 
 
 def test_a_table_of_rays_is_as_wide_as_the_longest():
-    assert visibility.rays(Area(0, 0, 0, 0)).tolist() == [[0]] * 4
+    assert visibility.trace_rays(Area(0, 0, 0, 0)).tolist() == [[0]] * 4
     # from beyond the view no ray begins in it, and a record has no columns of nothing
-    assert visibility.rays(Area(-3, -2, -1, 1)).tolist() == [[-1]] * 12
-    table = visibility.rays(Area(-1, 0, 0, 1))
+    assert visibility.trace_rays(Area(-3, -2, -1, 1)).tolist() == [[-1]] * 12
+    table = visibility.trace_rays(Area(-1, 0, 0, 1))
     assert {*table.ravel().tolist()} == {-1, 0, 1, 2, 3}
     assert table[:, 0].tolist() == [2] * 9
 

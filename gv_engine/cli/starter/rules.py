@@ -1,6 +1,6 @@
-"""Rubble, and what can be done about it.
+"""Rubble, and a rule and a reward for clearing it.
 
-These functions run as they stand in the window, and compiled where many worlds are stepped at once.
+These functions run as plain Python in the window, and compiled in vector environments.
 """
 
 from components import Opaque, Solid
@@ -15,7 +15,7 @@ WHOLE, CRACKED = range(2)
 # value per entity; w.rubble.has says which entities are rubble.
 @component
 class Rubble:
-    """Cracks when it is hit, and is gone when it is hit again."""
+    """Cracks when it is hit, and is removed when it is hit again."""
 
     damage: Int8 = WHOLE
 
@@ -28,14 +28,14 @@ RUBBLE = object_type(
 
 
 def rubble_ahead(w: World, agent: int, action: int) -> bool:
-    """Whether the action hits rubble."""
+    """Return True if the action hits rubble."""
     return action == ACTUATE and w.rubble.has[ahead(w, agent)]
 
 
-# The rule runs `when` this is so, and agents are told ahead of time for which actions it is.
+# The rule runs if the `when` function returns True; it also gives the action mask.
 @system(TRANSITION, when=rubble_ahead)
 def hit_rubble(w: World, agent: int) -> None:
-    """Hit the rubble ahead: it cracks, and is gone the second time."""
+    """Hit the rubble ahead: it cracks, and is removed the second time."""
     e = ahead(w, agent)
     if w.rubble.damage[e] == WHOLE:
         w.rubble.damage[e] = CRACKED
@@ -44,13 +44,13 @@ def hit_rubble(w: World, agent: int) -> None:
 
 
 def rubble_left(w: World, agent: int) -> int:
-    """How much rubble there is."""
+    """Return the number of rubble objects on the grid."""
     return len(all_with(w, w.rubble))
 
 
-# What `remember` measures before the transitions, the reward gets as `was`. The arguments after it
-# are parameters, for scenarios to set.
+# The `remember` function is called before the transitions; its result is passed as `was`. The
+# arguments after it are parameters that scenarios can set.
 @system(REWARD, remember=rubble_left)
 def clear_rubble(w: World, agent: int, was: float, reward: float = 1.0) -> float:
-    """So much for every piece of rubble that is gone."""
+    """Pays the reward for every piece of rubble that is removed."""
     return reward * (was - rubble_left(w, agent))

@@ -13,7 +13,7 @@ from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.scenario import MathyScenario
 from gv_engine.domains.algebra.state import NUM_TYPES, TYPE_BUCKETS, edges
 from gv_engine.domains.algebra.world import Token
-from gv_engine.envs.arg_checks import known_options
+from gv_engine.envs.arg_checks import check_options
 from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_env import ScenarioEnv
@@ -134,13 +134,13 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
             ValueError: the problem is no expression, is solved, or has more nodes than L; that is
                 no number of moves; or there is no such option.
         """
-        self.begin(seed, **known_options(options, "problem", "max_moves"))
+        self.begin(seed, **check_options(options, "problem", "max_moves"))
         self._follow()
         return self.observation(), self.info()
 
     def begin(self, seed: int | None, **known: Any) -> None:
         """Draw a new problem, as `reset` does, which then says what there is to be seen."""
-        if generator := self._generator(seed):
+        if generator := self._reset_generator(seed):
             self.env.rng = generator
         self.simulation.reset(self.scenario.first_state(self.env, **known))
 
@@ -152,7 +152,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
                 was reset yet.
         """
         world = self.simulation
-        world.step(self._checked(action))
+        world.step(self._check_action(action))
         self._follow()
         return self.observation(), world.reward, world.terminated, world.truncated, self.info()
 

@@ -21,9 +21,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from gv_engine.domains.algebra.gym_env import ExpressionEnv, expression_space, mathy_scenario
 from gv_engine.domains.algebra.scenario import MathyScenario
 from gv_engine.domains.algebra.world import ExpressionWorld, Token
-from gv_engine.envs.arg_checks import Seeds, Wanted, at_least, places, written
+from gv_engine.envs.arg_checks import (
+    ArraySpecs,
+    Seeds,
+    as_output_arrays,
+    check_at_least,
+    copy_to_output,
+)
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RESTART, begins, begins_at_once
 
@@ -276,7 +282,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     """Expressions are always stepped as objects."""
 
     metadata = ExpressionEnv.metadata
-    called = "game"
+    world_noun = "game"
 
     recorded = ("nodes", "values", "mask", "time")
     """What rollouts keep of observations: not the environment's mark, which never changes."""
@@ -296,7 +302,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
-        processes = at_least(1, processes=processes)
+        processes = check_at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
@@ -344,12 +350,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: seeds or mask have another length, there is no such option, or `out` does
                 not fit.
         """
-        seeds, chosen = self._asked(seed, options)
-        given = places(out, self._results)
+        seeds, chosen = self._check_reset_arguments(seed, options)
+        given = as_output_arrays(out, self._results)
         self._started = True
         told = self._ask("step", np.where(chosen, RESTART, KEEP), seeds)
         found = self._written(given, self._shown)
-        return found, masked(self._info(told.words), self._all)
+        return found, add_presence_masks(self._info(told.words), self._all)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
         """Apply a rule in every game.
@@ -363,9 +369,9 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: an action is none of the action space, a game is over and does not begin
                 anew by itself, nothing was reset yet, or `out` does not fit.
         """
-        given = places(out, self._results)
-        told = self._ask("step", self._checked(actions), [None] * self.num_envs)
-        info = masked(self._info(told.words), self._all)
+        given = as_output_arrays(out, self._results)
+        told = self._ask("step", self._check_actions(actions), [None] * self.num_envs)
+        info = add_presence_masks(self._info(told.words), self._all)
         self._add_final(info, told.finished)
         rows = self._rows
         ended = rows["terminated"] | rows["truncated"]
@@ -377,9 +383,9 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return found, reward.astype(self._reward_dtype, copy=False), terminated, truncated, info
 
     @cached_property
-    def _results(self) -> Wanted:
+    def _results(self) -> ArraySpecs:
         found: Any = self.single_observation_space
-        return self._wanted(
+        return self._step_output_specs(
             {name: ((self.num_envs, *box.shape), box.dtype) for name, box in found.items()}
         )
 
@@ -389,7 +395,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return {
             name: array.copy()
             if self._copy and name not in given
-            else written(given.get(name), array)
+            else copy_to_output(given.get(name), array)
             for name, array in kept.items()
         }
 

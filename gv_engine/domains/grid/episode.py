@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
-from gv_engine.envs.observations import form_of
+from gv_engine.envs.observations import make_encoder
 from gv_engine.rules.errors import nearest
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
@@ -232,7 +232,7 @@ class GridEpisode(Told):
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
         asked = [scenario.missions.numbers(world, agent)] if scenario.missions else []
-        observation = form_of(scenario, "default").one(grid, item, *asked)
+        observation = make_encoder(scenario, "default").encode(grid, item, *asked)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
         info = {

@@ -157,7 +157,7 @@ def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
     Raises:
         ValueError: it has none.
     """
-    found = environment.grid_scenario(scenario, max_steps)
+    found = environment.resolve_grid_scenario(scenario, max_steps)
     if found.max_steps is None:
         raise ValueError(f"{scenario.name} has no max_steps, so that an episode may go on for ever")
     return found

@@ -75,7 +75,7 @@ def any_transitions(w: World, agent: int, order: Any) -> None:
             transition.pickndrop(w, agent)
         elif number == 5:
             transition.move_obstacles(w)
-        elif number == 6 and transition.on_a_telepod(w, agent):
+        elif number == 6 and transition.is_on_telepod(w, agent):
             transition.teleport(w, agent)
 
 
@@ -88,7 +88,9 @@ def near(w: World, agent: int, object_type: int, distance_function: Any) -> floa
 
 def way(w: World, agent: int, object_type: int) -> float:
     """The same along a path."""
-    return reward.path_length_to(w, agent, object_type) if w.placed[object_type] == 1 else -1.0
+    return (
+        reward.shortest_path_length(w, agent, object_type) if w.placed[object_type] == 1 else -1.0
+    )
 
 
 @system(REWARD, remember=near)
@@ -123,9 +125,9 @@ def signals(w: World, agent: int, terminating_functions: Any) -> float:
 @system(
     VISIBILITY,
     tables={
-        "outward": visibility.outward,
-        "beams": visibility.beams,
-        "crossings": visibility.crossings,
+        "outward": visibility.order_outward,
+        "beams": visibility.pack_rays,
+        "crossings": visibility.count_crossings,
     },
 )
 def any_visibility(

@@ -1,0 +1,479 @@
+"""Procedural levels: placement, maps and values that scenario files describe as random.
+
+The scenario reader turns such descriptions into tables. A value in a table is a number, or -1 - k
+for the sampled value `w.drawn[k]`. A random object is a row of `looks`: (options, 4) type, state,
+colour and content, of which one option is sampled by the row of `weights`. If its entry in
+`facings` is not NOBODY, the agent is put on top of the object. A content, and the object that the
+agent holds (`holds`), are random objects in turn, 0 for none. `transform` is the orientation of a
+map in the world: 4 * mirrored + quarter turns clockwise.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.errors import NoRoomError
+from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
+from systems.building import (
+    ask_for_one_of,
+    build_room,
+    cell_of,
+    floor_cells,
+    next_agent,
+    put_agent,
+    put_cells,
+)
+from systems.queries import blocks_movement, has_room, is_at, neighbours
+
+ANY = len(ORIENTATIONS)
+"""Facing of an agent with a random orientation."""
+NOBODY = ANY + 1
+"""Facing that stands for no agent."""
+THE_AGENT = NONE_GRID_OBJECT
+"""Type index that stands for the agent."""
+
+Table = NDArray[np.int64]
+
+
+def resolve_value(w: World, value: int) -> int:
+    """Return a table value as a number: itself, or the sampled value that a negative one stands
+    for."""
+    return value if value >= 0 else w.drawn[-1 - value]
+
+
+def sample_by_weight(w: World, weights: Table) -> int:
+    """Return a random index, each with a probability proportional to its weight."""
+    remaining = w.rng.integers(0, weights.sum())
+    index = 0
+    while remaining >= weights[index]:
+        remaining -= weights[index]
+        index += 1
+    return index
+
+
+@system(RESET)
+def draw_values(w: World, options: Table, weights: Table, unlike: Table) -> None:
+    """Sample the values that a level uses in several places, in their order.
+
+    Args:
+        options: (values, options) allowed values; without weights, first and last of a range.
+        weights: (values, options) weight of each option, 0 where there is none.
+        unlike: (values, values) 1 where a value must differ from an earlier one.
+    """
+    for k in range(len(options)):
+        remaining = weights[k].copy()
+        for other in range(k):
+            if unlike[k, other]:
+                remaining[options[k] == w.drawn[other]] = 0
+        if remaining.sum() > 0:
+            w.drawn[k] = options[k, sample_by_weight(w, remaining)]
+        else:
+            low, high = resolve_value(w, options[k, 0]), resolve_value(w, options[k, 1])
+            w.drawn[k] = w.rng.integers(low, high + 1)
+
+
+@system(RESET)
+def walled_room(w: World, shape: Sequence[int]) -> None:
+    """Build a room with walls around it and no agent."""
+    build_room(w, shape)
+
+
+def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
+    """Return the map cell (y, x) of a world cell, for a map that may be turned or mirrored."""
+    height, width = w.height, w.width
+    for _ in range(transform % 4):  # back by a quarter
+        y, x = width - 1 - x, y
+        height, width = width, height
+    return y, width - 1 - x if transform >= 4 else x
+
+
+def to_world_direction(transform: int, direction: int) -> int:
+    """Return the world direction of a direction on a map that may be turned or mirrored."""
+    if transform >= 4 and direction in (LEFT, RIGHT):
+        direction = turned(direction, BACKWARD)
+    quarters = transform % 4
+    turn = RIGHT if quarters == 1 else BACKWARD if quarters == 2 else LEFT
+    return direction if quarters == 0 else turned(direction, turn)
+
+
+def spawn_random_object(
+    w: World, thing: int, looks: Table, weights: Table, transform: int, oriented: Table
+) -> int:
+    """Spawn one sampled object without a cell, then its sampled content, from the outside in.
+
+    Returns the outermost entity, or NOTHING for Floor.
+    """
+    outer = box = NOTHING
+    while True:
+        look = looks[thing, sample_by_weight(w, weights[thing])]
+        kind, state, color = (
+            resolve_value(w, look[0]),
+            resolve_value(w, look[1]),
+            resolve_value(w, look[2]),
+        )
+        if kind == FLOOR:
+            return outer
+        entity = w.spawn(kind)
+        if color != NONE:
+            w.color.value[entity] = color
+        w.set_state(entity, to_world_direction(transform, state) if oriented[kind] else state)
+        if box == NOTHING:
+            outer = entity
+        else:
+            w.box.content[box] = entity
+        box, thing = entity, look[3]
+        if thing == 0:
+            return outer
+
+
+def place_random_object(
+    w: World,
+    y: int,
+    x: int,
+    thing: int,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    transform: int,
+    oriented: Table,
+) -> None:
+    """Place one sampled object into a cell, and the agent on top if the object comes with one."""
+    entity = spawn_random_object(w, thing, looks, weights, transform, oriented)
+    if entity != NOTHING:
+        w.place(entity, y, x)
+    facing, agent = resolve_value(w, facings[thing]), next_agent(w)
+    if facing == ANY:
+        put_agent(w, agent, y, x, w.rng.choice(4))
+    elif facing != NOBODY:
+        put_agent(w, agent, y, x, to_world_direction(transform, facing))
+    if holds[thing] > 0:
+        w.agent.holding[agent] = spawn_random_object(
+            w, holds[thing], looks, weights, transform, oriented
+        )
+
+
+def build_map(
+    w: World,
+    transform: int,
+    cells: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """Place the objects of a (height, width) map that may be turned or mirrored, in the world's row
+    order."""
+    for y in range(w.height):
+        for x in range(w.width):
+            map_y, map_x = to_map_cell(w, transform, y, x)
+            thing = cells[map_y, map_x]
+            if thing >= 0:
+                place_random_object(
+                    w, y, x, thing, looks, weights, facings, holds, transform, oriented
+                )
+
+
+@system(RESET)
+def from_maps(
+    w: World,
+    which: int,
+    way: int,
+    shapes: Table,
+    cells: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """Build one of several maps, turned or mirrored.
+
+    Args:
+        which, way: table values: index of the map, and its `transform`.
+        shapes: (maps, 2, 2) height and width of each map, and both after a quarter turn.
+        cells: (maps, at least height, at least width) random object of each cell.
+        looks, weights: (objects, options, 4) and (objects, options).
+        facings, holds: (objects,) facing and held object of the agent.
+        oriented: (types,) 1 for types whose states are orientations.
+    """
+    number, transform = resolve_value(w, which), resolve_value(w, way)
+    w.set_shape(shapes[number, transform % 2, 0], shapes[number, transform % 2, 1])
+    build_map(w, transform, cells[number], looks, weights, facings, holds, oriented)
+
+
+@system(RESET)
+def ground_of_map(w: World, cells: Table) -> None:
+    """Place the ground objects below the level that a scenario file draws.
+
+    Args:
+        cells: (at least height, at least width, 3) type, state and colour of each cell.
+    """
+    put_cells(w, cells)
+
+
+@system(RESET)
+def ground_of_maps(
+    w: World,
+    which: int,
+    way: int,
+    cells: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """Place the ground objects below one of several maps.
+
+    Args:
+        which, way, looks, weights, facings, holds, oriented: as for `from_maps`.
+        cells: (maps, at least height, at least width) random object of each cell; -1 for none.
+    """
+    number, transform = resolve_value(w, which), resolve_value(w, way)
+    build_map(w, transform, cells[number], looks, weights, facings, holds, oriented)
+
+
+def is_beside_any(w: World, y: int, x: int, kinds: Table) -> bool:
+    """Return True if an object of these types, or the agent if listed, is in a neighbouring
+    cell."""
+    for near_y, near_x in neighbours(y, x):
+        agent = w.agent_at(near_y, near_x) != NOTHING
+        if (agent and THE_AGENT in kinds) or w.kind.value[w.at[near_y, near_x]] in kinds:
+            return True
+        below = w.ground[near_y, near_x]
+        if below != NOTHING and w.kind.value[below] in kinds:
+            return True
+    return False
+
+
+def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bool:
+    """Return True if a map cell is in one of the boxes or one of the rooms `marks`."""
+    for box in boxes:
+        if box[0] <= y <= box[1] and box[2] <= x <= box[3]:
+            return True
+    return y < rooms.shape[0] and x < rooms.shape[1] and rooms[y, x] in marks
+
+
+def find_free_cells(
+    w: World, transform: int, boxes: Table, marks: Table, rooms: Table, apart: Table, agent: bool
+) -> Table:
+    """Return numbers y * width + x of the free cells of a region, row by row.
+
+    A free cell has no object on either layer, no other agent, and no object of `apart` beside it.
+
+    Args:
+        boxes, marks: boxes of the region, and numbers of the rooms that belong to it.
+        rooms: (rows, columns) room of each map cell.
+        apart: types that may not be in a neighbouring cell.
+        agent: find cells for the next agent, whose own cell is free then.
+    """
+    cells = np.empty(w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            if w.at[y, x] != NOTHING or w.ground[y, x] != NOTHING:
+                continue
+            other = w.agent_at(y, x)
+            if other != NOTHING and not (agent and other == next_agent(w)):
+                continue
+            map_y, map_x = to_map_cell(w, transform, y, x)
+            if is_in_region(map_y, map_x, boxes, marks, rooms) and not is_beside_any(
+                w, y, x, apart
+            ):
+                cells[count] = y * w.width + x
+                count += 1
+    return cells[:count]
+
+
+@system(RESET)
+def place_things(
+    w: World,
+    which: int,
+    way: int,
+    lines: Table,
+    counts: Table,
+    boxes: Table,
+    marks: Table,
+    rooms: Table,
+    apart: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """Place random objects into free cells of regions: sample a count, then a cell and an object
+    for each.
+
+    Args:
+        which, way: table values: index of the map, and its `transform`.
+        lines: (places,) line of each placement in the scenario file, for messages.
+        counts: (places, 2) table values: least and greatest number of objects.
+        boxes: (places, boxes, 4) first and last row, first and last column of each region.
+        marks: (places, rooms) numbers of the rooms that belong to each region; -1 for none.
+        rooms: (maps, rows, columns) room of each cell of a map.
+        apart: (places, types) types that may not be in a neighbouring cell; -1 for none.
+        looks, weights, facings, holds, oriented: as for `from_maps`, one random object per
+            placement.
+    """
+    number, transform = resolve_value(w, which), resolve_value(w, way)
+    rooms_here = rooms[min(number, len(rooms) - 1)]
+    for k in range(len(counts)):
+        low, high = resolve_value(w, counts[k, 0]), resolve_value(w, counts[k, 1])
+        count = w.rng.integers(low, high + 1)
+        if count == 0:
+            continue
+        agent = facings[k] != NOBODY
+        cells = find_free_cells(w, transform, boxes[k], marks[k], rooms_here, apart[k], agent)
+        left = len(cells)
+        for _ in range(count):
+            if left == 0:
+                raise NoRoomError(k, lines[k])
+            picked = w.rng.choice(left)
+            y, x = cell_of(w, cells[picked])
+            place_random_object(w, y, x, k, looks, weights, facings, holds, transform, oriented)
+            left -= 1
+            cells[picked] = cells[left]
+            if apart[k, 0] >= 0:  # which may be what has just been put there
+                cells = find_free_cells(
+                    w, transform, boxes[k], marks[k], rooms_here, apart[k], agent
+                )
+                left = len(cells)
+
+
+def is_passable(w: World, y: int, x: int, through: Table) -> bool:
+    """Return True if a cell is on the grid and only objects of the types `through` block it, if
+    any."""
+    if not w.inside(y, x):
+        return False
+    return is_passable_object(w, w.at[y, x], through) and is_passable_object(
+        w, w.ground[y, x], through
+    )
+
+
+def is_passable_object(w: World, entity: int, through: Table) -> bool:
+    """Return True for NOTHING, an object that does not block, or one of the types `through`."""
+    return entity == NOTHING or not blocks_movement(w, entity) or w.kind.value[entity] in through
+
+
+def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
+    """Return True if an object of a type, or the agent for THE_AGENT, is in a cell."""
+    if kind == THE_AGENT:
+        return w.agent_at(y, x) != NOTHING
+    return is_at(w, y, x, kind)
+
+
+def all_reachable(w: World, things: Table, through: Table) -> bool:
+    """Return True if paths lead from the first of these types to all objects of the other types.
+
+    Args:
+        things: type indices, THE_AGENT allowed; -1 for none.
+        through: types that do not block paths.
+    """
+    if things[0] < 0:
+        return True
+    width = w.width
+    reached = np.zeros((w.height, w.width), np.uint8)
+    cells = np.empty(w.height * w.width, np.int64)
+    count = next_cell = 0
+    for number in range(w.height * w.width):
+        if count == 0 and is_type_at(w, number // width, number % width, things[0]):
+            reached[number // width, number % width] = 1
+            cells[0] = number
+            count = 1
+    while next_cell < count:
+        near_cells = neighbours(cells[next_cell] // width, cells[next_cell] % width)
+        next_cell += 1
+        for y, x in near_cells:
+            if w.inside(y, x) and not reached[y, x]:
+                # what blocks is reached, but nothing behind it
+                reached[y, x] = 1
+                if is_passable(w, y, x, through):
+                    cells[count] = y * width + x
+                    count += 1
+    for kind in things:
+        is_found = kind < 0
+        for y in range(w.height):
+            for x in range(w.width):
+                if kind >= 0 and is_type_at(w, y, x, kind):
+                    is_found = True
+                    if not reached[y, x]:
+                        return False
+        if not is_found:
+            return False
+    return True
+
+
+def is_reachable_or_out_of_tries(
+    w: World, tried: int, things: Table, through: Table, tries: int
+) -> bool:
+    """Return True if the sampled level is valid, or `tries` levels have been sampled."""
+    return tried >= tries or all_reachable(w, things, through)
+
+
+@system(RESET, until=is_reachable_or_out_of_tries)
+def draw_level(
+    w: World, reset_functions: Sequence[None], things: Table, through: Table, tries: int
+) -> None:
+    """Run several resets in turn, and repeat them until everything that must be reachable is."""
+    if not all_reachable(w, things, through):
+        w.fail(
+            "reachable: no level of all that were tried has the ways that the scenario asks for; "
+            "give it more `tries`, or more room"
+        )
+
+
+@system(RESET)
+def set_mission(
+    w: World,
+    reset_function: None,
+    write: Callable[[World, int, Table], None],
+    values: Table,
+    among: Table,
+    wordings: int,
+) -> None:
+    """Build the level, then assign a mission to each agent.
+
+    Args:
+        write: writes `values` into fields of the mission.
+        values: table values of these fields.
+        among: object types; one that is on the grid is sampled; -1 for none.
+        wordings: number of texts of which one is sampled; 0 for none.
+    """
+    resolved = values.copy()
+    for agent in w.agents():
+        if among[0] >= 0:
+            ask_for_one_of(w, agent, among)
+        if wordings > 0:
+            w.mission.wording[agent] = w.rng.choice(wordings)
+        for k in range(len(resolved)):
+            resolved[k] = resolve_value(w, values[k])
+        write(w, agent, resolved)
+
+
+@system(RESET)
+def settle(w: World) -> None:
+    """Place agents that have no cell yet into random free cells that the first agent can walk
+    to."""
+    steps = w.steps_from(w.position.y[1], w.position.x[1])
+    for agent in w.agents():
+        if w.position.y[agent] < 0:
+            cells = floor_cells(w)
+            count = 0
+            for number in cells:
+                y, x = cell_of(w, number)
+                if steps[y, x] >= 0 and has_room(w, y, x):
+                    cells[count] = number
+                    count += 1
+            if count == 0:
+                w.fail("there are more agents than cells that they could stand in")
+                return
+            y, x = cell_of(w, cells[w.rng.choice(count)])
+            put_agent(w, agent, y, x, w.rng.choice(4))
