@@ -44,11 +44,15 @@ from tests.mutants import Mutant, in_child, meaning, mutant_at, places, reasons
 ROOMS = ("rollout", "world", "scenario", "vector", "compiler", "session", "envs")
 LEFT_OUT = {"gv_engine/rollout/on_ray.py"}
 """What `make ray` tests, on a cluster."""
-SURVEYED = (*ROOMS, "systems", "domains", "validation", "cli", "gridverse", "benchmark")
-"""Folders of tests that may notice a change."""
-NOT_SURVEYED = {"tests/session/test_runaway.py"}
-"""Stops rules by a tracer, in the place of which coverage has its own."""
-COMPILED = ("tests/vector/", "tests/rollout/")
+SURVEYED = (
+    *(*ROOMS, "systems", "domains", "validation", "cli", "gridverse", "benchmark"),
+    *(f"ui/test_{name}.py" for name in ("packs", "recording", "sprites")),
+)
+"""Folders and files of tests that may notice a change."""
+NOT_SURVEYED = {"tests/session/test_runaway.py": "gv_engine/session/watchdog.py"}
+"""Tests that stop rules by a tracer, in the place of which coverage has its own, and the file of
+whose changes all of them are tried on."""
+COMPILED = ("tests/vector/", "tests/rollout/", "tests/session/", "tests/world/")
 """Folders whose compiled tests are among them."""
 MARKS = "not (thorough or window or slow)"
 
@@ -145,7 +149,8 @@ def _statement(mutant: Mutant) -> range:
 
 def _tests() -> Iterator[tuple[str, str]]:
     for folder in SURVEYED:
-        for path in sorted((ROOT / "tests" / folder).rglob("test_*.py")):
+        place = ROOT / "tests" / folder
+        for path in [place] if place.is_file() else sorted(place.rglob("test_*.py")):
             file = str(path.relative_to(ROOT))
             if file not in NOT_SURVEYED:
                 yield file, hashlib.sha256(path.read_bytes()).hexdigest()
@@ -259,7 +264,7 @@ def noticed_by(room: str, mutant: Mutant, tests: list[str], patience: float) -> 
     place, listed = TREE / mutant.file, TREE / "tests.txt"
     listed.write_text("\n".join(tests))
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:xdist"]
-    command += ["-p", "no:cacheprovider", f"@{listed}"]
+    command += ["-p", "no:cacheprovider", "-m", MARKS, f"@{listed}"]
     with tempfile.TemporaryDirectory() as empty:
         cache = CACHE
         if room in ("vector", "compiler"):  # a changed compiler must not leave anything for others
@@ -402,9 +407,10 @@ def _hunt(options: argparse.Namespace, quick: Quick) -> bool:
             name = hashlib.sha256(f"{mutant.file}\n{mutant.source}".encode()).hexdigest()
             if name not in noticed:
                 tests = surveyed.tests_of(room, mutant, options.patience)
+                untraced = [test for test, file in NOT_SURVEYED.items() if file == mutant.file]
                 fork = not mutant.file.startswith(COMPILER)
                 by = quick.noticed_by(mutant, tests, options.patience) if fork else ""
-                if tests and not by:
+                if not by and (tests := [*tests, *untraced]):
                     by = noticed_by(room, mutant, tests, options.patience)
                 if by:
                     noticed[name] = by

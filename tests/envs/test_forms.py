@@ -126,6 +126,29 @@ def test_both_worlds_one_and_many_show_the_same(asked, mode):
     assert (ends > 6) == (mode is AutoresetMode.SAME_STEP)
 
 
+@pytest.mark.parametrize("copy", [False, True])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_the_last_observation_is_that_of_the_end(asked, copy):
+    """Not that of the level which a reset has put in its place; twice, as places are kept."""
+    options = {"max_steps": 5, "observation_representation": asked, "world": "object"}
+    name = "GV-MiniGrid-PutNear-6x6-N2-v0"  # where something is asked
+    at_once = GridVectorEnv(name, 3, autoreset_mode="SameStep", copy=copy, **options)
+    later = GridVectorEnv(name, 3, autoreset_mode="Disabled", **options)
+    at_once.reset(seed=3), later.reset(seed=3)
+    pilot = np.random.default_rng(0)
+    for _ in range(2):
+        for _ in range(5):
+            actions = pilot.integers(2, size=3)
+            *_, info = at_once.step(actions)
+            expected: Any = later.step(actions)[0]
+        for i, last in enumerate(info["final_obs"]):
+            parted = isinstance(expected, dict)
+            assert same(
+                last, {key: part[i] for key, part in expected.items()} if parted else expected[i]
+            )
+        later.reset(options={"reset_mask": np.ones(3, bool)})
+
+
 @KINDS
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_copies_go_on_alike(asked, kind):

@@ -20,8 +20,14 @@ from gymnasium.vector import AutoresetMode
 
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.envs import minigrid
+from gv_engine.envs.minigrid import GridObject
+from gv_engine.envs.minigrid_observations import paint
+from gv_engine.envs.observations import form_of
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
 from gv_engine.scenario.library import gym_id, minigrid_levels
+from gv_engine.session.inspection import Inspection
+from gv_engine.world.rng import generator_from_row
 from tests import DATA
 from tests.boards import RULES, scenario
 from tests.comparing import same
@@ -131,30 +137,52 @@ def test_results_go_where_they_are_asked_for():
     assert out["direction"].max() < 4
 
 
-@pytest.mark.compiled
-def test_wrappers_share_the_generator_and_read_the_world():
-    """Some of MiniGrid's own and of Gymnasium's draw from it, others ask where the agent is."""
-    played = []
-    for world in ("object", "compiled"):
-        env = one(BALLS, world=world).unwrapped
-        env.reset(seed=0)
-        other, drawn = env.fork(), []
-        for _ in range(3):
-            drawn.append(env.np_random.random())  # so that balls go elsewhere
-            env.step(1), other.step(1)
-        grid, undisturbed = env.snapshot()["at"], other.snapshot()["at"]
-        assert not same(grid, undisturbed)
-        played.append((*drawn, grid, env.agent_pos, env.agent_dir, env.step_count))
-        env.np_random = np.random.default_rng(7)
-        other = env.fork()
-        assert env.np_random.random() == np.random.default_rng(7).random()
-        assert other.np_random.random() == np.random.default_rng(7).random()
-        env.reset(seed=0)
-        assert env.np_random.random() == drawn[0]
-    assert same(*played)
-    assert played[0][-3:] == ((1, 1), 3, 3)
+def shared(world: str) -> tuple[Any, ...]:
+    """What comes of a world whose generator others draw from."""
+    env = one(BALLS, world=world).unwrapped
+    env.reset(seed=0)
+    own = generator_from_row(env.snapshot()["rng"])
+    assert env.np_random.bit_generator.state == own.bit_generator.state
+    other, drawn = env.fork(), []
+    for _ in range(3):
+        drawn.append(env.np_random.random())  # so that balls go elsewhere
+        env.step(1), other.step(1)
+    assert drawn[0] == own.random()
+    grid, undisturbed = env.snapshot()["at"], other.snapshot()["at"]
+    assert not same(grid, undisturbed)
+    found = *drawn, grid, env.agent_pos, env.agent_dir, env.step_count
+    env.np_random = np.random.default_rng(7)
+    assert env.np_random_seed == -1, "as Gymnasium says of generators that are handed over"
+    other = env.fork()
+    assert env.np_random.random() == np.random.default_rng(7).random()
+    assert other.np_random.random() == np.random.default_rng(7).random()
+    env.reset(seed=0)
+    assert env.np_random_seed == 0
+    assert env.np_random.random() == drawn[0]
+    env.restore(other.snapshot())
+    assert env.np_random.random() == other.np_random.random()
     with pytest.raises(AttributeError):
         env.max_steps = 3
+    return found
+
+
+def test_wrappers_share_the_generator_and_read_the_world():
+    """Some of MiniGrid's own and of Gymnasium's draw from it, others ask where the agent is."""
+    assert shared("object")[-3:] == ((1, 1), 3, 3)
+
+
+@pytest.mark.compiled
+def test_wrappers_share_the_generator_of_compiled_worlds_too():
+    assert same(shared("object"), shared("compiled"))
+
+
+def test_a_generator_is_there_before_the_first_level():
+    env, other = (one(BALLS).unwrapped for _ in range(2))
+    env.np_random = np.random.default_rng(7)
+    env.reset()
+    other.np_random = np.random.default_rng(7)
+    assert same(env.reset(seed=3), other.reset(seed=3))
+    assert same(env.snapshot(), other.snapshot())
 
 
 # ---- under MiniGrid's names ---------------------------------------------------------------------
@@ -434,6 +462,70 @@ def test_other_representations_are_there_too():
     assert set(env.reset(seed=0)[0]) == {"grid", "agent_id_grid", "item", "mission"}
 
 
+def drawn_by_minigrid(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What MiniGrid, which need not be there, is asked to draw."""
+    asked: list[tuple[Any, ...]] = []
+
+    def draw(*given: Any) -> Any:
+        asked.append(given)
+        return np.zeros((given[1], given[1], 3), np.uint8)
+
+    monkeypatch.setattr(minigrid, "MINIGRID_PACKAGE", SimpleNamespace(missing=""))
+    monkeypatch.setattr(minigrid, "draw_grid", draw)
+    return asked
+
+
+@pytest.mark.parametrize("size", [3, 7])
+def test_minigrid_draws_the_level_with_what_the_agent_sees(size, monkeypatch):
+    asked = drawn_by_minigrid(monkeypatch)
+    env = one(PUT_NEAR, agent_view_size=size).unwrapped
+    inspection, ways = Inspection(env.scenario), set()
+    env.reset(seed=3)
+    for action in (1, 2, 1, 2, 2, 1, 2, 2, 2, 1, 2):
+        env.step(action)
+        ways.add(env.agent_dir)
+        env.get_frame(tile_size=9)
+        grid, cell, place, way, lit = asked[-1]
+        assert same(grid.encode(), env.grid.encode())
+        assert (cell, place, way) == (9, env.agent_pos, env.agent_dir)
+        inspection.look(env.snapshot())
+        sight = inspection.sight(env.scenario.visibility.name)
+        assert np.array_equal(lit, sight.on_grid.T)
+        env.get_frame(highlight=False)
+        assert asked[-1][1] == 32
+        assert not asked[-1][-1].any()
+        env.get_frame(tile_size=5, agent_pov=True)
+        grid, cell, place, way, seen = asked[-1]
+        view, visible = env.gen_obs_grid()
+        assert same(grid.encode(), view.encode())
+        assert (cell, place, way) == (5, (size // 2, size - 1), 3)
+        assert same(seen, visible)
+    assert ways == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "cell", "highlighted"),
+    [
+        ({"tile_size": 6}, 6, True),
+        ({"highlight": False}, 32, False),
+        ({"highlight": True}, 32, True),
+    ],
+)
+def test_render_draws_like_minigrid_where_it_is_asked_to(options, cell, highlighted, monkeypatch):
+    asked = drawn_by_minigrid(monkeypatch)
+    env = one(PUT_NEAR, render_mode="rgb_array", **options).unwrapped
+    env.reset(seed=0)
+    assert env.render().shape == (cell, cell, 3)
+    assert asked[-1][-1].any() == highlighted
+    assert (env.tile_size, env.highlight) == (cell, highlighted)
+
+
+def test_objects_of_a_grid_have_minigrids_defaults():
+    key = GridObject("key", "red")
+    assert (key.state, key.contains, key.cur_pos) == (0, None, (-1, -1))
+    assert key.encode() == (5, 0, 0)
+
+
 # ---- the representation --------------------------------------------------------------------------
 
 
@@ -447,6 +539,25 @@ def test_columns_from_the_left_and_in_each_the_farthest_first():
     shown = env.reset(seed=0)[0]
     assert shown["image"].tolist() == [[beyond, locked_yellow_door, free], [beyond, telepod, free]]
     assert (shown["direction"], shown["mission"]) == (3, "")
+
+
+@pytest.mark.parametrize("area", [[[-2, 0], [-1, 0]], [[-2, -1], [0, 2]]])
+def test_the_code_that_is_compiled_paints_the_same(area):
+    """The agent in the view, with what it holds, and beyond it."""
+    sees = {"name": "raytracing", "area": area}
+    made = scenario("DT\n.^", **{**RULES, "observation_function": sees})
+    form: Any = form_of(made, "minigrid")
+    pilot, shape = np.random.default_rng(0), (5, *made.area.shape, 3)
+    grid = pilot.integers(256, size=shape, dtype=np.uint8)
+    grid[..., 0] = pilot.integers(2, 11, size=shape[:-1])
+    grid[..., 2] = pilot.integers(5, size=shape[:-1])
+    item = grid[:, 0, 0].copy()
+    out = form.arrays(5)
+    form.write(out, grid, item, np.arange(5) % 4, out["mission"])
+    painted = np.zeros((5, grid[0, ..., 0].size, 3), np.uint8)
+    (types, colors), own = form._numbers, form._own_cell
+    paint(grid.reshape(5, -1, 3), item, types, colors, form._cells, own, painted)
+    assert painted.reshape(out["image"].shape).tolist() == out["image"].tolist()
 
 
 FULL: dict[str, Any] = {"name": "minigrid", "fully_observable": True}

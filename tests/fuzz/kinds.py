@@ -60,7 +60,7 @@ _LARGEST_PLAYED = 600
 """Entities of a world, and cells of a view, that are played."""
 _MOST_STEPS = 300
 """Of a replay that is played."""
-_STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
+_STARTER = Path(gv_engine.__file__).parent / "cli" / "starter"
 _YAML_BLOCK = re.compile(r"^```yaml.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _KEYDOOR = load_scenario("keydoor-5x5")
 _SMALL = "keydoor-5x5", "empty-4x4", "dynamic-obstacles-5x5", "teleport-5x5"

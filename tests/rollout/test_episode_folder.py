@@ -16,8 +16,20 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.rollout import episode_folder
-from gv_engine.rollout.episode_folder import EpisodeFolder, GrowingArray, RolloutError, rows_of
-from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies, load_policy
+from gv_engine.rollout import episode_stats as tallies
+from gv_engine.rollout.episode_folder import (
+    EpisodeFolder,
+    GrowingArray,
+    RolloutError,
+    rows_of,
+)
+from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.policy import (
+    ActionSequence,
+    PolicyError,
+    load_policies,
+    load_policy,
+)
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
@@ -214,6 +226,63 @@ def test_a_description_that_is_none_is_told(folder: Path, changes: dict[str, Any
     assert "damaged" in str(error.value)
 
 
+KIND: dict[str, Any] = {"dtype": "|u1", "shape": [2], "crc32": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [
+        ("y" * 82, KIND, "y' is no name of an array"),
+        ("../a", KIND, "'../a' is no name of an array"),
+        ("", KIND, "'' is no name of an array"),
+        ("a/b", KIND, "'a/b' is no name of an array"),
+        ("a", {**KIND, "crc32": "0"}, "the crc32 of a is '0'"),
+        ("a", {**KIND, "crc32": True}, "the crc32 of a is True"),
+        ("a", {**KIND, "shape": [1] * 17}, "a row of a has 17 axes"),
+        ("a", {**KIND, "low": 3, "high": 2}, "no bounds: 3 to 2"),
+    ],
+)
+def test_an_array_that_is_none_is_told(folder: Path, name: str, kind: Any, told: str):
+    arrays = json.loads((folder / "rollout.json").read_text())["arrays"]
+    damage(folder, arrays={**arrays, name: kind})
+    with pytest.raises(RolloutError, match=f"rollout.json is damaged, .*{re.escape(told)}"):
+        episode_folder.read(folder)
+
+
+@pytest.mark.parametrize("name", ["action", "reward", "episode_start", "episode_seed"])
+def test_an_array_that_is_missing_is_told(folder: Path, name: str):
+    arrays = json.loads((folder / "rollout.json").read_text())["arrays"]
+    del arrays[name]
+    damage(folder, arrays=arrays)
+    with pytest.raises(RolloutError, match=f"{name} is missing among its arrays"):
+        episode_folder.read(folder)
+
+
+def test_other_arrays_are_read_too(folder: Path):
+    """With as long a name, and as many axes, as there may be."""
+    about = json.loads((folder / "rollout.json").read_text())
+    name, rows = "y" * 81, np.ones((about["steps"], *[1] * 15, 2), np.uint8)
+    kind = {**KIND, "shape": [*[1] * 15, 2], "crc32": zlib.crc32(rows.data), "low": 1, "high": 1}
+    np.save(folder / f"{name}.npy", rows)
+    damage(folder, arrays={**about["arrays"], name: kind})
+    assert np.array_equal(episode_folder.read(folder)[0][name], rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        ({"dtype": "|u1", "shape": [2]}, [0, 0], [255, 255]),
+        ({"dtype": "<i2", "shape": []}, -(2**15), 2**15 - 1),
+        ({"dtype": "|u1", "shape": [2, 2], "low": 1, "high": [3, 4]}, [[1, 1]] * 2, [[3, 4]] * 2),
+        ({"dtype": "|u1", "shape": [1], "low": 7, "high": 7}, [7], [7]),
+    ],
+)
+def test_bounds_are_those_of_rows(kind: dict[str, Any], low: Any, high: Any):
+    found = episode_folder.bounds_of(kind)
+    assert [bound.tolist() for bound in found] == [low, high]
+    assert {bound.dtype.str for bound in found} == {kind["dtype"]}
+
+
 @pytest.mark.parametrize("change", [{"source": None}, {"changes": -1}, {"changes": {"a": 1}}])
 def test_a_scenario_that_cannot_be_found_again_is_told(folder: Path, change: dict[str, Any]):
     known = episode_folder.read(folder)[1]["scenario"] | change
@@ -237,6 +306,18 @@ def test_an_unfinished_one_is_told_to_who_would_write_there(folder: Path):
     damage(folder, complete=False)
     with pytest.raises(FileExistsError, match=r"unfinished rollout of which 3 episodes are whole;"):
         EpisodeFolder(folder, env, {})
+
+
+def test_an_empty_folder_is_as_good_as_a_new_one(tmp_path: Path):
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    there, file = tmp_path / "there", tmp_path / "file"
+    there.mkdir()
+    file.touch()
+    EpisodeFolder(there, env, {}).close(complete=True)
+    assert len(episode_folder.read(there)[0]["episode_seed"]) == 0
+    for path in (there, file, tmp_path):
+        with pytest.raises(FileExistsError, match="is there already; give the name of a new"):
+            EpisodeFolder(path, env, {})
 
 
 # ---- what is in it -----------------------------------------------------------------------------
@@ -310,6 +391,44 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
         assert np.array_equal(low, space.low)
         assert np.array_equal(high, space.high)
         assert np.ndim(kind["low"]) <= 1
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 100])
+@pytest.mark.parametrize("name", ["draws", "mixture", "mission", "all", "any", "fewer"])
+def test_a_tally_of_a_folder_is_that_of_its_episodes(
+    tmp_path: Path, name: str, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
+    """However many are read at once."""
+    monkeypatch.setattr(tallies, "_CHUNK", chunk)
+    document, text, _, _ = CASES[name]
+    env, episodes = played(document, text, 7)
+    folder, one, kept = EpisodeFolder(tmp_path / "out", env, {}), EpisodeStats(), EpisodeStats()
+    for episode in episodes:
+        one.add(episode)
+        folder.append(episode)
+    folder.close(complete=True)
+    arrays, _ = episode_folder.read(tmp_path / "out")
+    kept.add_kept(env.scenario, arrays)
+    names = env.scenario.reward_names
+    assert kept.rows(names, 2.0, kept) == one.rows(names, 2.0, one)
+    assert kept.episodes == 7
+    new = EpisodeStats()
+    new.add(episodes[0])
+    rows = dict(kept.rows(names, 2.0, new))
+    assert (rows["new episodes"], "new episodes" in dict(one.rows(names, 2.0, one))) == ("1", False)
+    assert rows["steps per second"] == f"{episodes[0].length / 2:,.0f}"
+    none = {key: array[:0] for key, array in arrays.items()}
+    before = kept.rows(names, 2.0, kept)
+    kept.add_kept(env.scenario, none)
+    assert kept.rows(names, 2.0, kept) == before
+
+
+def test_a_tally_of_members_that_are_not_there_is_damaged():
+    document, text, _, _ = CASES["fewer"]
+    env, episodes = played(document, text, 3)
+    rows = {**rows_of(episodes), "episode_member": np.array([0, 1, 2])}
+    with pytest.raises(RolloutError, match="its members are not there"):
+        EpisodeStats().add_kept(env.scenario, rows)
 
 
 def test_a_folder_that_is_given_up_is_gone(tmp_path: Path):

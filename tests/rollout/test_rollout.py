@@ -144,6 +144,13 @@ def test_an_episode_is_that_of_a_world_alone(
     assert len(ends) == kinds_of_end
 
 
+def test_episodes_are_told_apart_by_which_they_are():
+    """Not by what is in them, which are arrays."""
+    found = [*episodes_of(2), *episodes_of(2)]
+    assert len({*found}) == 24
+    assert found[0] == found[0] != found[12]
+
+
 def test_seeds_that_are_given_are_those_of_the_worlds():
     scenario = Scenario.load(CASES["draws"][0])
     env = made(scenario, 6)  # two of which are idle
@@ -205,3 +212,14 @@ def test_what_a_folder_cannot_keep_is_told(shown, told):
     env = GridVectorEnv("empty-4x4", 1, world="object", observation_representation=shown)
     with pytest.raises(ValueError, match=f"rollouts keep grid, item, and here .*{told}"):
         rollouts.rows_of_steps(env)
+
+
+@pytest.mark.parametrize(
+    ("num_actions", "dtype"), [(1, np.uint8), (256, np.uint8), (257, np.uint16)]
+)
+def test_actions_are_kept_in_the_smallest_numbers(num_actions, dtype, monkeypatch):
+    env = made(Scenario.load("empty-4x4"), 1)
+    monkeypatch.setattr(env, "num_actions", num_actions)
+    assert rollouts.rows_of_steps(env)["action"] == (dtype, ())
+    assert rollouts.rows_of_steps(env, masks=True)["action_mask"] == (np.int8, (num_actions,))
+    assert "action_mask" not in rollouts.rows_of_steps(env)

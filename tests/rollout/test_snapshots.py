@@ -31,7 +31,7 @@ from tests.comparing import same
 from tests.scenario.test_mixture import TWO
 from tests.strategies import meadow
 
-STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
+STARTER = Path(gv_engine.__file__).parent / "cli" / "starter"
 
 
 def rows_of(level, num=3):
@@ -70,8 +70,9 @@ def test_a_scenario_that_has_changed_is_told(tmp_path):
     snapshots.load(tmp_path / "worlds.npz", trust=True)
     with (folder / "rules.py").open("a") as file:
         file.write("\n# another rule\n")
-    with pytest.warns(UserWarning, match="level is no longer what it was"):
+    with pytest.warns(UserWarning, match="level is no longer what it was") as told:
         snapshots.load(tmp_path / "worlds.npz", trust=True)
+    assert len(told) == 1
     snapshots.load(tmp_path / "worlds.npz", scenario)
 
 
@@ -295,13 +296,11 @@ def test_what_stands_beyond_the_grid_is_refused(e, called):
         env.restore(row)
 
 
-@pytest.mark.compiled
 def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
-    envs = GridVectorEnv("keydoor-5x5", 2)
-    envs.reset(seed=0)
-    snapshots.save(tmp_path / "worlds.npz", envs.scenario, envs.snapshot())
-    with pytest.warns(UserWarning, match="go on by the rules of keydoor-7x7"):
+    snapshots.save(tmp_path / "worlds.npz", *rows_of("keydoor-5x5", 2))
+    with pytest.warns(UserWarning, match="go on by the rules of keydoor-7x7") as told:
         snapshots.load(tmp_path / "worlds.npz", Scenario.load("keydoor-7x7"))
+    assert [each.filename for each in told] == [__file__]
 
 
 # ---- what is no snapshot -------------------------------------------------------------------------
@@ -384,6 +383,18 @@ def test_the_end_of_a_zip64_archive_is_not_believed(tmp_path, parts):
     file.write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + data[-22:])
     with pytest.raises(SnapshotError, match="it is no archive of NumPy's"):
         snapshots.load(file)
+
+
+@pytest.mark.parametrize(
+    ("characters", "told"),
+    [(2**20 - 32, "damaged one: Expecting value"), (2**20 - 31, "scenario is 4 MiB, in")],
+)
+def test_what_tells_the_scenario_has_room_for_a_million_characters(
+    tmp_path, parts, characters, told
+):
+    about = npy("a" * characters)  # behind a head of 128 bytes
+    with pytest.raises(SnapshotError, match=told):
+        snapshots.load(written(tmp_path / "long.npz", rows=npy(parts[0]), scenario=about))
 
 
 @pytest.mark.slow

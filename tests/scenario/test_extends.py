@@ -7,6 +7,7 @@ import pytest
 from gv_engine import RESET, REWARD, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.rules.errors import TrustError
+from gv_engine.scenario import document
 from gv_engine.session.sprite_paths import sprite_folders
 
 BASE = """\
@@ -180,3 +181,31 @@ def test_it_is_played_again_when_what_it_extends_changes(base):
     child = Scenario.load(beside(base, ""))
     (base / "scenario.yaml").write_text(BASE.replace("max_steps: 50", "max_steps: 70"))
     assert child.loaded_again().max_steps == 70
+
+
+def chain(folder: Path, number: int) -> Path:
+    """So many files, of which each extends the one before; the last one of them."""
+    (folder / "0.yaml").write_text(BASE.replace(", ./rules.py:wink", ""))
+    for k in range(1, number):
+        (folder / f"{k}.yaml").write_text(f"extends: {k - 1}.yaml\n")
+    return folder / f"{number - 1}.yaml"
+
+
+def test_a_scenario_extends_at_most_twenty_files(tmp_path: Path):
+    assert Scenario.load(chain(tmp_path, 21)).max_steps == 50
+    with pytest.raises(ScenarioError, match=r"0.yaml extends this scenario in turn"):
+        Scenario.load(chain(tmp_path, 22))
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_the_files_that_a_scenario_extends_count_together(
+    tmp_path: Path, room: int, monkeypatch: pytest.MonkeyPatch
+):
+    last = chain(tmp_path, 4)
+    bases = sum((tmp_path / f"{k}.yaml").stat().st_size for k in range(3))
+    monkeypatch.setattr(document, "LARGEST_SCENARIO", bases + room)
+    if room == 0:
+        assert Scenario.load(last).max_steps == 50
+        return
+    with pytest.raises(ScenarioError, match="the files that a scenario extends are at most"):
+        Scenario.load(last)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gv_engine.rules.errors import ScenarioError, nearest
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase
 from gv_engine.scenario.scenario import Scenario
 
 LEVEL = """\
@@ -301,6 +302,63 @@ def test_a_repeated_key_does_not_hide_the_rest(tmp_path):
     assert len(problems) == 2
     assert "a second time" in problems[0]
     assert "max_steps" in problems[1]
+
+
+FOR_SOME = """\
+map: |
+  #####
+  #>.E#
+  #>>.#
+  #####
+agents: {names: [ann, bob, cat], teams: {reds: [ann, cat]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "phase", "whose"),
+    [
+        ("name: turn_agent", "{name: turn_agent, for: ann}", TRANSITION, [1]),
+        ("name: turn_agent", "{name: turn_agent, for: [cat, bob]}", TRANSITION, [2, 3]),
+        ("name: turn_agent", "{name: turn_agent, for: [reds, ann]}", TRANSITION, [1, 3]),
+        ("reward: -1", "for: bob", REWARD, [2]),
+        ("reach_exit", "{name: reach_exit, for: reds, says: Out}", TERMINATING, [1, 3]),
+    ],
+)
+def test_a_function_of_a_step_may_be_for_some(tmp_path, old, new, phase, whose):
+    text = LEVEL.replace(MAP, FOR_SOME).replace(old, new)
+    (tmp_path / "level.yaml").write_text(text)
+    calls = Scenario.load(tmp_path / "level.yaml").calls(phase)
+    (call,) = [call for call in calls if call.whose]
+    assert [agent for agent in range(4) if call.whose[agent]] == whose
+    assert call.says == ("Out" if "says" in new else "")
+    assert not any(other.says for other in calls if other is not call)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("name: turn_agent", "{name: move_obstacles, for: ann}", "].for: move_obstacles is nobody"),
+        ("name: turn_agent", "{name: turn_agent, for: dan}", "].for: no agent or team 'dan'"),
+    ],
+)
+def test_what_is_for_nobody_is_told(tmp_path, old, new, expected):
+    text = LEVEL.replace(MAP, FOR_SOME).replace(old, new)
+    (problem,) = problems_of(tmp_path / "level.yaml", text)
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("name: turn_agent", "{name: turn_agent, says: Out}", "turn_agent takes no 'says'; ignor"),
+        ("  area:", "  for: ann\n  area:", "partially_occluded takes no 'for'; ignored"),
+    ],
+)
+def test_what_only_other_functions_take_is_ignored(tmp_path, old, new, expected):
+    (tmp_path / "level.yaml").write_text(LEVEL.replace(MAP, FOR_SOME).replace(old, new))
+    with pytest.warns(UserWarning, match=expected):
+        scenario = Scenario.load(tmp_path / "level.yaml")
+    assert not any(call.whose or call.says for phase in Phase for call in scenario.calls(phase))
 
 
 # ---- too much ------------------------------------------------------------------------------------

@@ -5,9 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gv_engine import Scenario
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.session.autoplay import Opponent, PolicyActor, SolverActor, Way, standing, verdict
+from gv_engine.session.autoplay import (
+    ActorError,
+    Choice,
+    Opponent,
+    PolicyActor,
+    SolverActor,
+    Way,
+    standing,
+    verdict,
+)
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.session import Session
@@ -150,3 +160,110 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     assert random.game.seed == own.seed
     with pytest.raises(ReplayError, match="is of seed 3, and here is 4"):
         Opponent.named(str(tmp_path / "mine.gvreplay"), own)
+
+
+ROOM = {
+    "map": "#####\n#>.E#\n#####",
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["reach_exit", {"name": "living_reward", "reward": -0.5}],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+
+
+def walked(*actions: str) -> Session:
+    game = Session(Scenario.load({**ROOM, "name": "room"}), 0)
+    for action in actions:
+        game.step(action)
+    return game
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "told"),
+    [
+        ([], [], "As good as other"),
+        (["TURN_LEFT"], ["TURN_RIGHT"], "As good as other"),
+        (["TURN_LEFT"], [], "other was better"),
+        (["MOVE_FORWARD"] * 2, ["TURN_LEFT"], "Better than other"),
+        (["MOVE_LEFT"], ["TURN_LEFT"] * 2, "Better than other"),
+    ],
+)
+def test_who_gets_more_is_better(own: list[str], other: list[str], told: str):
+    assert verdict(walked(*own), Opponent("other", walked(*other))) == told
+
+
+def test_who_gets_the_same_in_fewer_steps_is_better():
+    free = Scenario.load({**ROOM, "name": "room", "reward_functions": ["reach_exit"]})
+    long, short = Session(free, 0), Session(free, 0)
+    for game, steps in ((long, 3), (short, 2)):
+        for _ in range(steps):
+            game.step("TURN_LEFT")
+    assert verdict(long, Opponent("other", short)) == "other was better"
+    assert verdict(short, Opponent("other", long)) == "Better than other"
+
+
+@pytest.mark.parametrize(
+    ("actions", "told"),
+    [
+        ([], "me: 0 steps, return 0"),
+        (["TURN_LEFT"], "me: 1 step, return -0.5"),
+        (["MOVE_FORWARD"] * 2, "me: 2 steps, return 0"),
+    ],
+)
+def test_how_a_game_stands(actions: list[str], told: str):
+    assert standing("me", walked(*actions)) == told
+
+
+def test_a_rival_goes_where_it_is_told_and_no_further_than_its_end():
+    ghost = Opponent("ghost", walked("TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD"))
+    for steps, position, over in ((0, 0, False), (2, 2, False), (1, 1, False), (3, 3, True)):
+        assert ghost.go_to(steps)
+        assert (ghost.game.position, ghost.is_over) == (position, over)
+    assert ghost.go_to(9)
+    assert (ghost.game.position, ghost.game.length) == (3, 3)
+
+
+class Thinking(Guide):
+    """An actor that thinks for a while, and then goes one way."""
+
+    name = "thinking"
+
+    def __init__(self, *actions: str) -> None:
+        super().__init__(*actions)
+        self.ready = self.closed = False
+
+    def choose(self, game: Session) -> Choice | None:
+        return Choice(self.actions[game.position], {}) if self.ready else None
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_rival_is_waited_for_while_it_thinks():
+    actor = Thinking("MOVE_FORWARD", "FLY")
+    rival = Opponent("thinking", walked("TURN_LEFT", "TURN_RIGHT"), actor)
+    assert rival.go_to(1)
+    assert rival.go_to(2)
+    assert not rival.go_to(3)
+    assert (rival.game.position, rival.is_over) == (2, False)
+    again = Opponent("thinking", walked(), actor)
+    assert not again.go_to(1)
+    actor.ready = True
+    assert again.go_to(1)
+    assert [taken.action for taken in again.game.taken] == ["MOVE_FORWARD"]
+    with pytest.raises(ActorError, match="Fly: not in this level"):
+        again.go_to(2)
+    actor.actions = ("MOVE_FORWARD",) * 3
+    assert again.go_to(5)  # where its episode ends
+    assert (again.game.position, again.is_over) == (2, True)
+    again.close()
+    assert actor.closed
+    rival = Opponent("nobody", walked())
+    rival.close()
+    assert rival.is_over
+
+
+def test_a_solver_that_finds_no_way_says_so():
+    game = walked()
+    with pytest.raises(ActorError, match="There is none"):
+        SolverActor(Guide()).choose(game)

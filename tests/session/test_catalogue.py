@@ -11,7 +11,7 @@ from gv_engine.cli.new import write_starter
 from gv_engine.scenario.plugin import playable_levels
 from gv_engine.scenario.trust import Trust
 from gv_engine.session import catalogue
-from gv_engine.session.catalogue import read_playable
+from gv_engine.session.catalogue import read_playable, search
 
 
 def test_the_example_in_its_docstring():
@@ -68,8 +68,54 @@ def test_levels_of_a_pack_follow_each_other_and_packs_too():
     assert catalogue.in_pack(tutorial, "tutorial-2") is None
 
 
+def test_entries_of_packs_have_levels():
+    (pack,) = (entry for entry in catalogue.built_in_entries() if entry.source == "tutorial")
+    levels = pack.levels
+    assert [level.source for level in levels] == [
+        f"tutorial#{number}" for number in range(1, len(levels) + 1)
+    ]
+    assert {level.group for level in levels} == {pack.group}
+    assert all(level.title.startswith("tutorial-") for level in levels)
+    for source in ("tutorial#1", "keydoor-5x5", "keydoor-sizes", "no such level"):
+        assert catalogue.Entry(source, "").levels == ()
+    assert catalogue.with_levels([pack]) == [pack, *levels]
+
+
 def test_the_next_size_comes_round_again():
     for name, following in itertools.pairwise([*(kin := catalogue.kin("empty-8x8")), kin[0]]):
         assert catalogue.next_of_kin(name) == following
     with pytest.raises(ScenarioError, match="no other size"):
         catalogue.next_of_kin("tutorial")
+
+
+SAID = {
+    "empty-5x5": "",
+    "keydoor-5x5": "A locked door.",
+    "four-rooms": "",
+    "rooms-empty": "",
+    "maze": "Find the Empty room.",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", [*SAID]),
+        ("empty", ["empty-5x5", "rooms-empty", "maze"]),
+        ("EMPTY", ["empty-5x5", "rooms-empty", "maze"]),
+        ("rooms", ["rooms-empty", "four-rooms"]),
+        ("empt room", ["rooms-empty", "maze"]),
+        ("5x5 key", ["keydoor-5x5"]),
+        ("key locked", ["keydoor-5x5"]),
+        ("keydor 5", ["keydoor-5x5"]),
+        ("5 keydor", ["keydoor-5x5"]),
+        ("finde the", ["maze"]),
+        ("mazes", ["maze"]),
+        ("emptyy", ["empty-5x5", "rooms-empty", "maze"]),
+        ("mze", []),  # too short to be mistyped
+        ("maze keydoor", []),
+        ("zzzz", []),
+    ],
+)
+def test_search_forgives_slips_where_nothing_is_as_it_is_typed(query: str, found: list[str]):
+    assert search(query, SAID, lambda name: (name, SAID[name])) == found

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridEnv, RuleError, Scenario
+from gv_engine import GridEnv, RuleError, Scenario, ScenarioError
 from gv_engine.rules.geometry import ACTIONS
+from gv_engine.session import timeline
+from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Session
+from gv_engine.session.session import Session, seed_of
 from gv_engine.session.timeline import EpisodeSummary
 
 
@@ -175,6 +177,20 @@ def test_nothing_happens_after_the_end():
     played.undo()
     played.step("TURN_RIGHT")
     assert (played.length, played.frame().outcome) == (2, "truncated")
+
+
+def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(timeline, "_EVERY", 2)
+    monkeypatch.setattr(timeline, "_LATELY", 8)
+    played = Session(Scenario.load("empty-4x4").with_(max_steps=None), 1)
+    for _ in range(41):
+        played.step("TURN_LEFT")
+    # every 2nd of the last 8, every 4th of the 8 before, every 8th of 16, every 16th
+    assert sorted(played._course._keys) == [0, 16, 24, 28, 32, 34, 36, 38, 40]
+    states = [taken.state for taken in played.replay().steps]
+    for position in (41, 33, 17, 15, 1):
+        played.seek(position)
+        assert played._episode.state() == states[position - 1]
 
 
 @pytest.mark.slow
@@ -349,6 +365,71 @@ def test_another_scenario_can_be_undone_too():
     played.undo()
     assert (played.title, played.position) == ("empty-4x4", 1)
     assert played.frame().grid.shape == (4, 4, 3)
+
+
+def test_levels_follow_each_other_by_their_seeds():
+    played = game(seed=7)
+    begun = {seed: game(seed=seed).state() for seed in (5, 6, 7, 8)}
+    for leave, seed in (
+        (played.next_level, 8),
+        (played.previous_level, 7),
+        (played.previous_level, 6),
+        (played.previous_level, 5),
+        (played.go_on, 5),  # which is not over
+    ):
+        leave()
+        assert (played.seed, played.position, played.state()) == (seed, 0, begun[seed])
+    played.change(Scenario.load("keydoor-5x5").with_(max_steps=1))
+    played.step("TURN_LEFT")
+    played.go_on()
+    assert (played.seed, played.state()) == (6, begun[6])
+
+
+def test_levels_of_a_pack_follow_each_other_by_their_numbers():
+    first = load_playable("tutorial#1")
+    many = len(first.document.levels)
+    played = Session(first, 7)
+    played.previous_level()
+    assert (played.scenario.document.variant, played.message) == ("1", "This is the first level")
+    for number in (2, 3):
+        played.next_level()
+        assert (played.scenario.document.variant, played.seed) == (str(number), 7)
+    played.previous_level()
+    assert played.scenario.document.variant == "2"
+    for _ in range(3):
+        played.step(played.actions[1])
+    played.go_on()  # which is not over
+    assert (played.scenario.document.variant, played.position) == ("2", 3)
+    played.change(load_playable(f"tutorial#{many}"))
+    played.next_level()
+    assert played.title.startswith("puzzles-easy")
+    assert [title for title, _ in played.titled] == ["tutorial-2"]
+
+
+@pytest.mark.parametrize(("text", "seed"), [("0", 0), ("007", 7), ("10000", 10_000)])
+def test_a_typed_seed_is_a_number(text: str, seed: int):
+    assert seed_of(text) == seed
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "x", "1 2"])
+def test_what_is_no_seed_is_told(text: str):
+    with pytest.raises(ScenarioError, match="Seeds are whole numbers from 0 on"):
+        seed_of(text)
+
+
+def test_the_game_before_and_after_are_told_where_there_is_none():
+    played = game()
+    played.game_before()
+    assert played.message == "There is no game before this"
+    played.game_after()
+    assert played.message == "There is no game after this"
+    played.step("TURN_LEFT")
+    played.again()
+    played.again()  # without a step, nothing is left
+    played.game_before()
+    assert (played.message, played.length) == ("Back to the game before", 1)
+    played.game_after()
+    assert (played.message, played.length) == ("On to the game after", 0)
 
 
 def test_before_the_first_level_there_is_none():

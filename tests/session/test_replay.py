@@ -24,7 +24,9 @@ from gv_engine.rollout.episode_folder import EpisodeFolder, read
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.session.replay import Replay, ReplayError
+from gv_engine.session import replay as replays
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import LINE_BEGINS, Replay, ReplayError, brought
 from gv_engine.session.rollout_games import RolloutGames, is_rollout
 from gv_engine.session.session import Session
 from tests import DATA
@@ -140,6 +142,50 @@ def test_files_too_large_are_not_read(tmp_path: Path):
         sparse.truncate(2**33)
     with pytest.raises(OSError, match=r"large.gvreplay is 8 GiB; replays are at most 4 MiB"):
         Replay.load(file)
+
+
+def test_a_line_of_text_is_the_same_game(replay: Replay):
+    line = replay.to_line()
+    assert line.startswith(LINE_BEGINS)
+    for said in (line, f"  {line}\n", line.removeprefix(LINE_BEGINS)):
+        assert Replay.from_line(said) == replay
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda line: "",
+        lambda line: LINE_BEGINS,
+        lambda line: f"{LINE_BEGINS}AAAA",
+        lambda line: line[:-1],
+        lambda line: line[: len(line) // 2],
+        lambda line: line[:40] + line[44:],
+        *(lambda line, mark=mark: line[:40] + mark + line[40:] for mark in "! ?\n*"),
+        lambda line: LINE_BEGINS + line,
+    ],
+    ids=range(12),
+)
+def test_a_line_that_is_not_whole_is_told(replay: Replay, broken: Any):
+    with pytest.raises(ReplayError, match=r"no game, or not the whole line of one|checksum does"):
+        Replay.from_line(broken(replay.to_line()))
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_a_replay_has_room_for_so_many_bytes(
+    replay: Replay, room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data, file = replay.to_bytes(), tmp_path / "long.gvreplay"
+    monkeypatch.setattr(replays, "_LARGEST", len(data) + room)
+    if room == 0:
+        replay.save(file)
+        assert Replay.load(file) == Replay.from_line(replay.to_line()) == replay
+        return
+    with pytest.raises(OSError, match=r"long.gvreplay cannot be written: 30 steps are more than"):
+        replay.save(file)
+    assert not file.exists()
+    for found in (lambda: Replay.from_bytes(data), lambda: Replay.from_line(replay.to_line())):
+        with pytest.raises(ReplayError, match=r"larger than .*, which no replay is"):
+            found()
 
 
 def test_differences_are_told_with_their_step(replay: Replay):
@@ -281,6 +327,59 @@ def test_a_state_is_the_same_in_every_process(tmp_path: Path):
     ]
     assert said[0] == said[1]
     assert len(said[0].split()) > 30
+
+
+# ---- levels that a line brings along ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["", "2"])
+def test_a_line_brings_its_level_along(tmp_path: Path, number: str):
+    text = "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"
+    file = tmp_path / "own.yaml"
+    file.write_text(text if number else "extends: lava\nmap: '>..E'\n")
+    sent = Session(load_playable(f"{file}#{number}" if number else str(file)), 4).replay()
+    file.unlink()
+    for _ in range(2):  # the second time it is known
+        found = brought(Replay.from_line(sent.to_line()), tmp_path / "levels")
+        assert found.identity == sent.scenario
+        assert Session.of(sent, found).difference is None
+    (kept,) = (tmp_path / "levels").rglob("*.yaml")
+    assert kept == tmp_path / "levels" / sent.scenario.digest[:16] / "own.yaml"
+    assert kept.read_text() == sent.scenario.text
+
+
+@pytest.mark.parametrize("change", [{"text": "map: '>..E'"}, {"text": "?"}, {"digest": "0" * 64}])
+def test_a_text_that_is_not_the_scenario_is_refused(tmp_path: Path, change: dict[str, str]):
+    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    sent = replace(replay, scenario=replay.scenario._replace(**change))
+    with pytest.raises(ReplayError, match=r"a game of 'level', .* its text alone is not enough"):
+        brought(sent, tmp_path / "levels")
+    assert not (tmp_path / "levels").exists()
+
+
+def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
+    levels, victim = tmp_path / "levels", tmp_path / "victim"
+    levels.mkdir()
+    victim.mkdir()
+    (victim / "level.yaml").write_text("mine")
+    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
+    for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
+        with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
+            brought(opened(), levels)
+    assert (victim / "level.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("said", [{"levels": "FILE"}, {"extends": "FILE"}, {"mixture": ["FILE"]}])
+def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
+    file = tmp_path / "b.xsb"
+    file.write_text("#####\n#@$.#\n#####\n")
+    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    text = json.dumps(said).replace("FILE", str(file))
+    sent = replace(replay, scenario=replay.scenario._replace(text=text))
+    with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
+        brought(sent, tmp_path / "levels")
+    assert not (tmp_path / "levels").exists()
 
 
 # ---- the command -----------------------------------------------------------------------------

@@ -2,20 +2,23 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gv_engine.cli import main
 from gv_engine.rules.errors import GVEngineError, StoppedError
+from gv_engine.session import watchdog as runaway
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
-from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog
+from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _heed
 from tests import ROOT
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
@@ -165,6 +168,76 @@ def test_signals_are_as_before(tmp_path: Path):
     thread.start()  # in another thread it does nothing
     thread.join()
     assert signal.getsignal(_ALARM) == before
+
+
+class Burnt(Exception):
+    """The process would have ended, with this exit code."""
+
+
+INT, TERM, OTHER = (bytes([number]) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGFPE))
+
+
+@pytest.mark.parametrize(
+    ("came", "times", "code"),
+    [
+        (b"", [], None),
+        (OTHER * 3, [], None),
+        (INT, [5.0], 130),
+        (TERM, [5.0], 143),
+        (INT + TERM, [5.0, 5.1], 143),
+        (TERM + INT, [5.0, 5.5], 130),
+        (INT + INT, [5.0, 6.0], 130),  # which may be the same one
+        (INT + INT, [5.0, 6.1], 130),
+        (INT + OTHER + INT, [5.0, 5.5], 130),
+        (TERM + TERM, [5.0, 7.0], 143),
+    ],
+)
+def test_signals_that_are_not_heeded_end_the_process(
+    monkeypatch: pytest.MonkeyPatch, came: bytes, times: list[float], code: int | None
+):
+    clock = iter(times)
+
+    def burn(says: str, code: int) -> None:
+        raise Burnt(says, code)
+
+    monkeypatch.setattr(runaway, "_burn", burn)
+    monkeypatch.setattr(runaway, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.send(came)
+        if code is None:
+            theirs.close()
+            _heed(ours, 0.01, "stuck")
+        else:
+            with pytest.raises(Burnt) as burnt:
+                _heed(ours, 0.01, "stuck")
+            assert burnt.value.args == ("stuck", code)
+    assert next(clock, None) is None
+
+
+def test_another_ctrl_c_a_second_later_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    for later, left in ((1.0, b"!"), (1.1, b"")):  # a byte that was not read
+        clock = iter([5.0, 5.0 + later])
+        burns: list[int] = []
+
+        def burn(says: str, code: int, burns: list[int] = burns) -> None:
+            burns.append(code)
+            raise Burnt
+
+        monkeypatch.setattr(runaway, "_burn", burn)
+        monkeypatch.setattr(
+            runaway, "time", SimpleNamespace(monotonic=lambda clock=clock: next(clock))
+        )
+        ours, theirs = socket.socketpair()
+        with ours:
+            theirs.send(INT + INT)
+            theirs.close()
+            if left:
+                _heed(ours, 60, "stuck")  # until nobody sends any more
+            else:
+                with pytest.raises(Burnt):
+                    _heed(ours, 60, "stuck")
+        assert burns == ([] if left else [130])
 
 
 # ---- games -----------------------------------------------------------------------------------

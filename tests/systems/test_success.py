@@ -85,7 +85,7 @@ TO_WALL = (MOVE_BACKWARD,)
 # ---- the key ---------------------------------------------------------------------------------
 
 
-STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
+STARTER = Path(gv_engine.__file__).parent / "cli" / "starter"
 AIMLESS = ("MiniGrid-Playground-v0",)
 
 

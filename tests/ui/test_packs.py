@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay, ReplayError, brought
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
@@ -271,31 +268,6 @@ def test_a_line_touches_no_file_outside(
     assert desk.app._note
     assert (victim / "level.yaml").read_text() == "mine"
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
-    levels, victim = tmp_path / "levels", tmp_path / "victim"
-    levels.mkdir()
-    victim.mkdir()
-    (victim / "level.yaml").write_text("mine")
-    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
-    sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
-    for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
-        with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
-            brought(opened(), levels)
-    assert (victim / "level.yaml").read_text() == "mine"
-
-
-@pytest.mark.parametrize("said", [{"levels": "FILE"}, {"extends": "FILE"}, {"mixture": ["FILE"]}])
-def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
-    file = tmp_path / "b.xsb"
-    file.write_text("#####\n#@$.#\n#####\n")
-    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
-    text = json.dumps(said).replace("FILE", str(file))
-    sent = replace(replay, scenario=replay.scenario._replace(text=text))
-    with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
-        brought(sent, tmp_path / "levels")
-    assert not (tmp_path / "levels").exists()
 
 
 def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

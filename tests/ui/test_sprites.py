@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 from components.appearance import NONE_GRID_OBJECT
 from components.objects import built_in_types
+from gv_engine import Scenario
+from gv_engine.cli.new import write_starter
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.resources import ASSETS
-from gv_engine.session.sprite_paths import DrawingError, missing_drawings
+from gv_engine.session.sprite_paths import (
+    DrawingError,
+    broken_drawings,
+    missing_drawings,
+)
 from gv_engine.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from tests.boards import scenario
@@ -235,6 +241,20 @@ def test_a_broken_drawing_is_named(tmp_path: Path):
     (tmp_path / "lava.svg").write_text("<html>")
     with pytest.raises(ValueError, match=r"lava\.svg"):
         SpriteSheet([tmp_path]).get("lava", 0, 16)
+
+
+@pytest.mark.parametrize("folder", [".", "small"])
+def test_every_drawing_of_an_author_is_looked_into(tmp_path: Path, folder: str):
+    write_starter(tmp_path / "cave")
+    played = Scenario.load(tmp_path / "cave")
+    assert list(broken_drawings(played)) == []
+    (name, *_) = (kind.sprite_of(0) for kind in played.types if kind.name == "Rubble")
+    file = tmp_path / "cave" / folder / f"{name}.svg"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("<html/>")
+    assert list(broken_drawings(played)) == [
+        f"{file}: no SVG drawing: found <html>, expected <svg>"
+    ]
 
 
 @pytest.mark.parametrize(

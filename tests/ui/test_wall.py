@@ -6,12 +6,11 @@ import math
 import time
 from multiprocessing import Pipe
 
-import numpy as np
 import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.session.batch_viewer import LOOK_BITS, BatchViewer, Means
+from gv_engine.session.batch_viewer import BatchViewer, Means
 from gv_engine.session.replay import row_digest
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import Wall, place_wall
@@ -36,70 +35,9 @@ def desk(desk: Desk) -> Desk:
     return desk
 
 
-def bits(rows: np.ndarray) -> bytes:
-    """All bits of rows but those between their fields, which hold nothing."""
-    if rows.dtype.names is None:
-        return rows.tobytes()
-    return b"".join(bits(rows[name]) for name in rows.dtype.names)
-
-
 def walk(worlds: BatchViewer, steps: int) -> None:
     for _ in range(steps):
         worlds.step()
-
-
-@pytest.mark.parametrize("policy", ["random", "valid"])
-def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, policy: str):
-    touched, untouched = (BatchViewer(scenario, N, policy, seed=3) for _ in range(2))
-    for worlds in (touched, untouched):
-        walk(worlds, 55)  # beyond the end of episodes
-    game = touched.take_out(5)
-    walk(touched, 60)
-    assert row_digest(touched._env.snapshot(5), scenario.types) == row_digest(
-        game.row(), scenario.types
-    )  # it stands still
-    game.undo(3)
-    game.step("TURN_LEFT")
-    touched.put_back(5, game)
-    assert row_digest(touched._env.snapshot(5), scenario.types) == row_digest(
-        game.row(), scenario.types
-    )
-    walk(touched, 100)
-    walk(untouched, 160)
-    others = np.arange(N) != 5
-    mine, theirs = touched._env.snapshot(), untouched._env.snapshot()
-    assert bits(mine[others]) == bits(theirs[others])
-    assert bits(mine[5]) != bits(theirs[5])
-
-
-def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
-    worlds = BatchViewer(scenario, N, seed=3)
-    walk(worlds, 47)
-    row = worlds._env.snapshot(2)
-    game = worlds.take_out(2)
-    assert row_digest(game.row(), scenario.types) == row_digest(row, scenario.types)
-    assert game.length == row["steps"] > 0
-    game.seek(0)
-    assert game.row()["steps"] == 0
-    while not game.frame().outcome:
-        game.step("TURN_LEFT")
-    worlds.put_back(2, game)  # whose episode is over
-    assert worlds._env.snapshot(2)["steps"] == 0
-    walk(worlds, 3)
-    assert worlds._env.snapshot(2)["steps"] == 3
-
-
-def test_codes_are_what_a_frame_shows(scenario: Scenario):
-    worlds = BatchViewer(scenario, N, seed=3)
-    walk(worlds, 7)
-    codes = worlds._look().codes
-    for world in range(N):
-        frame = worlds.take_out(world).frame()
-        parts = codes[world].astype("<u4").view(np.uint8).reshape(*codes.shape[1:], 4)
-        assert (parts[..., :3] == frame.grid).all()
-        y, x, facing = frame.agent
-        assert parts[y, x, 3] == facing + 1
-        assert (codes[world] > LOOK_BITS).sum() == 1
 
 
 def test_pixels_are_brought_up_to_date(scenario: Scenario):

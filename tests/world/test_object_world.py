@@ -55,6 +55,86 @@ def test_an_absent_component_reads_its_defaults_and_cannot_be_written(by_hand):
         by_hand.add(key, "dor")
 
 
+@pytest.mark.parametrize("name", ["keydoor-5x5", "sokoban", "MiniGrid-DistShift1-v0"])
+def test_the_ground_has_a_cell_below_each_of_the_grid(name):
+    """Also where nothing can lie on it, and nothing can be put there."""
+    scenario = Scenario.load(name)
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    world = simulation.world
+    # one row and one column more are beyond the grid, wherever a rule looks
+    assert (
+        world.ground.shape
+        == world.at.shape
+        == (scenario.layout.height + 1, scenario.layout.width + 1)
+    )
+    beyond = (world.at[world.height :], world.at[:, world.width :])
+    assert not any(cells.any() for cells in beyond)
+    if "ground" not in scenario.layout.layers:
+        assert not world.ground.any()
+        with pytest.raises(ValueError, match="read-only"):
+            world.ground[1, 1] = 1
+
+
+@pytest.mark.parametrize("kind", [-1, -2, 99, 255, 256])
+def test_a_level_is_enclosed_in_objects_alone(by_hand, kind):
+    by_hand.clear()
+    by_hand.set_shape(2, 2)
+    with by_hand.context, pytest.raises(RuleError) as spawned:
+        by_hand.spawn(kind)
+    with by_hand.context, pytest.raises(RuleError, match=re.escape(str(spawned.value))):
+        by_hand.enclose(kind)
+    assert not by_hand.at.any()
+
+
+@pytest.mark.parametrize("put", [(0, 0), (0, 1), (1, 0), (1, 1), None])
+def test_another_agent_is_seen_where_it_is_and_nowhere_when_it_has_left(put):
+    room = {
+        "map": "...\n.>>\n...",
+        "agents": 2,
+        "transition_functions": ["turn_agent"],
+        "reward_functions": [],
+        "terminating_function": "reach_exit",
+        "observation_function": {"name": "fully_transparent", "area": [[-3, 3], [-3, 3]]},
+    }
+    simulation = Simulation(Scenario.load(room))
+    simulation.reset(np.random.default_rng(0))
+    world = simulation.world
+    with world.context:
+        world.lift(2)
+        if put:
+            world.agent.facing[1] = 0
+            world.lift(1)
+            world.place(1, 2, 2)
+            world.place(2, *put)
+    seen = np.argwhere(np.asarray(simulation.look(1).entity) == 2).tolist()
+    # it looks up from the middle of seven rows and columns
+    assert seen == ([[3 + put[0] - 2, 3 + put[1] - 2]] if put else [])
+
+
+@pytest.mark.parametrize(
+    ("bits", "row"),
+    [
+        ((0,), "......."),
+        ((0b11,), "##....."),
+        ((0b1000000,), "......#"),
+        ((0, 0b11), ".....##"),
+        ((0b101, 0b1), "#.#...#"),
+    ],
+)
+def test_a_row_of_a_view_is_seen_by_its_bits(bits, row):
+    """From the left, and from the right."""
+    simulation = Simulation(Scenario.load("keydoor-5x5"))
+    simulation.reset(np.random.default_rng(0))
+    view = simulation.look()
+    for i in range(7):
+        view.see_row(i, *(bits if i == 2 else (0,)))
+    seen = np.asarray(view.seen).astype(bool).tolist()
+    assert ["".join(".#"[cell] for cell in line) for line in seen] == [
+        row if i == 2 else "......." for i in range(7)
+    ]
+
+
 STRAY = """
 from gv_engine import TRANSITION, system
 

@@ -1,0 +1,125 @@
+"""Boards and values as people read them, character by character."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from components.appearance import FLOOR, HIDDEN
+from components.objects import DOOR, EXIT, KEY, WALL
+from gv_engine import Scenario
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
+from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.scenario.map import board, grid_text, object_words, signed, view_text
+from gv_engine.session.session import Session
+
+
+def floor(height: int, width: int) -> Any:
+    return np.full((height, width, 3), (FLOOR, 0, 0), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("agent", "text"),
+    [
+        (None, "...\n..."),
+        ((0, 0, FORWARD), "^..\n..."),
+        ((0, 2, RIGHT), "..>\n..."),
+        ((1, 0, BACKWARD), "...\nv.."),
+        ((1, 2, LEFT), "...\n..<"),
+        *(((y, x, FORWARD), "...\n...") for y, x in ((-1, 0), (2, 0), (0, -1), (0, 3))),
+    ],
+)
+def test_an_agent_is_drawn_where_it_is_on_the_board(agent: Any, text: str):
+    assert board(floor(2, 3), OBJECT_TYPES, agent) == text
+
+
+def test_things_have_the_characters_of_maps():
+    grid = floor(2, 4)
+    grid[0] = (WALL, 0, 0), (DOOR, 0, 4), (DOOR, 1, 4), (DOOR, 2, 4)
+    grid[1] = (HIDDEN, 0, 0), (EXIT, 0, 0), (KEY, 0, 1), (FLOOR, 0, 0)
+    assert board(grid, OBJECT_TYPES) == "#_dD\n?EK."
+
+
+@pytest.mark.parametrize(
+    ("cell", "where"),
+    [
+        ((0, 2), "2 ahead"),
+        ((4, 2), "2 behind"),
+        ((2, 0), "2 left"),
+        ((2, 4), "2 right"),
+        ((1, 1), "1 ahead, 1 left"),
+        ((3, 4), "1 behind, 2 right"),
+        ((2, 2), "here"),
+    ],
+)
+def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: str):
+    grid = floor(5, 5)
+    grid[cell] = KEY, 0, 4
+    lines = view_text(grid, np.array([DOOR, 2, 1]), OBJECT_TYPES, (2, 2), "go").split("\n")
+    assert lines[5:] == ["mission: go", "holding locked red door", f"yellow key: {where}"]
+    assert lines[2][2] == "^"
+
+
+@pytest.mark.parametrize(
+    ("look", "words"),
+    [
+        ((WALL, 0, 0), "wall"),
+        ((KEY, 0, 0), "key"),
+        ((KEY, 0, 4), "yellow key"),
+        ((DOOR, 0, 0), "open door"),
+        ((DOOR, 1, 2), "closed green door"),
+    ],
+)
+def test_objects_are_called_by_state_and_colour(look: tuple[int, int, int], words: str):
+    assert object_words(OBJECT_TYPES, *look) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.0, "0"), (1.0, "+1"), (-0.05, "-0.05"), (1234567.0, "+1.23457e+06")],
+)
+def test_rewards_are_signed(value: float, text: str):
+    assert signed(value) == text
+
+
+def frames(document: dict[str, Any], *actions: str) -> list[str]:
+    """The texts of a game at its beginning and after each action."""
+    game = Session(Scenario.load(document), 3)
+    texts = [grid_text(game.frame())]
+    for action in actions:
+        game.step(action)
+        texts.append(grid_text(game.frame()))
+    return texts
+
+
+ROOM: dict[str, Any] = {
+    "name": "room",
+    "map": ">.E",
+    "transition_functions": ["move_agent"],
+    "reward_functions": ["reach_exit"],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+
+
+def test_a_view_that_is_higher_than_the_grid_stands_beside_it():
+    assert frames(ROOM, "MOVE_FORWARD", "MOVE_FORWARD") == [
+        ">.E   .\n      ^\nreturn +0, step 0, holding nothing",
+        ".>E   E\n      ^\nMOVE_FORWARD: +0, return +0, step 1, holding nothing",
+        "..>   ?\n      ^\nMOVE_FORWARD: +1, return +1, step 2, holding nothing, terminated",
+    ]
+
+
+def test_a_grid_that_is_higher_than_the_view_and_what_is_held():
+    changes = {
+        "map": ">k\n..\n.E",
+        "legend": {"k": {"object": "Key", "color": "RED"}},
+        "transition_functions": ["pickndrop"],
+        "action_space": ["PICK_N_DROP"],
+    }
+    begin, taken = frames({**ROOM, **changes}, "PICK_N_DROP")
+    assert begin == ">K   K\n..   ^\n.E\nreturn +0, step 0, holding nothing"
+    held = "PICK_N_DROP: +0, return +0, step 1, holding RED Key"
+    assert taken == f">.   .\n..   ^\n.E\n{held}"
