@@ -169,7 +169,7 @@ def paint_images(
     type_codes: NDArray[np.uint32],
     color_codes: NDArray[np.uint32],
     cells: NDArray[np.uint64],
-    own: int,
+    agent_cell: int,
     out: NDArray[np.uint8],
 ) -> None:
     """Write MiniGrid images of N views into `out`.
@@ -188,6 +188,10 @@ def paint_images(
             cell = cells[k]
             code = type_codes[grid[n, cell, 0]] + color_codes[grid[n, cell, 2]]
             out[n, k, 0], out[n, k, 1], out[n, k, 2] = code, code >> 8, grid[n, cell, 1]
-        if own >= 0:
+        if agent_cell >= 0:
             code = type_codes[item[n, 0]] + color_codes[item[n, 2]]
-            out[n, own, 0], out[n, own, 1], out[n, own, 2] = (code, code >> 8, item[n, 1])
+            out[n, agent_cell, 0], out[n, agent_cell, 1], out[n, agent_cell, 2] = (
+                code,
+                code >> 8,
+                item[n, 1],
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -450,3 +451,16 @@ print(digest.hexdigest())
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_of_several_in_every_process():
     assert len(traces(_TRACE)) == 1
+
+
+def test_every_combination_of_actions_is_tried_in_order():
+    env = AgentsVectorEnv("hold-plates", 2, world="object")
+    env.reset(seed=0)
+    rows = env.snapshot()
+    every = [*product(range(env.num_actions), repeat=2)]
+    found, expected = env.expand(rows), env.expand(rows, every)
+    assert found.rows.shape == (2, env.num_actions**2)
+    for name in ("rewards", "terminated", "masks"):
+        assert same(getattr(found, name), getattr(expected, name))
+    assert found.rows.tobytes() == expected.rows.tobytes()
+    assert len(np.unique(found.rows["action"][0], axis=0)) == len(every)

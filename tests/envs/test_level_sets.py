@@ -128,7 +128,7 @@ def test_things_that_came_in_another_order_are_the_same_level():
 
 
 def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(level_sets, "_MOST", 20)
+    monkeypatch.setattr(level_sets, "_MAX_LEVELS", 20)
     scenario = Scenario.load(LEVEL)
     for levels in ("2:7", "larger"):
         kept = level_set(scenario, levels, "object")
@@ -139,7 +139,7 @@ def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
 
 
 def test_larger_levels_are_twice_as_large(monkeypatch):
-    monkeypatch.setattr(level_sets, "_MOST", 20)
+    monkeypatch.setattr(level_sets, "_MAX_LEVELS", 20)
     assert make_larger(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
     env = GridVectorEnv(LEVEL, 1, levels="larger", world="object")
     env.reset(seed=0)
@@ -179,6 +179,17 @@ def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):
 
 
 def test_a_scenario_of_one_level_has_none_to_test(monkeypatch):
-    monkeypatch.setattr(level_sets, "_IDLE", 20)
+    monkeypatch.setattr(level_sets, "_MAX_SEEDS_WITHOUT_NEW_LEVEL", 20)
     with pytest.raises(LevelsError, match="has 1 different levels, too few"):
         level_set(Scenario.load("sokoban#3"), "test", "object")
+
+
+@pytest.mark.parametrize("seeds", [[0], [2**63 - 1], [5, 3, 5]])
+def test_seeds_of_a_file_are_whole_numbers(seeds):
+    assert level_sets.checked_seeds(seeds) == tuple(seeds)
+
+
+@pytest.mark.parametrize("wrong", [[], [-1], [2**63], [True], [1.0], ["1"], [None], [0, -1]])
+def test_what_is_no_seed_of_a_file_is_refused(wrong):
+    with pytest.raises(ValueError, match="its seeds are no whole numbers from 0 on"):
+        level_sets.checked_seeds(wrong)

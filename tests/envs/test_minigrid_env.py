@@ -22,8 +22,8 @@ from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import minigrid
 from gv_engine.envs.minigrid import GridObject
-from gv_engine.envs.minigrid_observations import paint
-from gv_engine.envs.observations import form_of
+from gv_engine.envs.minigrid_observations import paint_images
+from gv_engine.envs.observations import make_encoder
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
 from gv_engine.scenario.library import gym_id, minigrid_levels
 from gv_engine.session.inspection import Inspection
@@ -520,6 +520,17 @@ def test_render_draws_like_minigrid_where_it_is_asked_to(options, cell, highligh
     assert (env.tile_size, env.highlight) == (cell, highlighted)
 
 
+def test_boxes_of_a_grid_tell_what_is_in_them():
+    env = one("GV-MiniGrid-ObstructedMaze-1Dlh-v0").unwrapped
+    env.reset(seed=0)
+    things = [each for each in env.grid.grid if each]
+    (door,) = (each for each in things if each.type == "door")
+    (box,) = (each for each in things if each.type == "box")
+    assert box.contains == GridObject("key", door.color)
+    assert all(each.contains is None for each in things if each is not box)
+    assert env.carrying is None
+
+
 def test_objects_of_a_grid_have_minigrids_defaults():
     key = GridObject("key", "red")
     assert (key.state, key.contains, key.cur_pos) == (0, None, (-1, -1))
@@ -546,17 +557,17 @@ def test_the_code_that_is_compiled_paints_the_same(area):
     """The agent in the view, with what it holds, and beyond it."""
     sees = {"name": "raytracing", "area": area}
     made = scenario("DT\n.^", **{**RULES, "observation_function": sees})
-    form: Any = form_of(made, "minigrid")
+    form: Any = make_encoder(made, "minigrid")
     pilot, shape = np.random.default_rng(0), (5, *made.area.shape, 3)
     grid = pilot.integers(256, size=shape, dtype=np.uint8)
     grid[..., 0] = pilot.integers(2, 11, size=shape[:-1])
     grid[..., 2] = pilot.integers(5, size=shape[:-1])
     item = grid[:, 0, 0].copy()
-    out = form.arrays(5)
+    out = form.make_arrays(5)
     form.write(out, grid, item, np.arange(5) % 4, out["mission"])
     painted = np.zeros((5, grid[0, ..., 0].size, 3), np.uint8)
-    (types, colors), own = form._numbers, form._own_cell
-    paint(grid.reshape(5, -1, 3), item, types, colors, form._cells, own, painted)
+    (types, colors), own = form._codes, form._agent_cell_index
+    paint_images(grid.reshape(5, -1, 3), item, types, colors, form._cells, own, painted)
     assert painted.reshape(out["image"].shape).tolist() == out["image"].tolist()
 
 

@@ -56,6 +56,27 @@ def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     assert actor.choose(game) == PolicyActor(game, "random").choose(game)
 
 
+LOOKS = """
+def look(observation, info, rngs):
+    return [int(grid.sum() + 8 * rng.random()) % 8 for grid, rng in zip(observation["grid"], rngs)]
+"""
+
+
+@pytest.mark.parametrize("named", ["random", "valid", "./own.py:look"])
+def test_who_has_seen_another_way_does_what_a_fresh_one_does(named, tmp_path, monkeypatch):
+    """Longer than, as long as, or shorter than the one before."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(LOOKS)
+    game = Session(load_playable("keydoor-9x9"), 5)
+    actor = PolicyActor(game, named)
+    for back, actions in ((0, "RRRR"), (3, "LLL"), (2, "R"), (3, "LRLRL"), (9, ""), (0, "L")):
+        game.undo(back)
+        for action in actions:
+            game.step({"R": "TURN_RIGHT", "L": "TURN_LEFT"}[action])
+            assert actor.choose(game) == PolicyActor(game, named).choose(game)
+        assert actor.choose(game) == PolicyActor(game, named).choose(game)
+
+
 @pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "doors", "MiniGrid-Fetch-5x5-N2-v0"])
 def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
     game = Session(load_playable(name), 3)

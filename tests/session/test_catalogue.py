@@ -89,11 +89,11 @@ def test_the_next_size_comes_round_again():
 
 
 SAID = {
+    "maze": "Find the Empty room.",
+    "rooms-empty": "",
+    "four-rooms": "",
     "empty-5x5": "",
     "keydoor-5x5": "A locked door.",
-    "four-rooms": "",
-    "rooms-empty": "",
-    "maze": "Find the Empty room.",
 }
 
 
@@ -111,7 +111,7 @@ SAID = {
         ("5 keydor", ["keydoor-5x5"]),
         ("finde the", ["maze"]),
         ("mazes", ["maze"]),
-        ("emptyy", ["empty-5x5", "rooms-empty", "maze"]),
+        ("emptyy", ["maze", "rooms-empty", "empty-5x5"]),
         ("mze", []),  # too short to be mistyped
         ("maze keydoor", []),
         ("zzzz", []),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.rollout.policy import load_policy
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
@@ -255,6 +256,23 @@ def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Session, folde
     said = saved(game, folder / "rules.py", "== 3", "== 4")
     assert said == "Reloaded: from step 1 on: reward +1, was 0 (pay)"
     assert game.row()["steps"] == 4
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_who_is_controlled_and_who_acts_for_others_stays(folder: Path, number: int):
+    names = ["ann", "bob", "cat"][:number]
+    level = LEVEL.replace("#>......#", f"#{'>' * number}{'.' * (7 - number)}#")
+    (folder / "scenario.yaml").write_text(f"{level}agents: {{names: {names}}}\n")
+    game = Session(Scenario.load(folder), 0)
+    game.give("ann", load_policy("random", 1, len(game.actions)))
+    assert game.controlled == "bob"
+    game.step(RIGHT)
+    saved(game, folder / "rules.py", "== 3", "== 2")
+    assert game.controlled == "bob"
+    game.step(RIGHT)
+    (does,) = {part for part in game.taken[-1].action.split(" | ") if part.startswith("bob")}
+    assert does == "bob TURN_RIGHT"
+    assert game.taken[-1].action.startswith("ann ")
 
 
 def test_algebra_flows_too(tmp_path: Path):

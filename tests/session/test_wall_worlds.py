@@ -179,7 +179,12 @@ def test_pictures_are_made_sixty_times_a_second_at_most(
         return 1000.0 if look is None else 7 + look / 240
 
     look_at = worlds._look
-    monkeypatch.setattr(worlds, "_look", lambda: made.append(worlds.steps) or look_at())
+
+    def look_and_count() -> None:
+        made.append(worlds.steps)
+        look_at()
+
+    monkeypatch.setattr(worlds, "_look", look_and_count)
     monkeypatch.setattr(worlds._tally, "point", lambda steps: None)
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
     worlds._run()
