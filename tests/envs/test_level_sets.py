@@ -186,10 +186,10 @@ def test_a_scenario_of_one_level_has_none_to_test(monkeypatch):
 
 @pytest.mark.parametrize("seeds", [[0], [2**63 - 1], [5, 3, 5]])
 def test_seeds_of_a_file_are_whole_numbers(seeds):
-    assert level_sets.checked_seeds(seeds) == tuple(seeds)
+    assert level_sets.check_level_seeds(seeds) == tuple(seeds)
 
 
 @pytest.mark.parametrize("wrong", [[], [-1], [2**63], [True], [1.0], ["1"], [None], [0, -1]])
 def test_what_is_no_seed_of_a_file_is_refused(wrong):
     with pytest.raises(ValueError, match="its seeds are no whole numbers from 0 on"):
-        level_sets.checked_seeds(wrong)
+        level_sets.check_level_seeds(wrong)
