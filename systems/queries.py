@@ -217,13 +217,13 @@ def matches_beacon(w: World, e: int) -> bool:
     return beacon != NOTHING and same_color(w, beacon, e)
 
 
-def bumps_into_wall(w: World, agent: int) -> bool:
+def hits_wall(w: World, agent: int) -> bool:
     """Return True if the agent's move ends in a wall; for other actions, if the agent stands in
     one."""
-    return would_bump_into_wall(w, agent, w.action[agent])
+    return would_hit_wall(w, agent, w.action[agent])
 
 
-def would_bump_into_wall(w: World, agent: int, action: int) -> bool:
+def would_hit_wall(w: World, agent: int, action: int) -> bool:
     """Return True if this action would end in a wall; for actions that do not move, if the agent
     stands in one."""
     y, x = w.position.y[agent], w.position.x[agent]

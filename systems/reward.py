@@ -12,18 +12,18 @@ from gv_engine.rules.system import REWARD, system
 from gv_engine.rules.world import World
 from systems.queries import (
     ahead,
-    bumps_into_wall,
     check_layers_differ,
     count_covered,
     distance_to,
     here,
     here_with,
+    hits_wall,
     holds_mission_target,
     holds_wrong_object,
     matches_beacon,
     reaches_mission_target,
     stands_on,
-    would_bump_into_wall,
+    would_hit_wall,
 )
 
 
@@ -47,7 +47,7 @@ def bump_moving_obstacle(w: World, agent: int, reward: float = -1.0) -> float:
     return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
 
 
-@system(REWARD, remember=bumps_into_wall, answers=would_bump_into_wall)
+@system(REWARD, remember=hits_wall, answers=would_hit_wall)
 def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> float:
     """Pays the reward for trying to walk into a wall."""
     return reward if was else 0.0

@@ -312,19 +312,15 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
 
 
 def _load_scenario(
-    name: str,
-    env_kwargs: dict[str, Any],
-    about: dict[str, Any],
-    replacement: str | None,
-    consent: Consent,
+    name: str, made: dict[str, Any], about: dict[str, Any], named: str | None, consent: Consent
 ) -> AnyScenario:
     """Return the scenario of a dataset, or the one named in its place if both are the same.
 
     Raises:
         ValueError: the named scenario differs.
     """
-    kwargs = dict(env_kwargs)
-    if about and not replacement:
+    kwargs = dict(made)
+    if about and not named:
         return found_again(about["scenario"], name, **consent)
     source, limit = kwargs.pop("scenario"), kwargs.pop("max_steps", None)
     settings = {key: kwargs[key] for key in kwargs.keys() - {"levels", _REPRESENTATION}}
@@ -335,13 +331,13 @@ def _load_scenario(
         limited: AnyScenario = hooks_of(loaded).limited(loaded, limit)
         return limited
 
-    if not replacement:
+    if not named:
         return read(source, trust.of_reference(name))
     original = about.get("scenario") or reference_to(read(source, trust.of_reference(name)))
-    loaded = read(replacement, trust)
+    loaded = read(named, trust)
     if loaded.identity.digest != original["digest"]:
         raise ValueError(
-            f"{name} is of {original['name']}, digest {original['digest']}, and {replacement} has the "
+            f"{name} is of {original['name']}, digest {original['digest']}, and {named} has the "
             f"digest {loaded.identity.digest}: leave it out, or name what was played"
         )
     return loaded
@@ -349,7 +345,7 @@ def _load_scenario(
 
 def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
     """Return the arrays of a rollout folder, given the episodes of a dataset."""
-    lengths = np.array([len(episode) for episode in episodes])
+    lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
@@ -366,12 +362,10 @@ def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any
         "truncated": steps(lambda e: e.truncations),
         "episode_start": np.cumsum(lengths) - lengths,
         "episode_seed": np.array(seeds),
-        "episode_member": np.array([episode.infos["member"][-1] for episode in episodes]),
-        "episode_success": np.array(
-            [episode.infos.get("success", [False])[-1] for episode in episodes]
-        ),
+        "episode_member": np.array([e.infos["member"][-1] for e in episodes]),
+        "episode_success": np.array([e.infos.get("success", [False])[-1] for e in episodes]),
         **{
-            f"last_{name}": np.stack([episode.observations[name][-1] for episode in episodes])
+            f"last_{name}": np.stack([e.observations[name][-1] for e in episodes])
             for name in env.recorded
         },
     }

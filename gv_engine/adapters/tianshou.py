@@ -139,6 +139,5 @@ class TianshouVecEnv(BaseVectorEnv):
         info_arrays = {"env_id": ids}
         if self.worlds.scenario.tells_success:
             info_arrays["success"] = info["success"][ids]
-        return np.array(
-            [dict(zip(info_arrays, row, strict=True)) for row in zip(*info_arrays.values())]
-        )
+        rows = zip(*info_arrays.values())
+        return np.array([dict(zip(info_arrays, row, strict=True)) for row in rows])

@@ -99,9 +99,9 @@ class GridEnv(ScenarioEnv[Any]):
         self.observation_space = self._encoder.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        extra_arrays = self._encoder.source_arrays
+        extra = self._encoder.source_arrays
         self._batch = make_batch(
-            self.scenario, 1, world, checked=checked, more=extra_arrays, levels=level_rngs
+            self.scenario, 1, world, checked=checked, more=extra, levels=level_rngs
         )
         self._encoder.bind_backend(self._batch)
         self._action = np.zeros(1, np.int64)
@@ -249,9 +249,7 @@ def resolve_grid_scenario(
         )
     if isinstance(scenario, Scenario):
         refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
-        resolved = scenario
+        grid = scenario
     else:
-        resolved = Scenario.load(scenario, **options)
-    return (
-        resolved if max_steps is None else resolved.limited(check_at_least(0, max_steps=max_steps))
-    )
+        grid = Scenario.load(scenario, **options)
+    return grid if max_steps is None else grid.limited(check_at_least(0, max_steps=max_steps))

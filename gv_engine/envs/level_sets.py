@@ -243,11 +243,9 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
     Raises:
         LevelsError: the argument is no sequence of 1 to 5000 seeds.
     """
-    is_vector = isinstance(levels, np.ndarray) and levels.ndim == 1
-    is_sequence = is_vector or (
-        isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray)
-    )
-    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_sequence else []
+    vector = isinstance(levels, np.ndarray) and levels.ndim == 1
+    is_list = vector or (isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray))
+    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_list else []
     if not 0 < len(seeds) <= _MAX_LEVELS or not all(map(_is_seed, seeds)):
         raise LevelsError(
             f"levels={shortened(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
@@ -320,7 +318,7 @@ def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Ite
 
 
 def compute_content_keys(
-    rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_]
+    rows: NDArray[Any], layout: Layout, read: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
     """Return (n,) hashes that are equal for worlds with the same objects in the same cells.
 
@@ -333,26 +331,23 @@ def compute_content_keys(
         is_read: (members, drawn) sampled values that tell levels apart, see
             `find_values_read_by_rules`.
     """
-    entity_keys = np.zeros((len(rows), layout.capacity), np.uint64)
-    content_keys = np.zeros_like(entity_keys)
+    own_keys = np.zeros((len(rows), layout.capacity), np.uint64)
+    inner_keys = np.zeros_like(own_keys)
     salts = iter(np.random.default_rng(0).integers(2**64, size=2**10, dtype=np.uint64))
     for cls in layout.components:
         columns = rows[column_name(cls)]
         for field in fields_of(cls):
-            words, target = _to_words(columns[field.name]), entity_keys
+            words, into = _to_words(columns[field.name]), own_keys
             if field.is_entity:  # which one it is says nothing, but what is there
-                words, target = (
-                    np.take_along_axis(entity_keys, words.astype(np.int64), 1),
-                    content_keys,
-                )
-            target += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
-        entity_keys += columns["has"] * next(salts)
-    keys: NDArray[np.uint64] = (_mix_bits(entity_keys + content_keys) * rows["alive"]).sum(
+                words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
+            into += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
+        own_keys += columns["has"] * next(salts)
+    keys: NDArray[np.uint64] = (_mix_bits(own_keys + inner_keys) * rows["alive"]).sum(
         1, dtype=np.uint64
     )
     scalars = [rows[name] for name in ("member", "height", "width")]
-    for k in np.flatnonzero(is_read.any(axis=0)):
-        scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))
+    for k in np.flatnonzero(read.any(axis=0)):
+        scalars.append(np.where(read[rows["member"], k], rows["drawn"][:, k], 0))
     for values in scalars:
         keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys

@@ -377,11 +377,8 @@ class MiniGridEnv(GridEnv):
 
     def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
         """Return a copy of the object inside a box; None for an empty box or another object."""
-        return (
-            self._describe_object(world, world.box.content[entity])
-            if world.box.has[entity]
-            else None
-        )
+        box = world.box
+        return self._describe_object(world, box.content[entity]) if box.has[entity] else None
 
     def gen_obs(self) -> dict[str, Any]:
         """Return the current observation: `image`, `direction` and `mission`."""
@@ -402,10 +399,8 @@ class MiniGridEnv(GridEnv):
             return dict(self._observation())
         if size not in self._views:
             scenario = self.scenario.with_(area=_view_area(size))
-            representation = "minigrid"
-            self._views[size] = GridEnv(
-                scenario, None, "object", observation_representation=representation
-            )
+            shown = "minigrid"
+            self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
         view = self._views[size]
         view._batch.restore(0, self._row, trusted=True)
         observation: dict[str, Any] = view._observation()
@@ -500,10 +495,8 @@ class MiniGridEnv(GridEnv):
     def _check_action(self, action: Any) -> int:
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
-        has_fewer_actions = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
-        return super()._check_action(
-            0 if has_fewer_actions and action >= self.num_actions else action
-        )
+        lacking = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
+        return super()._check_action(0 if lacking and action >= self.num_actions else action)
 
 
 class MiniGridVectorEnv(GridVectorEnv):
@@ -522,10 +515,8 @@ class MiniGridVectorEnv(GridVectorEnv):
     def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        known_options = {
-            name: value for name, value in (options or {}).items() if name == "reset_mask"
-        }
-        return super()._check_reset_arguments(seed, known_options)
+        known = {key: mask for key, mask in (options or {}).items() if key == "reset_mask"}
+        return super()._check_reset_arguments(seed, known)
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
         if self.num_actions < _NUM_ACTIONS:

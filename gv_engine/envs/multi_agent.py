@@ -349,14 +349,10 @@ class AgentsVectorEnv:
         self.action_space = spaces.MultiDiscrete(
             np.full((num_envs, *self.agent_shape), self.num_actions)
         )
-        agents_space = batch_space(self.single_observation_space, *self.agent_shape)
-        has_texts = isinstance(
-            agents_space, spaces.Tuple
-        )  # of which Gymnasium would make a tuple by agent
+        each = batch_space(self.single_observation_space, *self.agent_shape)
+        texts = isinstance(each, spaces.Tuple)  # of which Gymnasium would make a tuple by agent
         self.observation_space: spaces.Space[Any] = (
-            spaces.Tuple([agents_space] * num_envs)
-            if has_texts
-            else batch_space(agents_space, num_envs)
+            spaces.Tuple([each] * num_envs) if texts else batch_space(each, num_envs)
         )
 
     @property

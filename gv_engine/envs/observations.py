@@ -68,12 +68,12 @@ class IndexGrid(ObservationEncoder):
         self._fresh = self._representation.fresh
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        arrays = {
+        made = {
             name: np.zeros((*batch_shape, *self.space[name].shape), self.space[name].dtype)  # type: ignore[misc]  # boxes have one
             for name in self.space
         }
-        arrays["agent_id_grid"][...] = self._agent_id_grid
-        return arrays
+        made["agent_id_grid"][...] = self._agent_id_grid
+        return made
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
@@ -444,11 +444,8 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     if name not in _ENCODERS:
         raise ValueError(f"no representation {name!r}: {nearest(name, REPRESENTATION_NAMES)}")
     encoder_class = _ENCODERS[name]
-    known = [
-        option
-        for option in signature(encoder_class).parameters
-        if option not in ("scenario", "name")
-    ]
+    parameters = signature(encoder_class).parameters
+    known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:
         if option not in known:
             allowed = nearest(option, known) if known else "allowed are none here"

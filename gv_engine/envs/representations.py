@@ -240,7 +240,7 @@ class Representation:
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self.is_compiled and not self._look_up_compiled(
+        if self.is_compiled and not self._compile_codes(
             cells.reshape(-1, 3), out.reshape(-1, self.channels)
         ):
             return out
@@ -253,7 +253,7 @@ class Representation:
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         return out
 
-    def _look_up_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
+    def _compile_codes(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
         """Write the numbers of (M, 3) cells into (M, channels) `out` with compiled code; return
         True if a cell is not listed."""
         from gv_engine.compiler.compiler import compile_function
@@ -264,10 +264,8 @@ class Representation:
 
             if self._byte_table is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                tables_by_axis = [
-                    appearance_cache.steps(*each, self._unlisted) for each in numbered
-                ]
-                self._byte_table = np.concatenate(tables_by_axis)
+                parts = [appearance_cache.steps(*each, self._unlisted) for each in numbered]
+                self._byte_table = np.concatenate(parts)
             has_unlisted = compile_function(appearance_cache.encode)(
                 cells, self._byte_table, self._stride, out[:, 0]
             )

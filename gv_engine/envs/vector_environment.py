@@ -115,14 +115,14 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self.single_action_space = Discrete(self.num_actions)
         self._encoder = make_encoder(self.scenario, observation_representation)
         self.single_observation_space = self._encoder.single_observation_space
-        extra_arrays = self._encoder.source_arrays
+        extra = self._encoder.source_arrays
         self._batch = make_batch(
             self.scenario,
             num_worlds,
             world,
             num_threads,
             action_masks,
-            more=extra_arrays,
+            more=extra,
             levels=level_rngs,
         )
         self._encoder.bind_backend(self._batch)
@@ -241,9 +241,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         arrays: Arrays = {name: self._arrays_of_all[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
-        return self._step_output_specs(
-            {name: (array.shape, array.dtype) for name, array in arrays.items()}
-        )
+        return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
 
     def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
         """Return results by name: in the caller's arrays, or as copies if copies are enabled."""

@@ -33,7 +33,7 @@ CODE = """\
 import esper
 
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from systems.procedural import resolve_value
+from systems.procedural import resolve
 
 SECOND = 1
 
@@ -64,7 +64,7 @@ def within(w):
 
 
 def table(w):
-    return resolve_value(w, -2)
+    return resolve(w, -2)
 
 
 @system(REWARD)
