@@ -78,6 +78,7 @@ class EngineLearner:
         self.steps = 0
 
     def update(self) -> float:
+        """Train for one update; return the estimated success rate, 0 while it is unknown."""
         metrics = self._learner.update()
         self.steps = metrics.steps
         return 0.0 if math.isnan(metrics.success_rate) else metrics.success_rate

@@ -88,7 +88,7 @@ def next_agent(w: World) -> int:
     return result
 
 
-def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
+def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
     """Sample an object of these types on the grid, copy its type and colour into the agent's
     mission, and return it.
 

@@ -131,8 +131,8 @@ def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bo
 
 
 def can_enter_or_leave_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
-    """Return True if a MOVE action leads out of an object of the type, or into one in the direction
-    that it faces."""
+    """Return True if a MOVE action leads into an object of the type in the direction that it faces,
+    or the agent is on one and moves."""
     leaves = action <= MOVE_RIGHT and stands_on(w, agent, object_type)
     return leaves or can_enter_one_way(w, agent, action, object_type)
 
@@ -149,8 +149,8 @@ def check_one_way(types: ObjectTypes, object_type: int, agents: int) -> str:
 
 @system(TRANSITION, when=can_enter_or_leave_one_way, check=check_one_way)
 def let_pass(w: World, agent: int, object_type: int) -> None:
-    """An object of a type lets the agent in only in the direction that it faces, and out in no
-    other; list this rule before `move_agent`."""
+    """An object of a type lets the agent in only in the direction that it faces; list this rule
+    before `move_agent`."""
     if stands_on(w, agent, object_type):
         w.add(here(w, agent), "solid")
     if can_enter_one_way(w, agent, w.action[agent], object_type):

@@ -20,13 +20,13 @@ from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
 from systems.building import (
-    ask_for_one_of,
     build_room,
     cell_of,
     floor_cells,
     next_agent,
     put_agent,
     put_cells,
+    set_random_target,
 )
 from systems.queries import blocks_movement, has_room, is_at, neighbours
 
@@ -438,7 +438,7 @@ def set_mission(
     resolved = values.copy()
     for agent in w.agents():
         if among[0] >= 0:
-            ask_for_one_of(w, agent, among)
+            set_random_target(w, agent, among)
         if wordings > 0:
             w.mission.wording[agent] = w.rng.choice(wordings)
         for k in range(len(resolved)):

@@ -57,7 +57,7 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 
 @system(TERMINATING)
 def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
-    """No object of a type is left on the grid, or no more than `spare` of them."""
+    """All objects of a type are gone from the grid, or at most `spare` are left."""
     return w.placed[object_type] <= spare
 
 

@@ -268,8 +268,8 @@ def follow(w: World, object_type: int, other_type: int, every: bool = False) -> 
 
 @system(TRANSITION, when=any_on_grid, check=_check_has_states)
 def hold_down(w: World, object_type: int) -> None:
-    """An object of a type is in its second state while an agent stands on it, or on the ground also
-    an object, else in its first state; other states stay."""
+    """An object of a type is in its second state while an agent stands on it, or on the ground
+    while another object is on it, else in its first state; other states stay."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) < 2:
             y, x = w.position.y[thing], w.position.x[thing]

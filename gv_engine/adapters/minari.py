@@ -312,32 +312,33 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
 
 
 def _load_scenario(
-    name: str, made: dict[str, Any], about: dict[str, Any], named: str | None, consent: Consent
+    name: str, kwargs: dict[str, Any], about: dict[str, Any], override: str | None, consent: Consent
 ) -> AnyScenario:
     """Return the scenario of a dataset, or the one named in its place if both are the same.
 
     Raises:
         ValueError: the named scenario differs.
     """
-    kwargs = dict(made)
-    if about and not named:
+    rest = dict(kwargs)
+    if about and not override:
         return found_again(about["scenario"], name, **consent)
-    source, limit = kwargs.pop("scenario"), kwargs.pop("max_steps", None)
-    settings = {key: kwargs[key] for key in kwargs.keys() - {"levels", _REPRESENTATION}}
+    source, limit = rest.pop("scenario"), rest.pop("max_steps", None)
+    settings = {key: rest[key] for key in rest.keys() - {"levels", _REPRESENTATION}}
     trust = Trust.given(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
+        """Return the scenario of a source with the dataset's settings and step limit."""
         loaded = read_scenario(source, trust, settings=settings)
         limited: AnyScenario = hooks_of(loaded).limited(loaded, limit)
         return limited
 
-    if not named:
+    if not override:
         return read(source, trust.of_reference(name))
     original = about.get("scenario") or reference_to(read(source, trust.of_reference(name)))
-    loaded = read(named, trust)
+    loaded = read(override, trust)
     if loaded.identity.digest != original["digest"]:
         raise ValueError(
-            f"{name} is of {original['name']}, digest {original['digest']}, and {named} has the "
+            f"{name} is of {original['name']}, digest {original['digest']}, and {override} has the "
             f"digest {loaded.identity.digest}: leave it out, or name what was played"
         )
     return loaded
@@ -348,6 +349,7 @@ def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any
     lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
+        """Return the steps of all episodes in one array, each from step `first` on."""
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 

@@ -224,13 +224,16 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling and copying, without the renderer."""
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the state and the views of the output arrays."""
         vars(self).update(state)
         self._cache_output_views()
 
     def _new_renderer(self, mode: str) -> Renderer:
+        """Return a renderer of the world."""
         return Renderer(mode, self.scenario, self._batch.render)
 
 

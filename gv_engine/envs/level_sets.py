@@ -318,7 +318,7 @@ def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Ite
 
 
 def compute_content_keys(
-    rows: NDArray[Any], layout: Layout, read: NDArray[np.bool_]
+    rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
     """Return (n,) hashes that are equal for worlds with the same objects in the same cells.
 
@@ -346,8 +346,8 @@ def compute_content_keys(
         1, dtype=np.uint64
     )
     scalars = [rows[name] for name in ("member", "height", "width")]
-    for k in np.flatnonzero(read.any(axis=0)):
-        scalars.append(np.where(read[rows["member"], k], rows["drawn"][:, k], 0))
+    for k in np.flatnonzero(is_read.any(axis=0)):
+        scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))
     for values in scalars:
         keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys

@@ -62,6 +62,7 @@ class GridObject:
 
     @property  # type: ignore[misc]  # `isinstance` reads it, and nobody sets it
     def __class__(self) -> Any:
+        """MiniGrid's class of the object's type, if MiniGrid is imported."""
         module = sys.modules.get("minigrid.core.world_object")
         return getattr(module, self.type.capitalize(), GridObject)
 
@@ -276,11 +277,13 @@ class MiniGridEnv(GridEnv):
         self._views: dict[int, GridEnv] = {}
 
     def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError that names the replacement of a missing MiniGrid attribute."""
         if name in _REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} is not there: {_REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; raise AttributeError for MiniGrid's read-only ones."""
         if name in _REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} cannot be set: {_REPLACEMENTS[name]}")
         super().__setattr__(name, value)
@@ -439,6 +442,8 @@ class MiniGridEnv(GridEnv):
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
 
     def render(self) -> Any:
+        """Return a picture as `GridEnv.render` does, or MiniGrid's own with `tile_size` or
+        `highlight`."""
         if self.render_mode == "rgb_array" and self._draws_like_minigrid and self._started:
             return self.get_frame(self._highlight, self._tile_size)
         return super().render()
@@ -450,23 +455,28 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _world(self) -> RowWorld:
+        """Read-only world over the current row."""
         return RowWorld(self.scenario.layout, self._row)
 
     @property
     def _row(self) -> NDArray[Any]:
+        """Copy of the world as a row."""
         return super().snapshot()
 
     def snapshot(self) -> NDArray[Any]:
+        """Return the world as a row, with the RNG as wrappers have left it."""
         self._sync_rng()
         return self._row
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
+        """Replace the world by a row, as `GridEnv.restore` does."""
         self._is_rng_shared = self._has_ended = False
         return super().restore(row)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
+        """Sample a new level as `GridEnv.reset` does; options are ignored."""
         self._sync_rng()
         self._is_rng_shared = True  # what seeds it is no row
         results = super().reset(seed=seed)
@@ -474,6 +484,7 @@ class MiniGridEnv(GridEnv):
         return results
 
     def _step_batch(self, action: int) -> None:
+        """Step the world by an action, after the RNG has been synchronised."""
         self._sync_rng()
         super()._step_batch(action)
 
@@ -484,6 +495,7 @@ class MiniGridEnv(GridEnv):
             self._is_rng_shared = False
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Apply the agent's action as `GridEnv.step` does, but terminate only once in lava."""
         before = self.agent_pos if self._has_ended else None
         observation, reward, terminated, truncated, info = super().step(action)
         self._has_ended = terminated
@@ -493,6 +505,7 @@ class MiniGridEnv(GridEnv):
         return observation, reward, terminated, truncated, info
 
     def _check_action(self, action: Any) -> int:
+        """Return an action as an integer; 0 for a MiniGrid action that the level does not have."""
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
         lacking = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
@@ -515,10 +528,12 @@ class MiniGridVectorEnv(GridVectorEnv):
     def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
+        """Return seeds and mask of a reset; options other than `reset_mask` are ignored."""
         known = {key: mask for key, mask in (options or {}).items() if key == "reset_mask"}
         return super()._check_reset_arguments(seed, known)
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
+        """Return (N,) int64 actions, with 0 for MiniGrid actions that the level does not have."""
         if self.num_actions < _NUM_ACTIONS:
             actions = np.where(np.asarray(actions) < self.num_actions, actions, 0)
         return super()._check_actions(actions)

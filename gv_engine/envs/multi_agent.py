@@ -242,6 +242,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling and copying, without the renderer."""
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own
 
     def __repr__(self) -> str:
@@ -271,10 +272,12 @@ class EachAgentVectorEnv(GridVectorEnv):
     is_multi_agent = True
 
     def _describe_line(self, number: int) -> str:
+        """Return agent and world of a line, for messages."""
         world, agent = divmod(number, len(self.scenario.sharing.names))
         return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
     def _mark_ended_worlds(self) -> None:
+        """Keep `_ended` True only for lines of present agents whose whole world has ended."""
         out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
         member = out.final_member if self._mode == SAME_STEP else out.member
         self._by_world(self._ended)[:] = over & self._present_agents(member)
@@ -292,6 +295,7 @@ class EachAgentVectorEnv(GridVectorEnv):
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
+        """Return the info of all lines, with `live`."""
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
         live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)

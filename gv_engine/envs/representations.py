@@ -189,6 +189,7 @@ class Representation:
         """Return the space of the representation, with bounds by channel."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
+            """Return a box whose bounds are broadcast to a shape."""
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
@@ -240,7 +241,7 @@ class Representation:
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self.is_compiled and not self._compile_codes(
+        if self.is_compiled and not self._encode_compiled(
             cells.reshape(-1, 3), out.reshape(-1, self.channels)
         ):
             return out
@@ -253,7 +254,7 @@ class Representation:
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         return out
 
-    def _compile_codes(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
+    def _encode_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
         """Write the numbers of (M, 3) cells into (M, channels) `out` with compiled code; return
         True if a cell is not listed."""
         from gv_engine.compiler.compiler import compile_function

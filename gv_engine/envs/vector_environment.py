@@ -238,7 +238,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     @cached_property
     def _output_specs(self) -> ArraySpecs:
         """Shape and dtype of all arrays that `out` may have."""
-        arrays: Arrays = {name: self._arrays_of_all[name] for name in self._encoder.buffer_names}
+        arrays: Arrays = {name: self._all_arrays[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
         return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
@@ -254,7 +254,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return copied
 
     @property
-    def _arrays_of_all(self) -> Arrays:
+    def _all_arrays(self) -> Arrays:
         """Arrays of all observations; those of the backend where the content is the same."""
         if self._arrays is None:
             self._observed = self._batch.outputs.named(self._encoder.source_arrays)
@@ -263,7 +263,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _observation(self, outputs: Arrays | None = None) -> Any:
         """Return the observations of all worlds, encoded now."""
-        encoder, arrays = self._encoder, self._arrays_of_all
+        encoder, arrays = self._encoder, self._all_arrays
         if outputs:
             arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
         encoder.write(arrays, *self._observed)
@@ -470,6 +470,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return indices.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling and copying, without the renderer and shared arrays."""
         # a copy opens a window of its own, and has arrays of its own
         return {
             **vars(self),
