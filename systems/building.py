@@ -99,7 +99,7 @@ def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.in
         for x in range(w.width):
             count += w.at[y, x] != NOTHING and w.kind.value[w.at[y, x]] in kinds
     if count == 0:
-        w.fail("mission: there is none of the objects on the grid that it could be about")
+        w.fail("mission: none of its objects is on the grid")
         return NOTHING
     remaining = w.rng.choice(count)
     for y in range(w.height):

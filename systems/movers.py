@@ -30,7 +30,7 @@ def check_is_oriented(types: ObjectTypes, object_type: int) -> str:
     kind = types[object_type]
     if kind.is_oriented:
         return ""
-    return f"{kind.name} looks nowhere; its states have to be {', '.join(ORIENTATIONS)}"
+    return f"{kind.name} has no orientations; its states must be {', '.join(ORIENTATIONS)}"
 
 
 @system(TRANSITION, when=any_on_grid, check=check_is_oriented)
@@ -143,7 +143,7 @@ def check_one_way(types: ObjectTypes, object_type: int, agents: int) -> str:
     A one-way cell that opens for one agent would be open for all of them.
     """
     if agents > 1:
-        return f"it opens a cell to all, and there are {agents} agents; allowed is one"
+        return f"it opens a cell for all agents, and there are {agents}; allowed is one"
     return check_is_oriented(types, object_type)
 
 

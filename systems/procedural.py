@@ -413,8 +413,8 @@ def draw_level(
     """Run several resets in turn, and repeat them until everything that must be reachable is."""
     if not all_reachable(w, things, through):
         w.fail(
-            "reachable: no level of all that were tried has the ways that the scenario asks for; "
-            "give it more `tries`, or more room"
+            "reachable: none of the levels that were tried has the required paths; "
+            "allow more `tries`, or more room"
         )
 
 
@@ -461,7 +461,7 @@ def settle(w: World) -> None:
                     cells[count] = number
                     count += 1
             if count == 0:
-                w.fail("there are more agents than cells that they could stand in")
+                w.fail("there are more agents than free cells for them")
                 return
             y, x = cell_of(w, cells[w.rng.choice(count)])
             put_agent(w, agent, y, x, w.rng.choice(4))

@@ -117,7 +117,7 @@ def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int 
     free = (shape[0] - layout[0] - 1) * (shape[1] - layout[1] - 1) + openings
     if required <= free:
         return ""
-    return f"it asks for {required} free cells, a shape of {list(shape)} has {free}"
+    return f"it needs {required} free cells, a shape of {list(shape)} has {free}"
 
 
 @system(RESET, check=_check_rooms)
@@ -142,11 +142,11 @@ def _check_memory_rooms(
     """Return an error message if `memory_rooms` cannot build a level with these arguments, else
     ""."""
     if num_beacons < 1:
-        return f"found num_beacons {num_beacons}: at least one beacon tells the good exit"
+        return f"found num_beacons {num_beacons}: at least one beacon shows the good exit"
     if not 2 <= num_exits <= len(colors):
         return f"found num_exits {num_exits}: allowed are 2 to the number of colors, {len(colors)}"
     if NONE in colors:
-        return "found NONE among the colors: exits and beacons need real ones"
+        return "found NONE among the colors: exits and beacons need colours"
     return _check_rooms(shape, layout, 1 + num_beacons + num_exits)
 
 
@@ -288,7 +288,7 @@ def _check_maze(shape: tuple[int, int], loops: float) -> str:
     if shape[0] % 2 == 0 or shape[1] % 2 == 0:
         return f"found shape {list(shape)}: both sides must be odd"
     if not 0 <= loops <= 1:
-        return f"found loops {loops}: it is a share, from 0 to 1"
+        return f"found loops {loops}: allowed are 0 to 1"
     return _check_least_shape(shape, 5, 5)
 
 

@@ -178,7 +178,7 @@ def reach_exit_memory(
 ) -> float:
     """Pays reward_good on the exit of the beacon's colour, reward_bad on another exit."""
     if w.placed[BEACON] == 0:
-        w.fail("reach_exit_memory: there is no Beacon on the grid to tell the good exit")
+        w.fail("reach_exit_memory: there is no Beacon on the grid that shows the good exit")
         return 0.0
     e = here_with(w, agent, w.exit)
     if e == NOTHING:

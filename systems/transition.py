@@ -210,7 +210,7 @@ def _check_has_states(types: ObjectTypes, object_type: int, other_type: int = FL
     """Return an error message if one of two types has only one state, else ""."""
     kinds = [types[kind] for kind in (object_type, other_type) if kind != FLOOR]
     missing = [kind.name for kind in kinds if kind.num_states == 1]
-    return f"{missing[0]} has no states to change between" if missing else ""
+    return f"{missing[0]} has only one state" if missing else ""
 
 
 def can_switch(

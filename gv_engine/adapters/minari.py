@@ -121,7 +121,7 @@ def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) ->
             raise ValueError(
                 f"{folder} is of {about['scenario']['name']}, digest "
                 f"{about['scenario']['digest']}, and not of {scenario['name']}, digest "
-                f"{scenario['digest']}: references are of what the dataset is of"
+                f"{scenario['digest']}: reference rollouts must be of the dataset's scenario"
             )
         means.append(float(arrays["reward"].sum(dtype=np.float64)) / about["episodes"])
     low, high = means
@@ -264,7 +264,9 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
         spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
         source = spec["kwargs"].get("scenario")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{name}: there is no such dataset here, no {file}") from None
+        raise FileNotFoundError(
+            f"{name}: there is no such dataset here: {file} is missing"
+        ) from None
     except Exception as error:  # whatever comes of values that may be anything
         raise _make_damage_error(name, error) from None
     if spec.get("id") != _ID or not isinstance(source, str | dict):
@@ -273,7 +275,7 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
             f"scenario by {_ID}: name one that `gv-engine minari --from` has made"
         )
     if missing:
-        raise ValueError(f"{name} says nothing of its {missing[0]}: no such dataset is read")
+        raise ValueError(f"{name} has no {missing[0]}: such datasets cannot be read")
     try:
         dataset = minari.load_dataset(name)
         env_options = dict(dataset.spec.env_spec.kwargs)
@@ -339,7 +341,7 @@ def _load_scenario(
     if loaded.identity.digest != original["digest"]:
         raise ValueError(
             f"{name} is of {original['name']}, digest {original['digest']}, and {override} has the "
-            f"digest {loaded.identity.digest}: leave it out, or name what was played"
+            f"digest {loaded.identity.digest}: leave it out, or name the original scenario"
         )
     return loaded
 

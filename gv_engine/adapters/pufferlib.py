@@ -116,11 +116,11 @@ class GridPufferEnv(pufferlib.PufferEnv):
             ValueError: `reset` was not called yet.
         """
         if self._masks is None:
-            raise AttributeError("no action_masks were asked for: add action_masks=True")
+            raise AttributeError("action_masks are not enabled: add action_masks=True")
         if self._last_action < 0:
             raise ValueError(
-                "call reset() before action_masks are read; environments in other processes hand "
-                "over none"
+                "call reset() before action_masks are read; environments in other processes "
+                "have none"
             )
         return self._masks.copy()
 

@@ -121,7 +121,9 @@ class SB3VecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Raise AttributeError: worlds have no attributes to set."""
-        raise AttributeError(f"{attr_name!r} cannot be set in worlds: make others with the option")
+        raise AttributeError(
+            f"{attr_name!r} cannot be set in existing worlds: create them with the option"
+        )
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **named: Any
@@ -133,7 +135,7 @@ class SB3VecEnv(VecEnv):
         """
         if method_name != "action_masks":
             raise AttributeError(
-                f"no method {method_name!r} of single worlds: call that of `worlds`, which has all"
+                f"no method {method_name!r} of single worlds: call the method of `worlds`"
             )
         return [*self.action_masks()[[*self._get_indices(indices)]]]
 

@@ -126,7 +126,7 @@ class LevelSet(NamedTuple):
             LevelsError: the name has another suffix.
         """
         if path.suffix != FILE_SUFFIX:
-            raise LevelsError(f"{path}: the name of a file of levels must end with {FILE_SUFFIX}")
+            raise LevelsError(f"{path}: the name of a level file must end with {FILE_SUFFIX}")
         about = {"format": _FORMAT, "scenario": reference_to(self.scenario), "seeds": self.seeds}
         with replacing(path) as draft:
             draft.write_text(json.dumps(about) + "\n", "utf-8")
@@ -185,7 +185,7 @@ def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
     held_out = seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]
     if not held_out:
         raise LevelsError(
-            f"{scenario.name} has {len(seeds)} different levels, too few for a set of those to test"
+            f"{scenario.name} has {len(seeds)} different levels, too few for a test set"
         )
     return LevelSet(scenario, held_out if test else tuple(sorted({*seeds}.difference(held_out))))
 
@@ -209,12 +209,12 @@ def make_larger(scenario: Scenario) -> Scenario:
     sizes = [p for p in known if (p.name, p.kind) == ("size", "int")]
     if not sizes:
         raise LevelsError(
-            f"{scenario.name} has no parameter `size`, so that it has no larger levels: name the "
-            f"scenario that has them"
+            f"{scenario.name} has no parameter `size`, so it has no larger levels: name a "
+            f"scenario that has one"
         )
     size = min(2 * sizes[0].value - 1, sizes[0].most)
     if size <= sizes[0].value:
-        raise LevelsError(f"{scenario.name} has the largest size that it may have, {size:g}")
+        raise LevelsError(f"{scenario.name} already has its largest size, {size:g}")
     return _with_settings(scenario, {**scenario.document.settings, "size": int(size)})
 
 
@@ -226,7 +226,9 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
     """
     document = scenario.document
     if document.level is None:
-        raise LevelsError(f"{scenario.name} is of no file, in which its parameters could be set")
+        raise LevelsError(
+            f"{scenario.name} was not read from a file, so its parameters cannot be set"
+        )
     changed = Scenario.read(read_file(document.level, document.trust, settings))
     return changed.with_(**scenario.changes) if scenario.changes else changed
 
@@ -279,9 +281,9 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
         raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
         cause = shortened(f"{type(error).__name__}: {error}", 200)
-        raise LevelsError(f"{path} is no set of levels, or a damaged one: {cause}") from None
+        raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
     if reference["source"] != reference_to(scenario)["source"]:
-        raise LevelsError(f"{path} has levels of {reference['name']}, and not of {scenario.name}")
+        raise LevelsError(f"{path} has levels of {reference['name']}, not of {scenario.name}")
     if reference["settings"] != scenario.document.settings:
         scenario = _with_settings(scenario, reference["settings"])
     return LevelSet(scenario, seeds)
@@ -295,7 +297,7 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
     """
     seeds = tuple(values)
     if not seeds or not all(map(_is_seed, seeds)):
-        raise ValueError("its seeds are no whole numbers from 0 on")
+        raise ValueError("its seeds are not all whole numbers from 0 on")
     return seeds
 
 

@@ -279,7 +279,7 @@ class MiniGridEnv(GridEnv):
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError that names the replacement of a missing MiniGrid attribute."""
         if name in _REPLACEMENTS:
-            raise AttributeError(f"MiniGrid's {name} is not there: {_REPLACEMENTS[name]}")
+            raise AttributeError(f"MiniGrid's {name} does not exist here: {_REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:

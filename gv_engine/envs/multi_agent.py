@@ -164,7 +164,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         numbers = np.zeros(len(self._agent_indices), np.int64)
         for name in self.agents:
             if name not in actions:
-                raise ValueError(f"no action of {name}, whose episode goes on")
+                raise ValueError(f"no action for {name}, whose episode is not over")
             if not self._action_space.contains(actions[name]):
                 last = self._action_space.n - 1
                 raise ValueError(

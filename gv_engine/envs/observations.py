@@ -479,7 +479,7 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:
         if option not in known:
-            allowed = nearest(option, known) if known else "allowed are none here"
+            allowed = nearest(option, known) if known else "no options are allowed here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions

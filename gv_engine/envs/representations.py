@@ -289,7 +289,7 @@ class Representation:
         codes = table[indices]
         if codes.max(initial=0) == self._unlisted:
             unlisted = indices[codes == self._unlisted][0]
-            raise ValueError(f"{noun} {unlisted} is shown, which the space does not list")
+            raise ValueError(f"{noun} {unlisted} is not in the space")
         return codes
 
     def encode(

@@ -113,7 +113,7 @@ def multi_room(w: World, shape: Sequence[int], num_rooms: int, max_room_size: in
     while try_chain(w, rooms, max_room_size) < num_rooms:
         attempts += 1
         if attempts == _MOST_CHAINS:
-            w.fail("multi_room: so many rooms find no place; make them smaller or fewer")
+            w.fail("multi_room: there is no place for all rooms; make them smaller or fewer")
             return
     color = len(COLORS)  # none of them
     for k in range(num_rooms):

@@ -161,7 +161,7 @@ def random_separate_cell(w: World, entities: Entities) -> tuple[int, int]:
         y, x = random_cell(w, whole_grid(w))
         if w.at[y, x] == NOTHING and not is_adjacent_to_any(w, y, x, entities):
             return y, x
-    w.fail("MiniGrid: the level has no room for things that far apart; make it larger")
+    w.fail("MiniGrid: the level has no room for objects that far apart; make it larger")
     return 0, 0
 
 

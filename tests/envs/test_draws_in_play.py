@@ -120,7 +120,7 @@ def played(found: LevelSet) -> list[Any]:
     ids=["plain", "turned", "unread"],
 )
 def test_no_level_to_test_plays_as_one_to_train_on(level, monkeypatch):
-    monkeypatch.setattr(level_sets, "_IDLE", 300)
+    monkeypatch.setattr(level_sets, "_MAX_SEEDS_WITHOUT_NEW_LEVEL", 300)
     scenario = Scenario.load(level)
     train, test = (level_set(scenario, name, "object") for name in ("train", "test"))
     assert len(train.seeds) + len(test.seeds) == WAYS

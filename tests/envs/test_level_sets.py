@@ -128,7 +128,7 @@ def test_things_that_came_in_another_order_are_the_same_level():
 
 
 def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(level_sets, "_MOST", 20)
+    monkeypatch.setattr(level_sets, "_MAX_LEVELS", 20)
     scenario = Scenario.load(LEVEL)
     for levels in ("2:7", "larger"):
         kept = level_set(scenario, levels, "object")
@@ -139,7 +139,7 @@ def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
 
 
 def test_larger_levels_are_twice_as_large(monkeypatch):
-    monkeypatch.setattr(level_sets, "_MOST", 20)
+    monkeypatch.setattr(level_sets, "_MAX_LEVELS", 20)
     assert make_larger(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
     env = GridVectorEnv(LEVEL, 1, levels="larger", world="object")
     env.reset(seed=0)
@@ -163,9 +163,9 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         (np.zeros((1, 1), int), "levels=..0..: expected"),
         (np.zeros(3), "levels=.0. 0. 0..: expected"),
         ("none.json", "^none.json cannot be read: No such file or directory$"),
-        ("damaged.json", "is no set of levels, or a damaged one: JSONDecodeError"),
+        ("damaged.json", "is no level set, or is damaged: JSONDecodeError"),
         ("text.json", "its seeds are no whole numbers"),
-        ("other.json", "has levels of empty-4x4, and not of keydoor-5x5"),
+        ("other.json", "has levels of empty-4x4, not of keydoor-5x5"),
     ],
 )
 def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):
@@ -179,6 +179,6 @@ def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):
 
 
 def test_a_scenario_of_one_level_has_none_to_test(monkeypatch):
-    monkeypatch.setattr(level_sets, "_IDLE", 20)
+    monkeypatch.setattr(level_sets, "_MAX_SEEDS_WITHOUT_NEW_LEVEL", 20)
     with pytest.raises(LevelsError, match="has 1 different levels, too few"):
         level_set(Scenario.load("sokoban#3"), "test", "object")

@@ -234,5 +234,5 @@ def test_agents_and_teams_that_are_not_there(changes: dict[str, Any], says: str)
 
 def test_more_agents_than_places():
     played = scenario(">.#", **{**RULES, "agents": 3})
-    with pytest.raises(RuleError, match="there are more agents than cells"):
+    with pytest.raises(RuleError, match="there are more agents than free cells"):
         Session(played, "object")
