@@ -145,7 +145,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     return step
 
 
-# ---- gv_engine with what mathy_core has in place of a part of its own --------------------------
+# ---- gv_engine with parts replaced by those of mathy_core --------------------------------------
 
 
 def library_masks(problems: Problems) -> Callable[[int], int]:
@@ -216,6 +216,6 @@ def main(name: str, seconds: float, file: str, clock: Callable[[], float]) -> No
 
 
 if __name__ == "__main__":
-    # several processes are measured by the clock on the wall
+    # several processes are measured by wall time
     wall = time.perf_counter if "wall" in sys.argv else time.process_time
     main(sys.argv[1], float(sys.argv[2]), sys.argv[3], wall)

@@ -30,7 +30,7 @@ class Contestant(NamedTuple):
     reset: Callable[[int], None]
 
 
-@functools.cache  # shared, so that memory is the contestants' own
+@functools.cache  # shared, so that it does not count as a contestant's memory
 def _sample_actions(worlds: int, number: int = 8) -> Any:
     """Return (64, worlds) int64 random actions below `number`."""
     import numpy as np
@@ -108,7 +108,7 @@ def vector(task: str, env: Any, limit: int = 500) -> Contestant:
     worlds = env.num_envs
     env.reset(seed=0)
     actions = itertools.cycle(_sample_actions(worlds, env.num_actions))
-    # not all at the same one, so that every round has its share of resets
+    # spread over all steps, so that every round has resets
     env._batch.rows["steps"] = np.arange(len(env._batch)) % limit
 
     def step(times: int) -> None:
@@ -315,13 +315,13 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
     import sys
     import sysconfig
 
-    sys.setdlopenflags(os.RTLD_LAZY)  # what it draws with is missing
+    sys.setdlopenflags(os.RTLD_LAZY)  # its drawing library is missing
     sys.path.insert(0, f"{sysconfig.get_path('platlib')}/grid{across}")
     import binding
     import numpy as np
 
     n, size = worlds, 9
-    arrays = (  # observations, actions, rewards, terminals, truncations; it only keeps pointers
+    arrays = (  # observations, actions, rewards, terminals, truncations; it keeps pointers to them
         np.zeros((n, across * across), np.uint8),
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
@@ -384,7 +384,7 @@ def _compile_jax(reset: Any, step: Any) -> tuple[Any, Any]:
     worlds."""
     import jax
 
-    def begin(key: Any) -> Any:  # weak types would ask for a second compilation
+    def begin(key: Any) -> Any:  # weak types would need a second compilation
         return jax.tree.map(lambda a: jax.lax.convert_element_type(a, a.dtype), reset(key))
 
     def steps(states: Any, actions: Any, times: int) -> Any:

@@ -18,7 +18,7 @@ from benchmarks.contestants import Contestant, _load_sized, vector
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 
-_OLD = "numpy<2"  # what came before it asks for it
+_OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
 
 

@@ -75,7 +75,7 @@ def rollouts(worlds: int = 1024) -> Contestant:
         done += 1
         return env_step(actions)
 
-    env.step = step_and_count  # type: ignore[method-assign, assignment]  # what a rollout calls
+    env.step = step_and_count  # type: ignore[method-assign, assignment]  # called by the rollout
     episodes = rollout(env, policy, _FOR_EVER, seed=0)
 
     def step(times: int) -> None:

@@ -15,7 +15,7 @@ from gv_engine.session.batch_viewer import BatchViewer
 from gv_engine.ui.screens.batch import BatchScreen
 from gv_engine.ui.window.app import App
 
-WARM_UP = 3.0  # s before anything counts
+WARM_UP = 3.0  # seconds before measuring starts
 
 
 class _CountingBatchScreen(BatchScreen):

@@ -165,7 +165,7 @@ def convey(w: World, object_type: int) -> None:
     is_moved = np.zeros(w.capacity, np.bool_)
     is_moved[NOTHING] = True
     has_changed = True
-    while has_changed:  # what is in the way of another may have to go first
+    while has_changed:  # an object may have to wait until another has moved
         has_changed = False
         for belt in belts:
             y, x = w.position.y[belt], w.position.x[belt]

@@ -86,7 +86,7 @@ def walled_room(w: World, shape: Sequence[int]) -> None:
 def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
     """Return the map cell (y, x) of a world cell, for a map that may be turned or mirrored."""
     height, width = w.height, w.width
-    for _ in range(transform % 4):  # back by a quarter
+    for _ in range(transform % 4):  # undo a quarter turn
         y, x = width - 1 - x, y
         height, width = width, height
     return y, width - 1 - x if transform >= 4 else x
@@ -333,7 +333,7 @@ def place_things(
             place_random(w, y, x, k, looks, weights, facings, holds, transform, oriented)
             left -= 1
             cells[picked] = cells[left]
-            if apart[k, 0] >= 0:  # which may be what has just been put there
+            if apart[k, 0] >= 0:  # the new object may be one of these types
                 cells = find_free_cells(
                     w, transform, boxes[k], marks[k], rooms_here, apart[k], agent
                 )
@@ -383,7 +383,7 @@ def all_reachable(w: World, things: Table, through: Table) -> bool:
         next_cell += 1
         for y, x in near_cells:
             if w.inside(y, x) and not reached[y, x]:
-                # what blocks is reached, but nothing behind it
+                # a blocking cell is reached, but not the cells behind it
                 reached[y, x] = 1
                 if is_passable(w, y, x, through):
                     cells[count] = y * width + x

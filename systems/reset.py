@@ -109,7 +109,7 @@ def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int 
     for axis, axis_name in enumerate(("rows", "columns")):
         size, count = shape[axis], layout[axis]
         lines = [wall_line(size, count, number) for number in range(count + 1)]
-        # openings in the walls across need a cell between the lines
+        # openings in crossing walls need a cell between the lines
         least_distance = 2 if layout[1 - axis] > 1 else 1
         if any(after - before < least_distance for before, after in itertools.pairwise(lines)):
             return f"found shape {list(shape)}: too small for {count} {axis_name} of rooms"
@@ -307,7 +307,7 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
     path = np.empty((height // 2) * (width // 2), np.int64)
     path[0] = width + 1
     length = 1
-    while length > 0:  # on from the last cell with a neighbour that is not known yet
+    while length > 0:  # depth-first: continue from the last cell with an unvisited neighbour
         y, x = cell_of(w, path[length - 1])
         next_cells = [
             (2 * near_y - y, 2 * near_x - x)

@@ -42,7 +42,7 @@ def can_move(w: World, agent: int, action: int) -> bool:
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
-    # asked first, as processors guess it: most cells are nobody's
+    # checked first for branch prediction: most cells have no agent
     return not w.is_taken(y, x) and can_enter(w, y, x)
 
 

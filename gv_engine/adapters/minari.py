@@ -259,15 +259,13 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
     file = Path(get_dataset_path(name)) / "data" / "metadata.json"
     try:
         about = parse_json(read_bytes(file, _MAX_BYTES, "descriptions of datasets"))
-        # without its spaces Minari makes the environment, by whatever function it names
+        # without spaces, Minari would call whatever function the metadata names
         missing = [key for key in ("observation_space", "action_space") if key not in about]
         spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
         source = spec["kwargs"].get("scenario")
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{name}: there is no such dataset here: {file} is missing"
-        ) from None
-    except Exception as error:  # whatever comes of values that may be anything
+        raise FileNotFoundError(f"{name}: there is no such dataset, {file} is missing") from None
+    except Exception as error:  # contents of a file may be anything
         raise _make_damage_error(name, error) from None
     if spec.get("id") != _ID or not isinstance(source, str | dict):
         raise ValueError(

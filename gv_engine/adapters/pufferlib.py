@@ -149,7 +149,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
                 f"{self._action_shape} integers"
             )
         numbers = np.ascontiguousarray(array, np.int64)
-        if numbers.view(np.uint64).max() > self._last_action:  # where those below 0 are the largest
+        if numbers.view(np.uint64).max() > self._last_action:  # negative ones are the largest
             if self._last_action < 0:
                 raise ValueError("call reset() before the first step()")
             raise ValueError(f"actions={actions!r}: allowed are 0 to {self._last_action}")

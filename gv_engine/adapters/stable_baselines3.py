@@ -121,9 +121,7 @@ class SB3VecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Raise AttributeError: worlds have no attributes to set."""
-        raise AttributeError(
-            f"{attr_name!r} cannot be set in existing worlds: create them with the option"
-        )
+        raise AttributeError(f"{attr_name!r} cannot be set in worlds: create them with the option")
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **named: Any

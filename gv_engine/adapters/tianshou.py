@@ -43,7 +43,7 @@ class TianshouVecEnv(BaseVectorEnv):
         masks: bool = False,
         **options: Any,
     ) -> None:
-        # the base would make a worker for each world
+        # no super().__init__(): it would make a worker for each world
         self.worlds = make_adapter_env(
             self,
             scenario,
@@ -69,9 +69,7 @@ class TianshouVecEnv(BaseVectorEnv):
 
     def set_env_attr(self, key: str, value: Any, id: Any = None) -> None:
         """Raise AttributeError: worlds have no attributes to set."""
-        raise AttributeError(
-            f"{key!r} cannot be set in existing worlds: create them with the option"
-        )
+        raise AttributeError(f"{key!r} cannot be set in worlds: create them with the option")
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Set the seeds of the next reset of each world: `seed + i`, or `seed[i]`."""

@@ -71,7 +71,7 @@ class TorchRLEnv(EnvBase):
         seed, self._next_seed = self._next_seed, None
         observation, info = self.worlds.reset(seed=seed, options=options)
         is_reset = torch.ones(self.batch_size, dtype=torch.bool) if mask is None else mask
-        for flags in self._ends.values():  # other worlds may be over, and stay so
+        for flags in self._ends.values():  # other worlds may stay done
             flags[is_reset.reshape(-1)] = False
         ends = {name: flags.clone() for name, flags in self._ends.items()}
         return TensorDict({**self._tensors(observation, info), **ends}, self.batch_size)

@@ -21,7 +21,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from gv_engine.rules.errors import nearest
 
-# ---- requests ------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def check_at_least(minimum: int, **named_value: Any) -> int:
@@ -183,9 +183,7 @@ def _as_output_array(
     if not array.flags.writeable:
         raise ValueError(f"{label} is read-only: expected memory that can be written")
     if not array.flags.c_contiguous:
-        raise ValueError(
-            f"{label} is not contiguous, strides {array.strides}: expected a C-contiguous array"
-        )
+        raise ValueError(f"{label} is not contiguous, strides {array.strides}: expected C order")
     return array
 
 
@@ -203,9 +201,7 @@ def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
             f"with __dlpack__"
         ) from None
     except (BufferError, RuntimeError, ValueError) as error:
-        raise ValueError(
-            f"{label} is not memory that this process can write to: {error}"
-        ) from error
+        raise ValueError(f"{label} is not memory that this process can write: {error}") from error
     return array if array.flags.writeable or _reports_read_only(buffer) else _make_writable(array)
 
 
@@ -223,5 +219,5 @@ def _make_writable(array: NDArray[Any]) -> NDArray[Any]:
     """Return a writable view; NumPy marks older DLPack memory as read-only because it cannot
     tell."""
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
-    memory._array = array  # type: ignore[attr-defined]  # whose memory it is
+    memory._array = array  # type: ignore[attr-defined]  # keeps the memory alive
     return np.ndarray(array.shape, array.dtype, memoryview(memory), strides=array.strides)

@@ -206,7 +206,7 @@ class GridEnv(ScenarioEnv[Any]):
             info["mission"] = self.mission
         return info
 
-    # ---- the whole state -----------------------------------------------------------------
+    # ---- snapshots -----------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
         """Return the world as one row: a () array of `scenario.layout.dtype`."""
@@ -225,7 +225,7 @@ class GridEnv(ScenarioEnv[Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without the renderer."""
-        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+        return {**vars(self), "_renderer": None}  # a copy opens its own window
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state and the views of the output arrays."""

@@ -39,7 +39,7 @@ from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import at_once
 from gv_engine.vector.seeding import seeded
 
-# ---- draws in play -------------------------------------------------------------------------------
+# ---- sampled values ------------------------------------------------------------------------------
 
 _ANY = 2**62
 """Index that stands for any value, because a rule computes the index."""
@@ -54,7 +54,7 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
     for row, member in zip(is_read, scenario.members, strict=True):
         for part in _runtime_calls(member):
             system = part.system
-            if system.is_processor:  # whose code is anywhere
+            if system.is_processor:  # its code may read all values
                 row[:] = True
             roots = *system.functions, system.objects, *part.arguments.values()
             for k in (k for f in functions_of(roots) for k in _find_read_indices(f)):
@@ -79,7 +79,7 @@ def _find_read_indices(function: FunctionType) -> Iterator[int]:
             if name.opname in ("LOAD_ATTR", "LOAD_CONST") and name.argval == "drawn":
                 constants = function.__globals__ if index.opname == "LOAD_GLOBAL" else {}
                 value = constants.get(index.argval, index.argval)
-                # the second since Python 3.14
+                # BINARY_SUBSCR before Python 3.14
                 is_subscript = subscript.opname == "BINARY_SUBSCR" or subscript.argrepr == "[]"
                 yield value if is_subscript and isinstance(value, int) else _ANY
 
@@ -226,9 +226,7 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
     """
     document = scenario.document
     if document.level is None:
-        raise LevelsError(
-            f"{scenario.name} was not read from a file, so its parameters cannot be set"
-        )
+        raise LevelsError(f"{scenario.name} is from no file, so its parameters cannot be set")
     changed = Scenario.read(read_file(document.level, document.trust, settings))
     return changed.with_(**scenario.changes) if scenario.changes else changed
 
@@ -279,7 +277,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
         reference, seeds = checked(about["scenario"]), check_level_seeds(about["seeds"])
     except OSError as error:
         raise LevelsError(str(error)) from None
-    except Exception as error:  # whatever comes of values that may be anything
+    except Exception as error:  # contents of a file may be anything
         cause = shortened(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
     if reference["source"] != reference_to(scenario)["source"]:
@@ -340,7 +338,7 @@ def compute_content_keys(
         columns = rows[column_name(cls)]
         for field in fields_of(cls):
             words, into = _to_words(columns[field.name]), own_keys
-            if field.is_entity:  # which one it is says nothing, but what is there
+            if field.is_entity:  # entity numbers differ, so hash the entity's contents
                 words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
             into += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
         own_keys += columns["has"] * next(salts)

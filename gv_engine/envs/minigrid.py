@@ -27,7 +27,7 @@ from gv_engine.scenario.optional_deps import MINIGRID_PACKAGE
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_from_row
 
-# ---- minigrid grid -------------------------------------------------------------------------------
+# ---- objects and grid ----------------------------------------------------------------------------
 
 TYPE_NAMES = (
     *("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava"),
@@ -60,7 +60,7 @@ class GridObject:
     contains: GridObject | None = None
     cur_pos: tuple[int, int] = (-1, -1)
 
-    @property  # type: ignore[misc]  # `isinstance` reads it, and nobody sets it
+    @property  # type: ignore[misc]  # only `isinstance` reads it
     def __class__(self) -> Any:
         """MiniGrid's class of the object's type, if MiniGrid is imported."""
         module = sys.modules.get("minigrid.core.world_object")
@@ -183,7 +183,7 @@ def draw_grid(
     return picture
 
 
-# ---- minigrid env --------------------------------------------------------------------------------
+# ---- environments --------------------------------------------------------------------------------
 
 _NUM_ACTIONS = 7
 _VIEW_SIZE = 7
@@ -478,7 +478,7 @@ class MiniGridEnv(GridEnv):
     ) -> tuple[Any, dict[str, Any]]:
         """Sample a new level as `GridEnv.reset` does; options are ignored."""
         self._sync_rng()
-        self._is_rng_shared = True  # what seeds it is no row
+        self._is_rng_shared = True  # the seeded RNG is not in the row yet
         results = super().reset(seed=seed)
         self._is_rng_shared = self._has_ended = False
         return results

@@ -39,19 +39,19 @@ _AGENT = 10
 _FIRST_OTHER = _AGENT + 1
 """First number of the types that MiniGrid does not have."""
 _TYPES = np.zeros((MOST_TYPES, 2), np.uint8)
-"""By our index: the number of a type, and that of the colour that all its objects have."""
+"""MiniGrid's type number by type index, and the colour number of types with a fixed colour."""
 _TYPES[:, 0] = np.arange(_FIRST_OTHER, _FIRST_OTHER + MOST_TYPES)
 _TYPES[[NONE_GRID_OBJECT, HIDDEN, FLOOR, WALL, DOOR, KEY, BALL], 0] = 1, 0, 1, 2, 4, 5, 6
 _TYPES[[PARCEL, BOX, EXIT, LAVA], 0] = 7, 7, 8, 9
 _TYPES[WALL, 1] = 5
 _COLORS = np.zeros(len(COLORS), np.uint8)
-"""By our index: the number of a colour."""
+"""MiniGrid's colour number by colour index."""
 _COLORS[[RED, GREEN, BLUE, PURPLE, YELLOW, GREY]] = range(6)
 MINIGRID_DIRECTIONS = np.zeros(4, np.int64)
-"""By our number: that of a direction."""
+"""MiniGrid's direction number by orientation."""
 MINIGRID_DIRECTIONS[[RIGHT, BACKWARD, LEFT, FORWARD]] = range(4)
 _NO_NUMBERS = np.zeros((2, 0), np.int32)
-"""The least and the greatest numbers of missions where nothing is asked."""
+"""Bounds of the mission numbers in scenarios without missions."""
 
 
 def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
@@ -80,7 +80,7 @@ class MiniGridEncoder(ObservationEncoder):
     source_arrays: tuple[str, ...] = ("grid", "item", "facing", MISSION)
     buffer_names = "image", "direction", MISSION
     recorded = "image", "direction"
-    shares_memory = False  # a direction alone is a number
+    shares_memory = False  # a single direction is an int
     has_mission = True
     space: spaces.Dict
 
@@ -96,7 +96,7 @@ class MiniGridEncoder(ObservationEncoder):
             self._agent_cell = None
             self._types[NONE_GRID_OBJECT, 0] = _AGENT
         elif all(member.visibility.name == "fully_transparent" for member in scenario.members):
-            # all that is not seen is beyond the grid
+            # all hidden cells are beyond the grid
             self._types[HIDDEN] = _TYPES[WALL]
         self._missions = missions = scenario.missions
         self._low, self._high = (missions.low, missions.high) if missions else _NO_NUMBERS

@@ -16,7 +16,7 @@ from gymnasium.spaces import Discrete, Space
 from gymnasium.utils import seeding
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
-from pettingzoo import ParallelEnv  # what may not be there
+from pettingzoo import ParallelEnv  # optional dependency
 
 from gv_engine.envs.arg_checks import Seeds, as_output_arrays
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
@@ -243,7 +243,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without the renderer."""
-        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+        return {**vars(self), "_renderer": None}  # a copy opens its own window
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
@@ -251,7 +251,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
     __str__ = __repr__
 
 
-# ---- agents vector environment -------------------------------------------------------------------
+# ---- vector environments -------------------------------------------------------------------------
 
 
 class EachAgentVectorEnv(GridVectorEnv):
@@ -354,7 +354,7 @@ class AgentsVectorEnv:
             np.full((num_envs, *self.agent_shape), self.num_actions)
         )
         each = batch_space(self.single_observation_space, *self.agent_shape)
-        texts = isinstance(each, spaces.Tuple)  # of which Gymnasium would make a tuple by agent
+        texts = isinstance(each, spaces.Tuple)  # Gymnasium would batch them by agent
         self.observation_space: spaces.Space[Any] = (
             spaces.Tuple([each] * num_envs) if texts else batch_space(each, num_envs)
         )

@@ -83,7 +83,7 @@ class IndexGrid(ObservationEncoder):
             if target is cells:
                 continue
             codes = self._representation.codes(cells, target)
-            if codes is not target:  # those of the default are the cells themselves
+            if codes is not target:  # `default` returns the cells themselves
                 np.copyto(target, codes)
 
     def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:

@@ -41,9 +41,9 @@ class _Codes(NamedTuple):
     """Numbers of a representation for type, state and colour indices."""
 
     types: dict[int, int]
-    first_states: dict[int, int]  # by type; its further states follow
+    first_states: dict[int, int]  # by type; its other states follow
     colors: dict[int, int]
-    stride: int = 0  # from one state to the next, where type, state and colour are one number
+    stride: int = 0  # between states, if type, state and colour share one number
 
     def ranges(self, states: dict[int, int]) -> list[list[int]]:
         """Return all numbers of each channel, given the number of states by type."""
@@ -162,7 +162,7 @@ class Representation:
             np.uint8,
         )
         self._backend: Backend | None = None
-        self._byte_table: NDArray[Any] | None = None  # of the numbers, where compiled code asks
+        self._byte_table: NDArray[Any] | None = None  # lookup table of compiled code
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
@@ -366,7 +366,7 @@ def _encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> ND
     """Return (…, 6) the agent's y and x scaled to -1 to 1, and its orientation one-hot."""
     encoded = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))
     for axis, size in enumerate(shape):
-        # on a single row or column every position is in the middle
+        # on a single row or column every position counts as the middle
         encoded[..., axis] = (2 * agent[..., axis] - size + 1) / max(1, size - 1)
     encoded[..., 2:] = agent[..., 2, None] == np.arange(len(ORIENTATIONS))
     return encoded

@@ -126,7 +126,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             levels=level_rngs,
         )
         self._encoder.bind_backend(self._batch)
-        # not the agent's place, which never changes
+        # without `agent_id_grid`, which never changes
         self.recorded = (*self._encoder.recorded, *((MISSION,) if self.scenario.missions else ()))
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
@@ -215,7 +215,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         info = self._info(outputs)
         np.logical_or(out.terminated, out.truncated, out=self._ended)
         self._mark_ended_worlds()
-        if np.count_nonzero(self._ended):  # quicker than `any`
+        if np.count_nonzero(self._ended):  # faster than `any`
             if self._mode == autoreset.SAME_STEP:
                 self._add_final(info)
             if self._statistics:
@@ -471,7 +471,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without the renderer and shared arrays."""
-        # a copy opens a window of its own, and has arrays of its own
+        # a copy opens its own window and has its own arrays
         return {
             **vars(self),
             "_renderer": None,
