@@ -78,9 +78,8 @@ class SB3VecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = terminated | truncated
         if "episode" in info:
-            self._add_episode_infos(
-                infos, info, np.flatnonzero(ended).tolist(), truncated & ~terminated
-            )
+            worlds = np.flatnonzero(ended).tolist()
+            self._add_episode_infos(infos, info, worlds, truncated & ~terminated)
         return _copy_observation(observation), rewards.copy(), ended, infos
 
     def _add_episode_infos(

@@ -105,11 +105,10 @@ def _make_spec(box: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
     """Return the TorchRL spec of a Gymnasium box or discrete space."""
     if isinstance(box, Discrete):
         return Categorical(int(box.n), shape=batch_shape)
-    low, high = (
-        np.broadcast_to(bound, (*batch_shape, *box.shape)) for bound in (box.low, box.high)
-    )
+    shape = *batch_shape, *box.shape
+    low, high = (np.broadcast_to(bound, shape) for bound in (box.low, box.high))
     kind = torch.from_numpy(np.zeros(0, box.dtype)).dtype
-    return Bounded(_copy_tensor(low), _copy_tensor(high), (*batch_shape, *box.shape), dtype=kind)
+    return Bounded(_copy_tensor(low), _copy_tensor(high), shape, dtype=kind)
 
 
 def _copy_tensor(array: Any) -> torch.Tensor:

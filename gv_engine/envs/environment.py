@@ -106,10 +106,8 @@ class GridEnv(ScenarioEnv[Any]):
         self._encoder.bind_backend(self._batch)
         self._action = np.zeros(1, np.int64)
         self._flat_info = flat_info
-        self._reward_names, self._is_mixture = (
-            self.scenario.reward_names,
-            bool(self.scenario.mixture),
-        )
+        self._reward_names = self.scenario.reward_names
+        self._is_mixture = bool(self.scenario.mixture)
         self._has_success = self.scenario.tells_success
         self._cache_output_views()
 

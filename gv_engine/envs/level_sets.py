@@ -9,8 +9,9 @@ parameter `size`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dis import get_instructions
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from types import FunctionType
@@ -165,16 +166,6 @@ def limit_to_levels(
     return limited.scenario, seeded(limited.seeds)
 
 
-def _train_set(scenario: Scenario, world: str) -> LevelSet:
-    """Return the set `train`."""
-    return _split(scenario, world, test=False)
-
-
-def _test_set(scenario: Scenario, world: str) -> LevelSet:
-    """Return the set `test`."""
-    return _split(scenario, world, test=True)
-
-
 def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
     """Return the training or the test levels of a scenario.
 
@@ -195,7 +186,11 @@ def _larger_set(scenario: Scenario, world: str) -> LevelSet:
     return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
 
 
-SETS = {"train": _train_set, "test": _test_set, "larger": _larger_set}
+SETS: dict[str, Callable[[Scenario, str], LevelSet]] = {
+    "train": partial(_split, test=False),
+    "test": partial(_split, test=True),
+    "larger": _larger_set,
+}
 """Functions that find the levels of each named set."""
 
 
@@ -342,9 +337,8 @@ def compute_content_keys(
                 words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
             into += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
         own_keys += columns["has"] * next(salts)
-    keys: NDArray[np.uint64] = (_mix_bits(own_keys + inner_keys) * rows["alive"]).sum(
-        1, dtype=np.uint64
-    )
+    mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
+    keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
     for k in np.flatnonzero(is_read.any(axis=0)):
         scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))

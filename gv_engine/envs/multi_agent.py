@@ -350,9 +350,8 @@ class AgentsVectorEnv:
         self.num_envs = num_envs
         self.agents = tuple(self.scenario.sharing.names)
         self.agent_shape = (len(self.agents),)
-        self.action_space = spaces.MultiDiscrete(
-            np.full((num_envs, *self.agent_shape), self.num_actions)
-        )
+        sizes = np.full((num_envs, *self.agent_shape), self.num_actions)
+        self.action_space = spaces.MultiDiscrete(sizes)
         each = batch_space(self.single_observation_space, *self.agent_shape)
         texts = isinstance(each, spaces.Tuple)  # Gymnasium would batch them by agent
         self.observation_space: spaces.Space[Any] = (

@@ -413,9 +413,7 @@ class MissionEncoder(ObservationEncoder):
     def __init__(self, encoder: ObservationEncoder, missions: Missions) -> None:
         self._encoder, self._missions = encoder, missions
         self.space = encoder.space_with_mission(missions)
-        self.buffer_names = (
-            (*encoder.buffer_names, MISSION) if encoder.shares_memory else encoder.buffer_names
-        )
+        self.buffer_names = encoder.buffer_names + (MISSION,) * encoder.shares_memory
         self.source_arrays = *encoder.source_arrays, MISSION
         self.shares_memory = encoder.shares_memory
 

@@ -144,9 +144,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
                 f"({self.num_envs},) integers"
             )
         numbers = np.ascontiguousarray(array, np.int64)
-        if (
-            numbers.view(np.uint64).max() > last
-        ):  # as unsigned numbers, negative ones are the largest
+        if numbers.view(np.uint64).max() > last:  # negative ones are the largest
             invalid = int(np.flatnonzero((array < 0) | (array > last))[0])
             raise ValueError(
                 f"action {array[invalid]} of {self._describe_line(invalid)}: "

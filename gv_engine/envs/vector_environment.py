@@ -327,12 +327,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
                 for name in encoder.buffer_names:
                     arrays[name][worlds] = ended_arrays[name]
             final[worlds] = observations[worlds]
-        sources: list[NDArray[Any]] = [
-            out.final_mask,
-            out.final_terms,
-            out.final_member,
-            out.success,
-        ]
+        sources: Any = out.final_mask, out.final_terms, out.final_member, out.success
         finals = [np.zeros_like(array) for array in sources]
         for target, array in zip(finals, sources, strict=True):
             target[worlds] = array.take(worlds, 0)

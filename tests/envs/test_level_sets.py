@@ -164,7 +164,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         (np.zeros(3), "levels=.0. 0. 0..: expected"),
         ("none.json", "^none.json cannot be read: No such file or directory$"),
         ("damaged.json", "is no level set, or is damaged: JSONDecodeError"),
-        ("text.json", "its seeds are no whole numbers"),
+        ("text.json", "its seeds are not all whole"),
         ("other.json", "has levels of empty-4x4, not of keydoor-5x5"),
     ],
 )

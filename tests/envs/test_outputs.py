@@ -182,7 +182,7 @@ GRID = (N, 7, 7, 3)
     ("out", "error", "message"),
     [
         ({"gird": np.zeros(GRID, np.uint8)}, ValueError, "'gird'.* did you mean 'grid'"),
-        ({"pixels": np.zeros(N)}, ValueError, "not written: .*grid, item, action_mask, reward"),
+        ({"pixels": np.zeros(N)}, ValueError, "no output: .*grid, item, action_mask, reward"),
         (
             {"grid": np.zeros((N, 3, 7, 7), np.uint8)},
             ValueError,

@@ -149,7 +149,7 @@ def test_telepods_that_are_taken_lead_nowhere(several, blocks):
 
 def test_a_door_that_lets_one_pass_is_refused():
     rule = {"name": "let_pass", "object_type": "Guard"}
-    with pytest.raises(ScenarioError, match=r"let_pass: .* there are 2 agents; allowed is one"):
+    with pytest.raises(ScenarioError, match=r"let_pass: .* there are 2; allowed is one"):
         scenario(">.<", **{**RULES, "agents": 2, "transition_functions": [rule]})
     scenario(">..", **{**RULES, "transition_functions": [rule]})
 
