@@ -36,9 +36,11 @@ class HandWrittenVecEnv(VecEnv):
         super().__init__(num_envs, *spaces)
 
     def reset(self) -> Any:
+        """Reset all worlds."""
         return self._worlds.reset(seed=0)[0]
 
     def step_async(self, actions: Any) -> None:
+        """Store the actions."""
         self._actions = actions
 
     def step_wait(self) -> Any:
@@ -54,18 +56,23 @@ class HandWrittenVecEnv(VecEnv):
         return observation, rewards.astype(np.float32), done, infos
 
     def close(self) -> None:
+        """Close the worlds."""
         self._worlds.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute once per world."""
         return [getattr(self._worlds, attr_name)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the vector environment."""
         setattr(self._worlds, attr_name, value)
 
     def env_method(self, method_name: str, *given: Any, indices: Any = None, **named: Any) -> Any:
+        """Return the result of a method once per world."""
         return [getattr(self._worlds, method_name)(*given, **named)] * self.num_envs
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Return False once per world."""
         return [False] * self.num_envs
 
 

@@ -32,6 +32,7 @@ def mathy_envs(problems: Problems) -> Callable[[int], int]:
     rng = np.random.default_rng(0)
 
     def episode(number: int) -> int:
+        """Play a problem with random valid actions and return the number of steps."""
         text, moves = problems[number % len(problems)]
         state: Any = MathyEnvState(problem=text, max_moves=moves, num_rules=len(env.rules))
         for step in range(1, moves + 1):
@@ -58,6 +59,7 @@ def gv_engine(problems: Problems) -> Callable[[int], int]:
     rng = np.random.default_rng(0)
 
     def episode(number: int) -> int:
+        """Play a problem with random valid actions and return the number of steps."""
         text, moves = problems[number % len(problems)]
         state = MathyEnvState(problem=text, max_moves=moves)
         for step in range(1, moves + 1):
@@ -102,6 +104,7 @@ def _episode_player(env: Any, get_mask: Callable[[dict[str, Any]], Any]) -> Call
     env.reset(seed=0)
 
     def episode(number: int) -> int:
+        """Play one episode and return its steps."""
         _, info = env.reset()
         steps, over = 0, False
         while not over and len(valid := np.flatnonzero(get_mask(info))):
@@ -134,6 +137,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     shown = envs.reset(seed=0)[1]["action_mask"]
 
     def step(number: int) -> int:
+        """Step all games once and return their number."""
         nonlocal shown
         shown = envs.step((rng.random(shown.shape, np.float32) * shown).argmax(1))[4]["action_mask"]
         return GAMES
@@ -141,7 +145,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     return step
 
 
-# ---- gv_engine with what mathy_core has in place of a part of its own --------------------------
+# ---- gv_engine with parts replaced by those of mathy_core --------------------------------------
 
 
 def library_masks(problems: Problems) -> Callable[[int], int]:
@@ -173,6 +177,7 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
     from gv_engine.domains.algebra import parsing, rule_set
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
+        """Apply a rule to a node through mathy_core's own tree."""
         tree = parsing.to_library(root)
         change = rule_set._applied(self[number], tree.nodes[node])
         result = parsing.from_library(change.result.get_root(), tree.known)  # type: ignore[union-attr]  # there is one
@@ -211,6 +216,6 @@ def main(name: str, seconds: float, file: str, clock: Callable[[], float]) -> No
 
 
 if __name__ == "__main__":
-    # several processes are measured by the clock on the wall
+    # several processes are measured by wall time
     wall = time.perf_counter if "wall" in sys.argv else time.process_time
     main(sys.argv[1], float(sys.argv[2]), sys.argv[3], wall)

@@ -70,7 +70,7 @@ class Worker:
             PeerError: the process has failed; the message is the last line that it printed.
         """
         assert self._process.stdin
-        with contextlib.suppress(BrokenPipeError):  # the lack of an answer says why
+        with contextlib.suppress(BrokenPipeError):  # reading the answer raises the error
             print(json.dumps(question), file=self._process.stdin, flush=True)
         return self._read_answer()
 

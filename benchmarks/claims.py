@@ -130,7 +130,7 @@ def _figures(claim: Claim, results: Results) -> Iterator[float]:
 
 def _convert_figure(value: Any, claim: Claim) -> float:
     """Return one measurement in the unit of its claim."""
-    if claim.what in ("start", "cold"):  # on a busy machine the clock tells little
+    if claim.what in ("start", "cold"):  # wall time is unreliable on a busy machine
         return float(value[CPU_OF_START])
     if claim.what == "memory":
         return float(value[1] / 2**10)

@@ -30,7 +30,7 @@ class Contestant(NamedTuple):
     reset: Callable[[int], None]
 
 
-@functools.cache  # shared, so that memory is the contestants' own
+@functools.cache  # shared, so that it does not count as a contestant's memory
 def _sample_actions(worlds: int, number: int = 8) -> Any:
     """Return (64, worlds) int64 random actions below `number`."""
     import numpy as np
@@ -108,14 +108,16 @@ def vector(task: str, env: Any, limit: int = 500) -> Contestant:
     worlds = env.num_envs
     env.reset(seed=0)
     actions = itertools.cycle(_sample_actions(worlds, env.num_actions))
-    # not all at the same one, so that every round has its share of resets
+    # spread over all steps, so that every round has resets
     env._batch.rows["steps"] = np.arange(len(env._batch)) % limit
 
     def step(times: int) -> None:
+        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             env.step(row)
 
     def reset(times: int) -> None:
+        """Reset all worlds `times` times."""
         for _ in range(times):
             env.reset()
 
@@ -153,10 +155,12 @@ def floor(worlds: int = 4096) -> Contestant:
     actions = itertools.cycle(_sample_actions(worlds))
 
     def step(times: int) -> None:
+        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             kernel.step(row, *state)
 
     def reset(times: int) -> None:
+        """Reset all worlds `times` times."""
         for _ in range(times):
             kernel.reset(*state)
 
@@ -175,12 +179,14 @@ def _make_single(task: str, env: Any) -> Contestant:
     actions = itertools.cycle(rng.integers(0, env.action_space.n, 1000).tolist())
 
     def step(times: int) -> None:
+        """Take `times` random steps, and reset after each end."""
         for action in itertools.islice(actions, times):
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 env.reset()
 
     def reset(times: int) -> None:
+        """Reset `times` times."""
         for _ in range(times):
             env.reset()
 
@@ -224,6 +230,7 @@ def gym_gridverse() -> Contestant:
     age = 0
 
     def step(times: int) -> None:
+        """Take `times` random steps, and reset after each end."""
         nonlocal age
         for action in itertools.islice(actions, times):
             _, over = env.step(action)
@@ -234,6 +241,7 @@ def gym_gridverse() -> Contestant:
                 age = 0
 
     def reset(times: int) -> None:
+        """Reset and observe `times` times."""
         for _ in range(times):
             env.reset()
             _ = env.observation
@@ -259,6 +267,7 @@ def griddly() -> Contestant:
     )
 
     def step(times: int) -> None:
+        """Take `times` random steps, and reset after each end."""
         for action in itertools.islice(actions, times):
             _, over, _ = player.step_multi(action, True)
             if over:
@@ -266,6 +275,7 @@ def griddly() -> Contestant:
             np.array(player.observe(), copy=False)
 
     def reset(times: int) -> None:
+        """Reset and observe `times` times."""
         for _ in range(times):
             env.game.reset()
             np.array(player.observe(), copy=False)
@@ -286,10 +296,12 @@ def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
     actions = itertools.cycle(np.random.default_rng(0).integers(0, number, (64, worlds)))
 
     def step(times: int) -> None:
+        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             env.step(row)
 
     def reset(times: int) -> None:
+        """Reset all worlds `times` times."""
         for _ in range(times):
             env.reset()
 
@@ -303,13 +315,13 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
     import sys
     import sysconfig
 
-    sys.setdlopenflags(os.RTLD_LAZY)  # what it draws with is missing
+    sys.setdlopenflags(os.RTLD_LAZY)  # its drawing library is missing
     sys.path.insert(0, f"{sysconfig.get_path('platlib')}/grid{across}")
     import binding
     import numpy as np
 
     n, size = worlds, 9
-    arrays = (  # observations, actions, rewards, terminals, truncations; it only keeps pointers
+    arrays = (  # observations, actions, rewards, terminals, truncations; it keeps pointers to them
         np.zeros((n, across * across), np.uint8),
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
@@ -322,11 +334,13 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
     actions = itertools.cycle(np.random.default_rng(0).integers(0, 5, (64, n)))
 
     def step(times: int) -> None:
+        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             arrays[1][:] = row
             binding.vec_step(envs)
 
     def reset(times: int) -> None:
+        """Reset all worlds `times` times."""
         for _ in range(times):
             binding.vec_reset(envs, 0)
 
@@ -370,10 +384,12 @@ def _compile_jax(reset: Any, step: Any) -> tuple[Any, Any]:
     worlds."""
     import jax
 
-    def begin(key: Any) -> Any:  # weak types would ask for a second compilation
+    def begin(key: Any) -> Any:  # weak types would need a second compilation
         return jax.tree.map(lambda a: jax.lax.convert_element_type(a, a.dtype), reset(key))
 
     def steps(states: Any, actions: Any, times: int) -> Any:
+        """Return the states after `times` steps of all worlds."""
+
         def once(i: Any, states: Any) -> Any:
             return jax.vmap(step)(states, actions[i % len(actions)])
 
@@ -391,10 +407,12 @@ def _make_jax(task: str, worlds: int, reset_all: Any, step_all: Any) -> Contesta
     states = reset_all(keys)
 
     def step(times: int) -> None:
+        """Take `times` random steps in all worlds."""
         nonlocal states
         states = jax.block_until_ready(step_all(states, actions, times))
 
     def reset(times: int) -> None:
+        """Reset all worlds `times` times."""
         for _ in range(times):
             jax.block_until_ready(reset_all(keys))
 

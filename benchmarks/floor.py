@@ -28,7 +28,7 @@ from gv_engine.rules.geometry import (
 SIZE, VIEW, MAX_STEPS = 9, 7, 500
 _ALL = (1 << VIEW) - 1
 
-# by orientation, as `gv_engine.rules.geometry` numbers them: up, down, left, right
+# by orientation in the order of `gv_engine.rules.geometry`: up, down, left, right
 _Y, _X = np.array([-1, 1, 0, 0]), np.array([0, 0, -1, 1])
 _TURNED = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 1, 0], [3, 2, 0, 1]])
 
@@ -169,7 +169,7 @@ def _write_observation(w: Any, grid: Any, item: Any) -> None:
                 grid[i, j, 0] = HIDDEN
                 grid[i, j, 1] = 0
                 grid[i, j, 2] = 0
-        # and from clear cells to the row behind, straight and slanting
+        # and from clear cells to the next row, straight and diagonally
         left &= clear
         left |= left >> 1
         right &= clear

@@ -76,7 +76,7 @@ def run_attempt(goal: Goal, seed: int) -> Attempt:
             [*command, "--seed", str(seed), "--out", run], check=True, stdout=subprocess.DEVNULL
         )
         seconds, after = time.perf_counter() - began, os.times()
-        cpu = sum(after[2:4]) - sum(before[2:4])  # of children
+        cpu = sum(after[2:4]) - sum(before[2:4])  # of child processes
         lengths = played(goal.scenario, f"{run}:{GREEDY}" if goal.greedy else run, seed)
     return Attempt(seconds, cpu, sum(length > 0 for length in lengths) / TESTED)
 

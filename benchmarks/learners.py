@@ -78,6 +78,7 @@ class EngineLearner:
         self.steps = 0
 
     def update(self) -> float:
+        """Train for one update; return the estimated success rate, 0 while it is unknown."""
         metrics = self._learner.update()
         self.steps = metrics.steps
         return 0.0 if math.isnan(metrics.success_rate) else metrics.success_rate
@@ -114,7 +115,7 @@ class StableBaselines3Learner:
         """Train for one update; return the success rate of the last episodes."""
         self._model.learn(ZOO["n_steps"] * ZOO_WORLDS, reset_num_timesteps=False)
         self.steps = self._model.num_timesteps
-        if self.steps < ZOO_WORLDS * LONGEST:  # those that win are the first to end
+        if self.steps < ZOO_WORLDS * LONGEST:  # won episodes end first and would bias the rate
             return 0.0
         won: int = sum(ended["r"] > 0 for ended in self._model.ep_info_buffer)
         return won / WINDOW

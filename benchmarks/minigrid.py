@@ -49,7 +49,7 @@ def measure_ratios(level: str, peers: list[str], rounds: int, seconds: float) ->
         entry, settings = CONTESTANTS[name]
         try:
             workers[name] = Worker(entry, {**settings, "level": level}, entry.cores)
-        except PeerError:  # most often one that has no such id
+        except PeerError:  # usually a peer without this id
             if name not in PEERS:
                 raise
     ratios = {}

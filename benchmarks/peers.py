@@ -79,7 +79,7 @@ def _run_command(command: list[str], **variables: str) -> str:
 
 # ---- PufferLib -------------------------------------------------------------------------------
 # It cannot be installed from the package index alone: its setup downloads libraries from elsewhere.
-# Its C grid needs none of them but for a header, which the source package brings along.
+# Its C grid only needs a header, which the source package includes.
 
 PUFFERLIB = "pufferlib==3.0.0"
 
@@ -134,7 +134,7 @@ def _build_grid(python: str, package: str, *others: str) -> None:
                     *("cc", "-O2", "-flto", "-w", "-shared", "-fPIC", "-fwrapv"),
                     *("-DPLATFORM_DESKTOP", *(f"-I{include}" for include in includes)),
                     str(grid / "binding.c"),
-                    # what draws stays undefined and is never called
+                    # drawing functions stay undefined and are never called
                     *("-Wl,-z,lazy,-Bsymbolic-functions", "-lm"),
                     *("-o", str(folder / "binding.so")),
                 ]

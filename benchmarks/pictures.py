@@ -77,6 +77,7 @@ def measure_pictures(env: Any, seconds: float) -> float:
     rng = np.random.default_rng(0)
 
     def render_after_steps(count: int) -> float:
+        """Return the CPU seconds of `count` renderings, each after a random step."""
         total = 0.0
         for action in rng.integers(0, env.action_space.n, count).tolist():
             _, _, terminated, truncated, _ = env.step(action)
@@ -87,7 +88,7 @@ def measure_pictures(env: Any, seconds: float) -> float:
             total += time.process_time() - start
         return total
 
-    render_after_steps(200)  # loads the drawings
+    render_after_steps(200)  # loads the sprites
     count, total = 0, 0.0
     while total < seconds:
         count, total = count + 200, total + render_after_steps(200)
@@ -128,7 +129,7 @@ def measure_window(steps: int) -> tuple[tuple[int, int], list[float]]:
             start = time.perf_counter()
     size = surface.get_size()
     pygame.display.quit()
-    return size, times[GLIDE:]  # the first ones load the drawings
+    return size, times[GLIDE:]  # the first ones load the sprites
 
 
 def main() -> None:
@@ -144,7 +145,7 @@ def main() -> None:
     for _ in range(arguments.rounds):
         for name in WORKERS:
             packages = ROSTER["minigrid"].packages if name.startswith("minigrid") else ()
-            # without this folder on the path, where a `minigrid` is ours
+            # -P: this folder has a module `minigrid`, too
             command = [python_for(packages), "-P", __file__, name, str(arguments.seconds)]
             process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             figures[name].append(json.loads(process.stdout.splitlines()[-1]))

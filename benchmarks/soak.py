@@ -33,7 +33,7 @@ def main() -> None:
     if options.in_process:
         sys.exit(_run_soak(options.number, options.in_process))
     command = [sys.executable, "-m", __spec__.name, "--number", str(options.number)]
-    # the first one compiles what is not kept yet
+    # the first process compiles what is not cached yet
     codes = [
         subprocess.run([*command, "--in-process", numba], check=False).returncode
         for numba in ("with", "without")
@@ -44,8 +44,8 @@ def main() -> None:
 def _run_soak(number: int, numba: str) -> int:
     """Measure in this process and print a line; return 1 if a limit is exceeded."""
     if numba == "with":
-        import numba as _  # noqa: F401  # as a program does that compiles something of its own
-    _make_and_fork(4 * len(LEVELS))  # each kind of each level, twice
+        import numba as _  # noqa: F401  # as in a program that uses Numba itself
+    _make_and_fork(4 * len(LEVELS))  # both environments of each level, twice
     before = _measure_memory()
     forks = _make_and_fork(number)
     growth, fork = _measure_memory() - before, 1000 * median(forks)

@@ -18,7 +18,7 @@ from benchmarks.contestants import Contestant, _load_sized, vector
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 
-_OLD = "numpy<2"  # what came before it asks for it
+_OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
 
 
@@ -108,6 +108,7 @@ def _dict_contestant(task: str, env: Any, agents: Any) -> Contestant:
     actions = itertools.cycle([dict(zip(agents, row, strict=True)) for row in rows])
 
     def step(times: int) -> None:
+        """Take `times` random steps, and reset when all agents are done."""
         for action in itertools.islice(actions, times):
             _, _, terminated, truncated, _ = env.step(action)
             if all(terminated.values()) or all(truncated.values()):
@@ -166,6 +167,7 @@ def _list_contestant(task: str, make: Any, agents: int, config: Any) -> Contesta
     )
 
     def step(times: int) -> None:
+        """Take `times` random steps, and reset when all agents are done."""
         for action in itertools.islice(actions, times):
             _, _, terminated, truncated, _ = env.step(action)
             if np.all(terminated) or np.all(truncated):

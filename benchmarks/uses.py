@@ -49,6 +49,7 @@ def seeded() -> Contestant:
     contestant = vector("key-door 9x9", env)
 
     def reset(times: int) -> None:
+        """Reset all worlds `times` times with new seeds."""
         for seed in itertools.islice(seeds, times):
             env.reset(seed=seed)
 
@@ -69,14 +70,16 @@ def rollouts(worlds: int = 1024) -> Contestant:
     env_step, done, wanted = env.step, 0, 0
 
     def step_and_count(actions: Any) -> Any:
+        """Step the environment and count the step."""
         nonlocal done
         done += 1
         return env_step(actions)
 
-    env.step = step_and_count  # type: ignore[method-assign, assignment]  # what a rollout calls
+    env.step = step_and_count  # type: ignore[method-assign, assignment]  # called by the rollout
     episodes = rollout(env, policy, _FOR_EVER, seed=0)
 
     def step(times: int) -> None:
+        """Run the rollout until it has taken `times` more steps."""
         nonlocal wanted
         wanted += times
         while done < wanted:  # episodes arrive some steps after their end; totals agree
@@ -91,6 +94,7 @@ def expanded(states: int = 1024) -> Contestant:
     rows = env.snapshot()
 
     def step(times: int) -> None:
+        """Expand the states `times` times."""
         for _ in range(times):
             env.expand(rows, trusted=True)
 
@@ -103,6 +107,7 @@ def restored() -> Contestant:
     row = env.snapshot([7])
 
     def step(times: int) -> None:
+        """Restore the world `times` times."""
         for _ in range(times):
             env.restore(row, [7], trusted=True)
 
@@ -117,6 +122,7 @@ def searched() -> Contestant:
     start = env.snapshot(0)
 
     def step(times: int) -> None:
+        """Search for the solution `times` times."""
         for _ in range(times):
             shortest_way(env, start)
 

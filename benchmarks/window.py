@@ -69,7 +69,7 @@ def _open_window(screen: Screen, folder: Path, *code: str) -> Iterator[subproces
             process.kill()
 
 
-# ---- the wall ----------------------------------------------------------------------------------
+# ---- batch viewer --------------------------------------------------------------------------------
 
 
 def measure_wall(screen: Screen, folder: Path, seconds: float) -> Iterator[str]:
@@ -143,7 +143,7 @@ def measure_latency(screen: Screen, folder: Path, seconds: float) -> Iterator[st
         times = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            time.sleep(0.5)  # until nothing glides
+            time.sleep(0.5)  # until the animation has ended
             before = memory.copy()
             start = time.perf_counter()
             keys.press("Left")

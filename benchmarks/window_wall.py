@@ -15,7 +15,7 @@ from gv_engine.session.batch_viewer import BatchViewer
 from gv_engine.ui.screens.batch import BatchScreen
 from gv_engine.ui.window.app import App
 
-WARM_UP = 3.0  # s before anything counts
+WARM_UP = 3.0  # seconds before measuring starts
 
 
 class _CountingBatchScreen(BatchScreen):
@@ -26,6 +26,7 @@ class _CountingBatchScreen(BatchScreen):
     since: tuple[float, float, int, int] | None = None
 
     def draw(self, pen, now):  # type: ignore[no-untyped-def]  # as `Screen`
+        """Draw the screen and count the picture."""
         super().draw(pen, now)
         self.drawn += 1
 
@@ -52,6 +53,7 @@ def main() -> None:
     viewer = BatchViewer(Scenario.load(SCENARIO), WORLDS)
 
     def open_screen(app: App) -> None:
+        """Start the viewer and show its screen."""
         viewer.start()
         screen = _CountingBatchScreen(app, viewer, f"random, {WORLDS:,} worlds")
         screen.seconds = float(sys.argv[1])

@@ -26,7 +26,7 @@ def main(name: str, settings: dict[str, Any], cores: int) -> None:
     """Create a contestant and answer questions about it, on `cores` cores, or all for 0."""
     limit_cores(cores)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever the contestant prints is no answer
+    os.dup2(2, 1)  # keep the contestant's own output out of the answers
     make = find_maker(name)
     contestant = make(**settings)
     contestant.step(1)
@@ -73,7 +73,7 @@ def _describe(contestant: Contestant, requirements: list[str]) -> dict[str, Any]
         package, *pinned = re.split(r"[^\w-]+", requirement, maxsplit=1)
         try:
             versions[package] = version(package)
-        except PackageNotFoundError:  # only a part of it was built
+        except PackageNotFoundError:  # only a part of the package was built
             versions[package] = pinned[0]
     return {"task": contestant.task, "worlds": contestant.worlds, "versions": versions}
 
@@ -82,7 +82,7 @@ def _measure_rate(work: Callable[[int], None], worlds: int, seconds: float) -> t
     """Return how often `work` is done per second of CPU time of all threads, and per second of wall
     time."""
     times = 1
-    while True:  # a slice is as long as it should be
+    while True:  # double the work until it takes a slice
         cpu = time.process_time()
         work(times)
         if (spent := time.process_time() - cpu) > SLICE / 2:

@@ -32,13 +32,13 @@ BOX = object_type("Box", Box, Solid)
 TELEPOD = object_type("Telepod", Telepod, Color)
 BEACON = object_type("Beacon", Beacon, Color)
 
-# only levels that name this module have them
+# only in levels that name this module
 _MINIGRID = "components.minigrid"
 BALL = object_type("Ball", Portable, Color, module=_MINIGRID)
 PARCEL = object_type("Parcel", Box, Portable, Color, module=_MINIGRID)
 LAVA = object_type("Lava", module=_MINIGRID)
 
-# what others see of an agent, where there are several
+# type of an agent as other agents see it
 AGENT_TYPE = object_type(
     "Agent",
     Agent,

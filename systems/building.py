@@ -21,7 +21,7 @@ def build_room(w: World, shape: Sequence[int]) -> None:
 def wall_line(size: int, count: int, number: int) -> int:
     """Return the row or column of wall `number` when a side of this size is divided into `count`
     rooms."""
-    # the steps of numpy.linspace, which decide how fractions are cut
+    # the steps of numpy.linspace, whose rounding counts
     return size - 1 if number == count else int(number * ((size - 1) / count))
 
 
@@ -55,7 +55,7 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
     A colour other than NONE is only allowed for coloured types.
     """
-    if kind == FLOOR:  # what a free cell is
+    if kind == FLOOR:  # a free cell is floor
         return NOTHING
     e = w.spawn(kind)
     w.place(e, y, x)
@@ -88,7 +88,7 @@ def next_agent(w: World) -> int:
     return result
 
 
-def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
+def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
     """Sample an object of these types on the grid, copy its type and colour into the agent's
     mission, and return it.
 
@@ -99,7 +99,7 @@ def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64
         for x in range(w.width):
             count += w.at[y, x] != NOTHING and w.kind.value[w.at[y, x]] in kinds
     if count == 0:
-        w.fail("mission: there is none of the objects on the grid that it could be about")
+        w.fail("mission: none of its objects is on the grid")
         return NOTHING
     remaining = w.rng.choice(count)
     for y in range(w.height):
@@ -149,7 +149,7 @@ def random_free_of(w: World, cells: tuple[tuple[int, int], ...]) -> tuple[int, i
         left = w.rng.choice(count)
         for y, x in cells:
             free = is_free(w, y, x)
-            # without leaving early, which processors cannot guess
+            # no early exit: branch prediction would fail
             found_y, found_x = (y, x) if free & (left == 0) else (found_y, found_x)
             left -= free
     return found_y, found_x

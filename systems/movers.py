@@ -30,7 +30,7 @@ def check_is_oriented(types: ObjectTypes, object_type: int) -> str:
     kind = types[object_type]
     if kind.is_oriented:
         return ""
-    return f"{kind.name} looks nowhere; its states have to be {', '.join(ORIENTATIONS)}"
+    return f"{kind.name} has no orientations; its states must be {', '.join(ORIENTATIONS)}"
 
 
 @system(TRANSITION, when=any_on_grid, check=check_is_oriented)
@@ -131,8 +131,8 @@ def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bo
 
 
 def can_enter_or_leave_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
-    """Return True if a MOVE action leads out of an object of the type, or into one in the direction
-    that it faces."""
+    """Return True if a MOVE action leads into an object of the type in the direction that it faces,
+    or the agent is on one and moves."""
     leaves = action <= MOVE_RIGHT and stands_on(w, agent, object_type)
     return leaves or can_enter_one_way(w, agent, action, object_type)
 
@@ -143,14 +143,14 @@ def check_one_way(types: ObjectTypes, object_type: int, agents: int) -> str:
     A one-way cell that opens for one agent would be open for all of them.
     """
     if agents > 1:
-        return f"it opens a cell to all, and there are {agents} agents; allowed is one"
+        return f"it opens a cell for all agents, and there are {agents}; allowed is one"
     return check_is_oriented(types, object_type)
 
 
 @system(TRANSITION, when=can_enter_or_leave_one_way, check=check_one_way)
 def let_pass(w: World, agent: int, object_type: int) -> None:
-    """An object of a type lets the agent in only in the direction that it faces, and out in no
-    other; list this rule before `move_agent`."""
+    """An object of a type lets the agent in only in the direction that it faces; list this rule
+    before `move_agent`."""
     if stands_on(w, agent, object_type):
         w.add(here(w, agent), "solid")
     if can_enter_one_way(w, agent, w.action[agent], object_type):
@@ -165,7 +165,7 @@ def convey(w: World, object_type: int) -> None:
     is_moved = np.zeros(w.capacity, np.bool_)
     is_moved[NOTHING] = True
     has_changed = True
-    while has_changed:  # what is in the way of another may have to go first
+    while has_changed:  # an object may have to wait until another has moved
         has_changed = False
         for belt in belts:
             y, x = w.position.y[belt], w.position.x[belt]

@@ -20,13 +20,13 @@ from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
 from systems.building import (
-    ask_for_one_of,
     build_room,
     cell_of,
     floor_cells,
     next_agent,
     put_agent,
     put_cells,
+    set_random_target,
 )
 from systems.queries import blocks_movement, has_room, is_at, neighbours
 
@@ -40,7 +40,7 @@ THE_AGENT = NONE_GRID_OBJECT
 Table = NDArray[np.int64]
 
 
-def resolve_value(w: World, value: int) -> int:
+def resolve(w: World, value: int) -> int:
     """Return a table value as a number: itself, or the sampled value that a negative one stands
     for."""
     return value if value >= 0 else w.drawn[-1 - value]
@@ -73,7 +73,7 @@ def draw_values(w: World, options: Table, weights: Table, unlike: Table) -> None
         if remaining.sum() > 0:
             w.drawn[k] = options[k, sample_by_weight(w, remaining)]
         else:
-            low, high = resolve_value(w, options[k, 0]), resolve_value(w, options[k, 1])
+            low, high = resolve(w, options[k, 0]), resolve(w, options[k, 1])
             w.drawn[k] = w.rng.integers(low, high + 1)
 
 
@@ -86,7 +86,7 @@ def walled_room(w: World, shape: Sequence[int]) -> None:
 def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
     """Return the map cell (y, x) of a world cell, for a map that may be turned or mirrored."""
     height, width = w.height, w.width
-    for _ in range(transform % 4):  # back by a quarter
+    for _ in range(transform % 4):  # undo a quarter turn
         y, x = width - 1 - x, y
         height, width = width, height
     return y, width - 1 - x if transform >= 4 else x
@@ -101,7 +101,7 @@ def to_world_direction(transform: int, direction: int) -> int:
     return direction if quarters == 0 else turned(direction, turn)
 
 
-def spawn_random_object(
+def spawn_random(
     w: World, thing: int, looks: Table, weights: Table, transform: int, oriented: Table
 ) -> int:
     """Spawn one sampled object without a cell, then its sampled content, from the outside in.
@@ -111,11 +111,7 @@ def spawn_random_object(
     outer = box = NOTHING
     while True:
         look = looks[thing, sample_by_weight(w, weights[thing])]
-        kind, state, color = (
-            resolve_value(w, look[0]),
-            resolve_value(w, look[1]),
-            resolve_value(w, look[2]),
-        )
+        kind, state, color = (resolve(w, look[0]), resolve(w, look[1]), resolve(w, look[2]))
         if kind == FLOOR:
             return outer
         entity = w.spawn(kind)
@@ -131,7 +127,7 @@ def spawn_random_object(
             return outer
 
 
-def place_random_object(
+def place_random(
     w: World,
     y: int,
     x: int,
@@ -144,18 +140,16 @@ def place_random_object(
     oriented: Table,
 ) -> None:
     """Place one sampled object into a cell, and the agent on top if the object comes with one."""
-    entity = spawn_random_object(w, thing, looks, weights, transform, oriented)
+    entity = spawn_random(w, thing, looks, weights, transform, oriented)
     if entity != NOTHING:
         w.place(entity, y, x)
-    facing, agent = resolve_value(w, facings[thing]), next_agent(w)
+    facing, agent = resolve(w, facings[thing]), next_agent(w)
     if facing == ANY:
         put_agent(w, agent, y, x, w.rng.choice(4))
     elif facing != NOBODY:
         put_agent(w, agent, y, x, to_world_direction(transform, facing))
     if holds[thing] > 0:
-        w.agent.holding[agent] = spawn_random_object(
-            w, holds[thing], looks, weights, transform, oriented
-        )
+        w.agent.holding[agent] = spawn_random(w, holds[thing], looks, weights, transform, oriented)
 
 
 def build_map(
@@ -175,9 +169,7 @@ def build_map(
             map_y, map_x = to_map_cell(w, transform, y, x)
             thing = cells[map_y, map_x]
             if thing >= 0:
-                place_random_object(
-                    w, y, x, thing, looks, weights, facings, holds, transform, oriented
-                )
+                place_random(w, y, x, thing, looks, weights, facings, holds, transform, oriented)
 
 
 @system(RESET)
@@ -203,7 +195,7 @@ def from_maps(
         facings, holds: (objects,) facing and held object of the agent.
         oriented: (types,) 1 for types whose states are orientations.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
+    number, transform = resolve(w, which), resolve(w, way)
     w.set_shape(shapes[number, transform % 2, 0], shapes[number, transform % 2, 1])
     build_map(w, transform, cells[number], looks, weights, facings, holds, oriented)
 
@@ -236,7 +228,7 @@ def ground_of_maps(
         which, way, looks, weights, facings, holds, oriented: as for `from_maps`.
         cells: (maps, at least height, at least width) random object of each cell; -1 for none.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
+    number, transform = resolve(w, which), resolve(w, way)
     build_map(w, transform, cells[number], looks, weights, facings, holds, oriented)
 
 
@@ -323,10 +315,10 @@ def place_things(
         looks, weights, facings, holds, oriented: as for `from_maps`, one random object per
             placement.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
+    number, transform = resolve(w, which), resolve(w, way)
     rooms_here = rooms[min(number, len(rooms) - 1)]
     for k in range(len(counts)):
-        low, high = resolve_value(w, counts[k, 0]), resolve_value(w, counts[k, 1])
+        low, high = resolve(w, counts[k, 0]), resolve(w, counts[k, 1])
         count = w.rng.integers(low, high + 1)
         if count == 0:
             continue
@@ -338,10 +330,10 @@ def place_things(
                 raise NoRoomError(k, lines[k])
             picked = w.rng.choice(left)
             y, x = cell_of(w, cells[picked])
-            place_random_object(w, y, x, k, looks, weights, facings, holds, transform, oriented)
+            place_random(w, y, x, k, looks, weights, facings, holds, transform, oriented)
             left -= 1
             cells[picked] = cells[left]
-            if apart[k, 0] >= 0:  # which may be what has just been put there
+            if apart[k, 0] >= 0:  # the new object may be one of these types
                 cells = find_free_cells(
                     w, transform, boxes[k], marks[k], rooms_here, apart[k], agent
                 )
@@ -353,12 +345,10 @@ def is_passable(w: World, y: int, x: int, through: Table) -> bool:
     any."""
     if not w.inside(y, x):
         return False
-    return is_passable_object(w, w.at[y, x], through) and is_passable_object(
-        w, w.ground[y, x], through
-    )
+    return can_pass(w, w.at[y, x], through) and can_pass(w, w.ground[y, x], through)
 
 
-def is_passable_object(w: World, entity: int, through: Table) -> bool:
+def can_pass(w: World, entity: int, through: Table) -> bool:
     """Return True for NOTHING, an object that does not block, or one of the types `through`."""
     return entity == NOTHING or not blocks_movement(w, entity) or w.kind.value[entity] in through
 
@@ -393,7 +383,7 @@ def all_reachable(w: World, things: Table, through: Table) -> bool:
         next_cell += 1
         for y, x in near_cells:
             if w.inside(y, x) and not reached[y, x]:
-                # what blocks is reached, but nothing behind it
+                # a blocking cell is reached, but not the cells behind it
                 reached[y, x] = 1
                 if is_passable(w, y, x, through):
                     cells[count] = y * width + x
@@ -411,22 +401,20 @@ def all_reachable(w: World, things: Table, through: Table) -> bool:
     return True
 
 
-def is_reachable_or_out_of_tries(
-    w: World, tried: int, things: Table, through: Table, tries: int
-) -> bool:
+def is_level_accepted(w: World, tried: int, things: Table, through: Table, tries: int) -> bool:
     """Return True if the sampled level is valid, or `tries` levels have been sampled."""
     return tried >= tries or all_reachable(w, things, through)
 
 
-@system(RESET, until=is_reachable_or_out_of_tries)
+@system(RESET, until=is_level_accepted)
 def draw_level(
     w: World, reset_functions: Sequence[None], things: Table, through: Table, tries: int
 ) -> None:
     """Run several resets in turn, and repeat them until everything that must be reachable is."""
     if not all_reachable(w, things, through):
         w.fail(
-            "reachable: no level of all that were tried has the ways that the scenario asks for; "
-            "give it more `tries`, or more room"
+            "reachable: none of the levels that were tried has the required paths; "
+            "allow more `tries`, or more room"
         )
 
 
@@ -450,11 +438,11 @@ def set_mission(
     resolved = values.copy()
     for agent in w.agents():
         if among[0] >= 0:
-            ask_for_one_of(w, agent, among)
+            set_random_target(w, agent, among)
         if wordings > 0:
             w.mission.wording[agent] = w.rng.choice(wordings)
         for k in range(len(resolved)):
-            resolved[k] = resolve_value(w, values[k])
+            resolved[k] = resolve(w, values[k])
         write(w, agent, resolved)
 
 
@@ -473,7 +461,7 @@ def settle(w: World) -> None:
                     cells[count] = number
                     count += 1
             if count == 0:
-                w.fail("there are more agents than cells that they could stand in")
+                w.fail("there are more agents than free cells for them")
                 return
             y, x = cell_of(w, cells[w.rng.choice(count)])
             put_agent(w, agent, y, x, w.rng.choice(4))

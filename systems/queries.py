@@ -93,9 +93,9 @@ def first_with(w: World, columns: Columns) -> int:
     return objects[0] if len(objects) > 0 else NOTHING
 
 
-def same_color(w: World, e: int, other: int) -> bool:
+def same_color(w: World, entity: int, other: int) -> bool:
     """Return True if two objects have the same colour."""
-    return w.color.value[e] == w.color.value[other]
+    return w.color.value[entity] == w.color.value[other]
 
 
 def can_enter(w: World, y: int, x: int) -> bool:
@@ -141,15 +141,15 @@ def check_layers_differ(types: ObjectTypes, object_type: int, other_type: int) -
 
 
 @verb
-def blocks_movement(w: World, e: int) -> bool:
+def blocks_movement(w: World, entity: int) -> bool:
     """Return True if no one can enter the cell of this object."""
-    return w.solid.has[e] | (w.door.status[e] != OPEN)
+    return w.solid.has[entity] | (w.door.status[entity] != OPEN)
 
 
 @verb
-def blocks_vision(w: World, e: int) -> bool:
+def blocks_vision(w: World, entity: int) -> bool:
     """Return True if no one can see past this object."""
-    return w.opaque.has[e] | (w.door.status[e] != OPEN)
+    return w.opaque.has[entity] | (w.door.status[entity] != OPEN)
 
 
 @verb
@@ -183,15 +183,15 @@ def stands_on(w: World, agent: int, object_type: int) -> bool:
     return w.kind.value[w.on_layer_of(object_type, y, x)] == object_type
 
 
-def matches_mission(w: World, agent: int, e: int) -> bool:
+def matches_mission(w: World, agent: int, entity: int) -> bool:
     """Return True if an object has the type and the colour that the agent's mission names; an unset
     one matches all."""
     kind = w.mission.kind[agent]
     color = w.mission.color[agent]
     return (
-        e != NOTHING
-        and (kind == NONE_GRID_OBJECT or w.kind.value[e] == kind)
-        and (color == NONE or w.color.value[e] == color)
+        entity != NOTHING
+        and (kind == NONE_GRID_OBJECT or w.kind.value[entity] == kind)
+        and (color == NONE or w.color.value[entity] == color)
     )
 
 
@@ -211,19 +211,19 @@ def reaches_mission_target(w: World, agent: int) -> bool:
     return matches_mission(w, agent, here(w, agent)) or matches_mission(w, agent, ahead(w, agent))
 
 
-def matches_beacon(w: World, e: int) -> bool:
+def matches_beacon(w: World, entity: int) -> bool:
     """Return True if an object has the colour of the first beacon on the grid."""
     beacon = first_with(w, w.beacon)
-    return beacon != NOTHING and same_color(w, beacon, e)
+    return beacon != NOTHING and same_color(w, beacon, entity)
 
 
-def bumps_into_wall(w: World, agent: int) -> bool:
+def hits_wall(w: World, agent: int) -> bool:
     """Return True if the agent's move ends in a wall; for other actions, if the agent stands in
     one."""
-    return would_bump_into_wall(w, agent, w.action[agent])
+    return would_hit_wall(w, agent, w.action[agent])
 
 
-def would_bump_into_wall(w: World, agent: int, action: int) -> bool:
+def would_hit_wall(w: World, agent: int, action: int) -> bool:
     """Return True if this action would end in a wall; for actions that do not move, if the agent
     stands in one."""
     y, x = w.position.y[agent], w.position.x[agent]

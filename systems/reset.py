@@ -109,7 +109,7 @@ def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int 
     for axis, axis_name in enumerate(("rows", "columns")):
         size, count = shape[axis], layout[axis]
         lines = [wall_line(size, count, number) for number in range(count + 1)]
-        # openings in the walls across need a cell between the lines
+        # openings in crossing walls need a cell between the lines
         least_distance = 2 if layout[1 - axis] > 1 else 1
         if any(after - before < least_distance for before, after in itertools.pairwise(lines)):
             return f"found shape {list(shape)}: too small for {count} {axis_name} of rooms"
@@ -117,7 +117,7 @@ def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int 
     free = (shape[0] - layout[0] - 1) * (shape[1] - layout[1] - 1) + openings
     if required <= free:
         return ""
-    return f"it asks for {required} free cells, a shape of {list(shape)} has {free}"
+    return f"it needs {required} free cells, a shape of {list(shape)} has {free}"
 
 
 @system(RESET, check=_check_rooms)
@@ -142,11 +142,11 @@ def _check_memory_rooms(
     """Return an error message if `memory_rooms` cannot build a level with these arguments, else
     ""."""
     if num_beacons < 1:
-        return f"found num_beacons {num_beacons}: at least one beacon tells the good exit"
+        return f"found num_beacons {num_beacons}: at least one beacon shows the good exit"
     if not 2 <= num_exits <= len(colors):
         return f"found num_exits {num_exits}: allowed are 2 to the number of colors, {len(colors)}"
     if NONE in colors:
-        return "found NONE among the colors: exits and beacons need real ones"
+        return "found NONE among the colors: exits and beacons need colours"
     return _check_rooms(shape, layout, 1 + num_beacons + num_exits)
 
 
@@ -288,7 +288,7 @@ def _check_maze(shape: tuple[int, int], loops: float) -> str:
     if shape[0] % 2 == 0 or shape[1] % 2 == 0:
         return f"found shape {list(shape)}: both sides must be odd"
     if not 0 <= loops <= 1:
-        return f"found loops {loops}: it is a share, from 0 to 1"
+        return f"found loops {loops}: allowed are 0 to 1"
     return _check_least_shape(shape, 5, 5)
 
 
@@ -307,7 +307,7 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
     path = np.empty((height // 2) * (width // 2), np.int64)
     path[0] = width + 1
     length = 1
-    while length > 0:  # on from the last cell with a neighbour that is not known yet
+    while length > 0:  # depth-first: continue from the last cell with an unvisited neighbour
         y, x = cell_of(w, path[length - 1])
         next_cells = [
             (2 * near_y - y, 2 * near_x - x)

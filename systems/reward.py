@@ -12,18 +12,18 @@ from gv_engine.rules.system import REWARD, system
 from gv_engine.rules.world import World
 from systems.queries import (
     ahead,
-    bumps_into_wall,
     check_layers_differ,
     count_covered,
     distance_to,
     here,
     here_with,
+    hits_wall,
     holds_mission_target,
     holds_wrong_object,
     matches_beacon,
     reaches_mission_target,
     stands_on,
-    would_bump_into_wall,
+    would_hit_wall,
 )
 
 
@@ -47,7 +47,7 @@ def bump_moving_obstacle(w: World, agent: int, reward: float = -1.0) -> float:
     return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
 
 
-@system(REWARD, remember=bumps_into_wall, answers=would_bump_into_wall)
+@system(REWARD, remember=hits_wall, answers=would_hit_wall)
 def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> float:
     """Pays the reward for trying to walk into a wall."""
     return reward if was else 0.0
@@ -178,7 +178,7 @@ def reach_exit_memory(
 ) -> float:
     """Pays reward_good on the exit of the beacon's colour, reward_bad on another exit."""
     if w.placed[BEACON] == 0:
-        w.fail("reach_exit_memory: there is no Beacon on the grid to tell the good exit")
+        w.fail("reach_exit_memory: there is no Beacon on the grid that shows the good exit")
         return 0.0
     e = here_with(w, agent, w.exit)
     if e == NOTHING:

@@ -10,17 +10,17 @@ from systems.queries import (
     all_of,
     beside,
     blocks_vision,
-    bumps_into_wall,
     check_layers_differ,
     count_covered,
     here,
     here_with,
+    hits_wall,
     holds_mission_target,
     holds_wrong_object,
     matches_beacon,
     reaches_mission_target,
     stands_on,
-    would_bump_into_wall,
+    would_hit_wall,
 )
 
 
@@ -49,12 +49,7 @@ def bump_moving_obstacle(w: World, agent: int) -> bool:
     return w.moving_obstacle.has[here(w, agent)]
 
 
-@system(
-    TERMINATING,
-    remember=bumps_into_wall,
-    answers=would_bump_into_wall,
-    says="You walked into a wall",
-)
+@system(TERMINATING, remember=hits_wall, answers=would_hit_wall, says="You walked into a wall")
 def bump_into_wall(w: World, agent: int, was: float) -> bool:
     """The agent tried to walk into a wall."""
     return was != 0
@@ -62,7 +57,7 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 
 @system(TERMINATING)
 def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
-    """No object of a type is left on the grid, or no more than `spare` of them."""
+    """All objects of a type are gone from the grid, or at most `spare` are left."""
     return w.placed[object_type] <= spare
 
 

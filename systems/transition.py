@@ -42,7 +42,7 @@ def can_move(w: World, agent: int, action: int) -> bool:
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
-    # asked first, as processors guess it: most cells are nobody's
+    # checked first for branch prediction: most cells have no agent
     return not w.is_taken(y, x) and can_enter(w, y, x)
 
 
@@ -210,7 +210,7 @@ def _check_has_states(types: ObjectTypes, object_type: int, other_type: int = FL
     """Return an error message if one of two types has only one state, else ""."""
     kinds = [types[kind] for kind in (object_type, other_type) if kind != FLOOR]
     missing = [kind.name for kind in kinds if kind.num_states == 1]
-    return f"{missing[0]} has no states to change between" if missing else ""
+    return f"{missing[0]} has only one state" if missing else ""
 
 
 def can_switch(
@@ -268,8 +268,8 @@ def follow(w: World, object_type: int, other_type: int, every: bool = False) -> 
 
 @system(TRANSITION, when=any_on_grid, check=_check_has_states)
 def hold_down(w: World, object_type: int) -> None:
-    """An object of a type is in its second state while an agent stands on it, or on the ground also
-    an object, else in its first state; other states stay."""
+    """An object of a type is in its second state while an agent stands on it, or on the ground
+    while another object is on it, else in its first state; other states stay."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) < 2:
             y, x = w.position.y[thing], w.position.x[thing]

@@ -109,7 +109,7 @@ def order_outward(area: Area) -> NDArray[np.uint16]:
     outward."""
     cells: NDArray[np.int64] = np.indices(area.shape).reshape(2, -1).T
     order: NDArray[np.int64] = np.abs(cells - area.observer).sum(axis=1).argsort(kind="stable")
-    return order.astype(np.uint16)  # unsigned, as compiled code then finds cells sooner
+    return order.astype(np.uint16)  # unsigned indices are faster in compiled code
 
 
 def pack_rays(area: Area) -> NDArray[np.uint64]:
@@ -130,7 +130,7 @@ def cast_light(
     lit, opaque = view.lit, in_line(view.opaque)
     for number in range(len(beams)):
         beam = beams[number]
-        shining = beam[0]  # all are in the agent's cell
+        shining = beam[0]  # all rays start in the agent's cell
         for k in range(len(outward)):
             cell = outward[k]
             reached = ones(beam[k] & shining)

@@ -121,7 +121,7 @@ def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) ->
             raise ValueError(
                 f"{folder} is of {about['scenario']['name']}, digest "
                 f"{about['scenario']['digest']}, and not of {scenario['name']}, digest "
-                f"{scenario['digest']}: references are of what the dataset is of"
+                f"{scenario['digest']}: reference rollouts must be of the dataset's scenario"
             )
         means.append(float(arrays["reward"].sum(dtype=np.float64)) / about["episodes"])
     low, high = means
@@ -259,13 +259,13 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
     file = Path(get_dataset_path(name)) / "data" / "metadata.json"
     try:
         about = parse_json(read_bytes(file, _MAX_BYTES, "descriptions of datasets"))
-        # without its spaces Minari makes the environment, by whatever function it names
+        # without spaces, Minari would call whatever function the metadata names
         missing = [key for key in ("observation_space", "action_space") if key not in about]
         spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
         source = spec["kwargs"].get("scenario")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{name}: there is no such dataset here, no {file}") from None
-    except Exception as error:  # whatever comes of values that may be anything
+        raise FileNotFoundError(f"{name}: there is no such dataset, {file} is missing") from None
+    except Exception as error:  # contents of a file may be anything
         raise _make_damage_error(name, error) from None
     if spec.get("id") != _ID or not isinstance(source, str | dict):
         raise ValueError(
@@ -273,7 +273,7 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
             f"scenario by {_ID}: name one that `gv-engine minari --from` has made"
         )
     if missing:
-        raise ValueError(f"{name} says nothing of its {missing[0]}: no such dataset is read")
+        raise ValueError(f"{name} has no {missing[0]}: such datasets cannot be read")
     try:
         dataset = minari.load_dataset(name)
         env_options = dict(dataset.spec.env_spec.kwargs)
@@ -312,46 +312,44 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
 
 
 def _load_scenario(
-    name: str,
-    env_kwargs: dict[str, Any],
-    about: dict[str, Any],
-    replacement: str | None,
-    consent: Consent,
+    name: str, kwargs: dict[str, Any], about: dict[str, Any], override: str | None, consent: Consent
 ) -> AnyScenario:
     """Return the scenario of a dataset, or the one named in its place if both are the same.
 
     Raises:
         ValueError: the named scenario differs.
     """
-    kwargs = dict(env_kwargs)
-    if about and not replacement:
+    rest = dict(kwargs)
+    if about and not override:
         return found_again(about["scenario"], name, **consent)
-    source, limit = kwargs.pop("scenario"), kwargs.pop("max_steps", None)
-    settings = {key: kwargs[key] for key in kwargs.keys() - {"levels", _REPRESENTATION}}
+    source, limit = rest.pop("scenario"), rest.pop("max_steps", None)
+    settings = {key: rest[key] for key in rest.keys() - {"levels", _REPRESENTATION}}
     trust = Trust.given(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
+        """Return the scenario of a source with the dataset's settings and step limit."""
         loaded = read_scenario(source, trust, settings=settings)
         limited: AnyScenario = hooks_of(loaded).limited(loaded, limit)
         return limited
 
-    if not replacement:
+    if not override:
         return read(source, trust.of_reference(name))
     original = about.get("scenario") or reference_to(read(source, trust.of_reference(name)))
-    loaded = read(replacement, trust)
+    loaded = read(override, trust)
     if loaded.identity.digest != original["digest"]:
         raise ValueError(
-            f"{name} is of {original['name']}, digest {original['digest']}, and {replacement} has the "
-            f"digest {loaded.identity.digest}: leave it out, or name what was played"
+            f"{name} is of {original['name']}, digest {original['digest']}, and {override} has the "
+            f"digest {loaded.identity.digest}: leave it out, or name the original scenario"
         )
     return loaded
 
 
 def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
     """Return the arrays of a rollout folder, given the episodes of a dataset."""
-    lengths = np.array([len(episode) for episode in episodes])
+    lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
+        """Return the steps of all episodes in one array, each from step `first` on."""
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 
@@ -366,12 +364,10 @@ def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any
         "truncated": steps(lambda e: e.truncations),
         "episode_start": np.cumsum(lengths) - lengths,
         "episode_seed": np.array(seeds),
-        "episode_member": np.array([episode.infos["member"][-1] for episode in episodes]),
-        "episode_success": np.array(
-            [episode.infos.get("success", [False])[-1] for episode in episodes]
-        ),
+        "episode_member": np.array([e.infos["member"][-1] for e in episodes]),
+        "episode_success": np.array([e.infos.get("success", [False])[-1] for e in episodes]),
         **{
-            f"last_{name}": np.stack([episode.observations[name][-1] for episode in episodes])
+            f"last_{name}": np.stack([e.observations[name][-1] for e in episodes])
             for name in env.recorded
         },
     }

@@ -116,11 +116,11 @@ class GridPufferEnv(pufferlib.PufferEnv):
             ValueError: `reset` was not called yet.
         """
         if self._masks is None:
-            raise AttributeError("no action_masks were asked for: add action_masks=True")
+            raise AttributeError("action_masks are not enabled: add action_masks=True")
         if self._last_action < 0:
             raise ValueError(
-                "call reset() before action_masks are read; environments in other processes hand "
-                "over none"
+                "call reset() before action_masks are read; environments in other processes "
+                "have none"
             )
         return self._masks.copy()
 
@@ -149,7 +149,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
                 f"{self._action_shape} integers"
             )
         numbers = np.ascontiguousarray(array, np.int64)
-        if numbers.view(np.uint64).max() > self._last_action:  # where those below 0 are the largest
+        if numbers.view(np.uint64).max() > self._last_action:  # negative ones are the largest
             if self._last_action < 0:
                 raise ValueError("call reset() before the first step()")
             raise ValueError(f"actions={actions!r}: allowed are 0 to {self._last_action}")

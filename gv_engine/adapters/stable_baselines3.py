@@ -78,9 +78,8 @@ class SB3VecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = terminated | truncated
         if "episode" in info:
-            self._add_episode_infos(
-                infos, info, np.flatnonzero(ended).tolist(), truncated & ~terminated
-            )
+            worlds = np.flatnonzero(ended).tolist()
+            self._add_episode_infos(infos, info, worlds, truncated & ~terminated)
         return _copy_observation(observation), rewards.copy(), ended, infos
 
     def _add_episode_infos(
@@ -121,7 +120,7 @@ class SB3VecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Raise AttributeError: worlds have no attributes to set."""
-        raise AttributeError(f"{attr_name!r} cannot be set in worlds: make others with the option")
+        raise AttributeError(f"{attr_name!r} cannot be set in worlds: create them with the option")
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **named: Any
@@ -133,7 +132,7 @@ class SB3VecEnv(VecEnv):
         """
         if method_name != "action_masks":
             raise AttributeError(
-                f"no method {method_name!r} of single worlds: call that of `worlds`, which has all"
+                f"no method {method_name!r} of single worlds: call the method of `worlds`"
             )
         return [*self.action_masks()[[*self._get_indices(indices)]]]
 

@@ -43,7 +43,7 @@ class TianshouVecEnv(BaseVectorEnv):
         masks: bool = False,
         **options: Any,
     ) -> None:
-        # the base would make a worker for each world
+        # no super().__init__(): it would make a worker for each world
         self.worlds = make_adapter_env(
             self,
             scenario,
@@ -69,13 +69,13 @@ class TianshouVecEnv(BaseVectorEnv):
 
     def set_env_attr(self, key: str, value: Any, id: Any = None) -> None:
         """Raise AttributeError: worlds have no attributes to set."""
-        raise AttributeError(f"{key!r} cannot be set in worlds: make others with the option")
+        raise AttributeError(f"{key!r} cannot be set in worlds: create them with the option")
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Set the seeds of the next reset of each world: `seed + i`, or `seed[i]`."""
         seeds = seed if isinstance(seed, list) else [seed] * self.env_num
         if len(seeds) != self.env_num:
-            raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: name one for each")
+            raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: give one for each")
         steps = 0 if seed is None or isinstance(seed, list) else 1
         self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(seeds)}
         return [[s] for s in self._seeds.values()]
@@ -139,6 +139,5 @@ class TianshouVecEnv(BaseVectorEnv):
         info_arrays = {"env_id": ids}
         if self.worlds.scenario.tells_success:
             info_arrays["success"] = info["success"][ids]
-        return np.array(
-            [dict(zip(info_arrays, row, strict=True)) for row in zip(*info_arrays.values())]
-        )
+        rows = zip(*info_arrays.values())
+        return np.array([dict(zip(info_arrays, row, strict=True)) for row in rows])

@@ -48,21 +48,21 @@ class TorchRLEnv(EnvBase):
         )
         self._success_key = "success" if self.worlds.scenario.tells_success else ""
         self._next_seed: int | None = None
-        batch_shape, actions = (num_envs,), self.worlds.num_actions
+        many, actions = (num_envs,), self.worlds.num_actions
         space: Any = self.worlds.single_observation_space
         boxes = space.spaces if hasattr(space, "spaces") else {"observation": space}
-        specs = {name: _make_spec(box, batch_shape) for name, box in boxes.items()}
+        specs = {name: _make_spec(box, many) for name, box in boxes.items()}
         if options.get("action_masks", True):
-            specs["action_mask"] = Binary(actions, (*batch_shape, actions), dtype=torch.bool)
-        flag = Binary(1, (*batch_shape, 1), dtype=torch.bool)
+            specs["action_mask"] = Binary(actions, (*many, actions), dtype=torch.bool)
+        flag = Binary(1, (*many, 1), dtype=torch.bool)
         if self._success_key:
             specs[self._success_key] = flag
-        self.observation_spec = Composite(**specs, shape=batch_shape)
-        self.action_spec = Categorical(actions, shape=batch_shape)
-        self.reward_spec = Unbounded((*batch_shape, 1))
+        self.observation_spec = Composite(**specs, shape=many)
+        self.action_spec = Categorical(actions, shape=many)
+        self.reward_spec = Unbounded((*many, 1))
         ends = ("done", "terminated", "truncated")
-        self._ends = {name: torch.zeros(*batch_shape, 1, dtype=torch.bool) for name in ends}
-        self.done_spec = Composite(**{name: flag.clone() for name in ends}, shape=batch_shape)
+        self._ends = {name: torch.zeros(*many, 1, dtype=torch.bool) for name in ends}
+        self.done_spec = Composite(**{name: flag.clone() for name in ends}, shape=many)
 
     def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
         """Reset all worlds, or those where `_reset` is True, and return the first observations."""
@@ -71,12 +71,10 @@ class TorchRLEnv(EnvBase):
         seed, self._next_seed = self._next_seed, None
         observation, info = self.worlds.reset(seed=seed, options=options)
         is_reset = torch.ones(self.batch_size, dtype=torch.bool) if mask is None else mask
-        for flags in self._ends.values():  # other worlds may be over, and stay so
+        for flags in self._ends.values():  # other worlds may stay done
             flags[is_reset.reshape(-1)] = False
-        end_flags = {name: flags.clone() for name, flags in self._ends.items()}
-        return TensorDict(
-            {**self._observation_tensors(observation, info), **end_flags}, self.batch_size
-        )
+        ends = {name: flags.clone() for name, flags in self._ends.items()}
+        return TensorDict({**self._tensors(observation, info), **ends}, self.batch_size)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         """Apply the actions and return observations, rewards and end flags."""
@@ -86,13 +84,9 @@ class TorchRLEnv(EnvBase):
         self._ends = {name: _copy_tensor(flags[:, None]) for name, flags in ends.items()}
         results = {name: flags.clone() for name, flags in self._ends.items()}
         results["reward"] = _copy_tensor(reward[:, None])
-        return TensorDict(
-            {**self._observation_tensors(observation, info), **results}, self.batch_size
-        )
+        return TensorDict({**self._tensors(observation, info), **results}, self.batch_size)
 
-    def _observation_tensors(
-        self, observation: Any, info: dict[str, Any]
-    ) -> dict[str, torch.Tensor]:
+    def _tensors(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
         """Return observations, action masks and success as tensors, by name."""
         arrays = observation if isinstance(observation, dict) else {"observation": observation}
         tensors = {name: _copy_tensor(array) for name, array in arrays.items()}
@@ -111,11 +105,10 @@ def _make_spec(box: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
     """Return the TorchRL spec of a Gymnasium box or discrete space."""
     if isinstance(box, Discrete):
         return Categorical(int(box.n), shape=batch_shape)
-    low, high = (
-        np.broadcast_to(bound, (*batch_shape, *box.shape)) for bound in (box.low, box.high)
-    )
+    shape = *batch_shape, *box.shape
+    low, high = (np.broadcast_to(bound, shape) for bound in (box.low, box.high))
     kind = torch.from_numpy(np.zeros(0, box.dtype)).dtype
-    return Bounded(_copy_tensor(low), _copy_tensor(high), (*batch_shape, *box.shape), dtype=kind)
+    return Bounded(_copy_tensor(low), _copy_tensor(high), shape, dtype=kind)
 
 
 def _copy_tensor(array: Any) -> torch.Tensor:

@@ -35,7 +35,7 @@ def make_adapter_env(
     if isinstance(env.single_observation_space, Text):
         raise ValueError(
             f"observation_representation={options['observation_representation']!r}: "
-            f"{type(adapter).__name__} takes arrays, which all others have, such as 'flat'"
+            f"{type(adapter).__name__} takes arrays: choose another one, such as 'flat'"
         )
     return env
 

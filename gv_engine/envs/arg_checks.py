@@ -21,7 +21,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from gv_engine.rules.errors import nearest
 
-# ---- requests ------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def check_at_least(minimum: int, **named_value: Any) -> int:
@@ -56,7 +56,7 @@ def check_options(options: Any, *names: str) -> dict[str, Any]:
         raise ValueError(f"options={options!r}: allowed are a dictionary and None")
     for name in options:
         if name not in names:
-            known = nearest(name, names) if names else "allowed are none here"
+            known = nearest(name, names) if names else "no options are allowed here"
             raise ValueError(f"reset: no option {name!r}: {known}")
     return dict(options)
 
@@ -147,7 +147,7 @@ def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
     arrays = {}
     for name, buffer in out.items():
         if name not in specs:
-            raise ValueError(f"out has {name!r}, which is not written: {nearest(name, specs)}")
+            raise ValueError(f"out has {name!r}, which is no output: {nearest(name, specs)}")
         arrays[name] = _as_output_array(f"out[{name!r}]", buffer, *specs[name])
     for first, second in combinations(arrays, 2):
         if np.may_share_memory(arrays[first], arrays[second]):
@@ -183,7 +183,7 @@ def _as_output_array(
     if not array.flags.writeable:
         raise ValueError(f"{label} is read-only: expected memory that can be written")
     if not array.flags.c_contiguous:
-        raise ValueError(f"{label} has gaps, strides {array.strides}: expected it in one piece")
+        raise ValueError(f"{label} is not contiguous, strides {array.strides}: expected C order")
     return array
 
 
@@ -201,7 +201,7 @@ def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
             f"with __dlpack__"
         ) from None
     except (BufferError, RuntimeError, ValueError) as error:
-        raise ValueError(f"{label} is no memory that this process can write: {error}") from error
+        raise ValueError(f"{label} is not memory that this process can write: {error}") from error
     return array if array.flags.writeable or _reports_read_only(buffer) else _make_writable(array)
 
 
@@ -219,5 +219,5 @@ def _make_writable(array: NDArray[Any]) -> NDArray[Any]:
     """Return a writable view; NumPy marks older DLPack memory as read-only because it cannot
     tell."""
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
-    memory._array = array  # type: ignore[attr-defined]  # whose memory it is
+    memory._array = array  # type: ignore[attr-defined]  # keeps the memory alive
     return np.ndarray(array.shape, array.dtype, memoryview(memory), strides=array.strides)

@@ -99,17 +99,15 @@ class GridEnv(ScenarioEnv[Any]):
         self.observation_space = self._encoder.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        extra_arrays = self._encoder.source_arrays
+        extra = self._encoder.source_arrays
         self._batch = make_batch(
-            self.scenario, 1, world, checked=checked, more=extra_arrays, levels=level_rngs
+            self.scenario, 1, world, checked=checked, more=extra, levels=level_rngs
         )
         self._encoder.bind_backend(self._batch)
         self._action = np.zeros(1, np.int64)
         self._flat_info = flat_info
-        self._reward_names, self._is_mixture = (
-            self.scenario.reward_names,
-            bool(self.scenario.mixture),
-        )
+        self._reward_names = self.scenario.reward_names
+        self._is_mixture = bool(self.scenario.mixture)
         self._has_success = self.scenario.tells_success
         self._cache_output_views()
 
@@ -206,7 +204,7 @@ class GridEnv(ScenarioEnv[Any]):
             info["mission"] = self.mission
         return info
 
-    # ---- the whole state -----------------------------------------------------------------
+    # ---- snapshots -----------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
         """Return the world as one row: a () array of `scenario.layout.dtype`."""
@@ -224,13 +222,16 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+        """Return the state for pickling and copying, without the renderer."""
+        return {**vars(self), "_renderer": None}  # a copy opens its own window
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the state and the views of the output arrays."""
         vars(self).update(state)
         self._cache_output_views()
 
     def _new_renderer(self, mode: str) -> Renderer:
+        """Return a renderer of the world."""
         return Renderer(mode, self.scenario, self._batch.render)
 
 
@@ -249,9 +250,7 @@ def resolve_grid_scenario(
         )
     if isinstance(scenario, Scenario):
         refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
-        resolved = scenario
+        grid = scenario
     else:
-        resolved = Scenario.load(scenario, **options)
-    return (
-        resolved if max_steps is None else resolved.limited(check_at_least(0, max_steps=max_steps))
-    )
+        grid = Scenario.load(scenario, **options)
+    return grid if max_steps is None else grid.limited(check_at_least(0, max_steps=max_steps))

@@ -9,8 +9,9 @@ parameter `size`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dis import get_instructions
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from types import FunctionType
@@ -39,7 +40,7 @@ from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import at_once
 from gv_engine.vector.seeding import seeded
 
-# ---- draws in play -------------------------------------------------------------------------------
+# ---- sampled values ------------------------------------------------------------------------------
 
 _ANY = 2**62
 """Index that stands for any value, because a rule computes the index."""
@@ -54,7 +55,7 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
     for row, member in zip(is_read, scenario.members, strict=True):
         for part in _runtime_calls(member):
             system = part.system
-            if system.is_processor:  # whose code is anywhere
+            if system.is_processor:  # its code may read all values
                 row[:] = True
             roots = *system.functions, system.objects, *part.arguments.values()
             for k in (k for f in functions_of(roots) for k in _find_read_indices(f)):
@@ -79,7 +80,7 @@ def _find_read_indices(function: FunctionType) -> Iterator[int]:
             if name.opname in ("LOAD_ATTR", "LOAD_CONST") and name.argval == "drawn":
                 constants = function.__globals__ if index.opname == "LOAD_GLOBAL" else {}
                 value = constants.get(index.argval, index.argval)
-                # the second since Python 3.14
+                # BINARY_SUBSCR before Python 3.14
                 is_subscript = subscript.opname == "BINARY_SUBSCR" or subscript.argrepr == "[]"
                 yield value if is_subscript and isinstance(value, int) else _ANY
 
@@ -126,7 +127,7 @@ class LevelSet(NamedTuple):
             LevelsError: the name has another suffix.
         """
         if path.suffix != FILE_SUFFIX:
-            raise LevelsError(f"{path}: the name of a file of levels must end with {FILE_SUFFIX}")
+            raise LevelsError(f"{path}: the name of a level file must end with {FILE_SUFFIX}")
         about = {"format": _FORMAT, "scenario": reference_to(self.scenario), "seeds": self.seeds}
         with replacing(path) as draft:
             draft.write_text(json.dumps(about) + "\n", "utf-8")
@@ -165,16 +166,6 @@ def limit_to_levels(
     return limited.scenario, seeded(limited.seeds)
 
 
-def _train_set(scenario: Scenario, world: str) -> LevelSet:
-    """Return the set `train`."""
-    return _split(scenario, world, test=False)
-
-
-def _test_set(scenario: Scenario, world: str) -> LevelSet:
-    """Return the set `test`."""
-    return _split(scenario, world, test=True)
-
-
 def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
     """Return the training or the test levels of a scenario.
 
@@ -185,7 +176,7 @@ def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
     held_out = seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]
     if not held_out:
         raise LevelsError(
-            f"{scenario.name} has {len(seeds)} different levels, too few for a set of those to test"
+            f"{scenario.name} has {len(seeds)} different levels, too few for a test set"
         )
     return LevelSet(scenario, held_out if test else tuple(sorted({*seeds}.difference(held_out))))
 
@@ -195,7 +186,11 @@ def _larger_set(scenario: Scenario, world: str) -> LevelSet:
     return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
 
 
-SETS = {"train": _train_set, "test": _test_set, "larger": _larger_set}
+SETS: dict[str, Callable[[Scenario, str], LevelSet]] = {
+    "train": partial(_split, test=False),
+    "test": partial(_split, test=True),
+    "larger": _larger_set,
+}
 """Functions that find the levels of each named set."""
 
 
@@ -209,12 +204,12 @@ def make_larger(scenario: Scenario) -> Scenario:
     sizes = [p for p in known if (p.name, p.kind) == ("size", "int")]
     if not sizes:
         raise LevelsError(
-            f"{scenario.name} has no parameter `size`, so that it has no larger levels: name the "
-            f"scenario that has them"
+            f"{scenario.name} has no parameter `size`, so it has no larger levels: name a "
+            f"scenario that has one"
         )
     size = min(2 * sizes[0].value - 1, sizes[0].most)
     if size <= sizes[0].value:
-        raise LevelsError(f"{scenario.name} has the largest size that it may have, {size:g}")
+        raise LevelsError(f"{scenario.name} already has its largest size, {size:g}")
     return _with_settings(scenario, {**scenario.document.settings, "size": int(size)})
 
 
@@ -226,7 +221,7 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
     """
     document = scenario.document
     if document.level is None:
-        raise LevelsError(f"{scenario.name} is of no file, in which its parameters could be set")
+        raise LevelsError(f"{scenario.name} is from no file, so its parameters cannot be set")
     changed = Scenario.read(read_file(document.level, document.trust, settings))
     return changed.with_(**scenario.changes) if scenario.changes else changed
 
@@ -243,11 +238,9 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
     Raises:
         LevelsError: the argument is no sequence of 1 to 5000 seeds.
     """
-    is_vector = isinstance(levels, np.ndarray) and levels.ndim == 1
-    is_sequence = is_vector or (
-        isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray)
-    )
-    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_sequence else []
+    vector = isinstance(levels, np.ndarray) and levels.ndim == 1
+    is_list = vector or (isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray))
+    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_list else []
     if not 0 < len(seeds) <= _MAX_LEVELS or not all(map(_is_seed, seeds)):
         raise LevelsError(
             f"levels={shortened(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
@@ -279,11 +272,11 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
         reference, seeds = checked(about["scenario"]), check_level_seeds(about["seeds"])
     except OSError as error:
         raise LevelsError(str(error)) from None
-    except Exception as error:  # whatever comes of values that may be anything
+    except Exception as error:  # contents of a file may be anything
         cause = shortened(f"{type(error).__name__}: {error}", 200)
-        raise LevelsError(f"{path} is no set of levels, or a damaged one: {cause}") from None
+        raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
     if reference["source"] != reference_to(scenario)["source"]:
-        raise LevelsError(f"{path} has levels of {reference['name']}, and not of {scenario.name}")
+        raise LevelsError(f"{path} has levels of {reference['name']}, not of {scenario.name}")
     if reference["settings"] != scenario.document.settings:
         scenario = _with_settings(scenario, reference["settings"])
     return LevelSet(scenario, seeds)
@@ -297,7 +290,7 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
     """
     seeds = tuple(values)
     if not seeds or not all(map(_is_seed, seeds)):
-        raise ValueError("its seeds are no whole numbers from 0 on")
+        raise ValueError("its seeds are not all whole numbers from 0 on")
     return seeds
 
 
@@ -333,23 +326,19 @@ def compute_content_keys(
         is_read: (members, drawn) sampled values that tell levels apart, see
             `find_values_read_by_rules`.
     """
-    entity_keys = np.zeros((len(rows), layout.capacity), np.uint64)
-    content_keys = np.zeros_like(entity_keys)
+    own_keys = np.zeros((len(rows), layout.capacity), np.uint64)
+    inner_keys = np.zeros_like(own_keys)
     salts = iter(np.random.default_rng(0).integers(2**64, size=2**10, dtype=np.uint64))
     for cls in layout.components:
         columns = rows[column_name(cls)]
         for field in fields_of(cls):
-            words, target = _to_words(columns[field.name]), entity_keys
-            if field.is_entity:  # which one it is says nothing, but what is there
-                words, target = (
-                    np.take_along_axis(entity_keys, words.astype(np.int64), 1),
-                    content_keys,
-                )
-            target += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
-        entity_keys += columns["has"] * next(salts)
-    keys: NDArray[np.uint64] = (_mix_bits(entity_keys + content_keys) * rows["alive"]).sum(
-        1, dtype=np.uint64
-    )
+            words, into = _to_words(columns[field.name]), own_keys
+            if field.is_entity:  # entity numbers differ, so hash the entity's contents
+                words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
+            into += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
+        own_keys += columns["has"] * next(salts)
+    mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
+    keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
     for k in np.flatnonzero(is_read.any(axis=0)):
         scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))

@@ -27,7 +27,7 @@ from gv_engine.scenario.optional_deps import MINIGRID_PACKAGE
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_from_row
 
-# ---- minigrid grid -------------------------------------------------------------------------------
+# ---- objects and grid ----------------------------------------------------------------------------
 
 TYPE_NAMES = (
     *("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava"),
@@ -60,8 +60,9 @@ class GridObject:
     contains: GridObject | None = None
     cur_pos: tuple[int, int] = (-1, -1)
 
-    @property  # type: ignore[misc]  # `isinstance` reads it, and nobody sets it
+    @property  # type: ignore[misc]  # only `isinstance` reads it
     def __class__(self) -> Any:
+        """MiniGrid's class of the object's type, if MiniGrid is imported."""
         module = sys.modules.get("minigrid.core.world_object")
         return getattr(module, self.type.capitalize(), GridObject)
 
@@ -182,7 +183,7 @@ def draw_grid(
     return picture
 
 
-# ---- minigrid env --------------------------------------------------------------------------------
+# ---- environments --------------------------------------------------------------------------------
 
 _NUM_ACTIONS = 7
 _VIEW_SIZE = 7
@@ -276,11 +277,13 @@ class MiniGridEnv(GridEnv):
         self._views: dict[int, GridEnv] = {}
 
     def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError that names the replacement of a missing MiniGrid attribute."""
         if name in _REPLACEMENTS:
-            raise AttributeError(f"MiniGrid's {name} is not there: {_REPLACEMENTS[name]}")
+            raise AttributeError(f"MiniGrid's {name} does not exist here: {_REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; raise AttributeError for MiniGrid's read-only ones."""
         if name in _REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} cannot be set: {_REPLACEMENTS[name]}")
         super().__setattr__(name, value)
@@ -377,11 +380,8 @@ class MiniGridEnv(GridEnv):
 
     def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
         """Return a copy of the object inside a box; None for an empty box or another object."""
-        return (
-            self._describe_object(world, world.box.content[entity])
-            if world.box.has[entity]
-            else None
-        )
+        box = world.box
+        return self._describe_object(world, box.content[entity]) if box.has[entity] else None
 
     def gen_obs(self) -> dict[str, Any]:
         """Return the current observation: `image`, `direction` and `mission`."""
@@ -402,10 +402,8 @@ class MiniGridEnv(GridEnv):
             return dict(self._observation())
         if size not in self._views:
             scenario = self.scenario.with_(area=_view_area(size))
-            representation = "minigrid"
-            self._views[size] = GridEnv(
-                scenario, None, "object", observation_representation=representation
-            )
+            shown = "minigrid"
+            self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
         view = self._views[size]
         view._batch.restore(0, self._row, trusted=True)
         observation: dict[str, Any] = view._observation()
@@ -444,6 +442,8 @@ class MiniGridEnv(GridEnv):
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
 
     def render(self) -> Any:
+        """Return a picture as `GridEnv.render` does, or MiniGrid's own with `tile_size` or
+        `highlight`."""
         if self.render_mode == "rgb_array" and self._draws_like_minigrid and self._started:
             return self.get_frame(self._highlight, self._tile_size)
         return super().render()
@@ -455,30 +455,36 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _world(self) -> RowWorld:
+        """Read-only world over the current row."""
         return RowWorld(self.scenario.layout, self._row)
 
     @property
     def _row(self) -> NDArray[Any]:
+        """Copy of the world as a row."""
         return super().snapshot()
 
     def snapshot(self) -> NDArray[Any]:
+        """Return the world as a row, with the RNG as wrappers have left it."""
         self._sync_rng()
         return self._row
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
+        """Replace the world by a row, as `GridEnv.restore` does."""
         self._is_rng_shared = self._has_ended = False
         return super().restore(row)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
+        """Sample a new level as `GridEnv.reset` does; options are ignored."""
         self._sync_rng()
-        self._is_rng_shared = True  # what seeds it is no row
+        self._is_rng_shared = True  # the seeded RNG is not in the row yet
         results = super().reset(seed=seed)
         self._is_rng_shared = self._has_ended = False
         return results
 
     def _step_batch(self, action: int) -> None:
+        """Step the world by an action, after the RNG has been synchronised."""
         self._sync_rng()
         super()._step_batch(action)
 
@@ -489,6 +495,7 @@ class MiniGridEnv(GridEnv):
             self._is_rng_shared = False
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Apply the agent's action as `GridEnv.step` does, but terminate only once in lava."""
         before = self.agent_pos if self._has_ended else None
         observation, reward, terminated, truncated, info = super().step(action)
         self._has_ended = terminated
@@ -498,12 +505,11 @@ class MiniGridEnv(GridEnv):
         return observation, reward, terminated, truncated, info
 
     def _check_action(self, action: Any) -> int:
+        """Return an action as an integer; 0 for a MiniGrid action that the level does not have."""
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
-        has_fewer_actions = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
-        return super()._check_action(
-            0 if has_fewer_actions and action >= self.num_actions else action
-        )
+        lacking = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
+        return super()._check_action(0 if lacking and action >= self.num_actions else action)
 
 
 class MiniGridVectorEnv(GridVectorEnv):
@@ -522,12 +528,12 @@ class MiniGridVectorEnv(GridVectorEnv):
     def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        known_options = {
-            name: value for name, value in (options or {}).items() if name == "reset_mask"
-        }
-        return super()._check_reset_arguments(seed, known_options)
+        """Return seeds and mask of a reset; options other than `reset_mask` are ignored."""
+        known = {key: mask for key, mask in (options or {}).items() if key == "reset_mask"}
+        return super()._check_reset_arguments(seed, known)
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
+        """Return (N,) int64 actions, with 0 for MiniGrid actions that the level does not have."""
         if self.num_actions < _NUM_ACTIONS:
             actions = np.where(np.asarray(actions) < self.num_actions, actions, 0)
         return super()._check_actions(actions)

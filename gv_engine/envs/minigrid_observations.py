@@ -39,19 +39,19 @@ _AGENT = 10
 _FIRST_OTHER = _AGENT + 1
 """First number of the types that MiniGrid does not have."""
 _TYPES = np.zeros((MOST_TYPES, 2), np.uint8)
-"""By our index: the number of a type, and that of the colour that all its objects have."""
+"""MiniGrid's type number by type index, and the colour number of types with a fixed colour."""
 _TYPES[:, 0] = np.arange(_FIRST_OTHER, _FIRST_OTHER + MOST_TYPES)
 _TYPES[[NONE_GRID_OBJECT, HIDDEN, FLOOR, WALL, DOOR, KEY, BALL], 0] = 1, 0, 1, 2, 4, 5, 6
 _TYPES[[PARCEL, BOX, EXIT, LAVA], 0] = 7, 7, 8, 9
 _TYPES[WALL, 1] = 5
 _COLORS = np.zeros(len(COLORS), np.uint8)
-"""By our index: the number of a colour."""
+"""MiniGrid's colour number by colour index."""
 _COLORS[[RED, GREEN, BLUE, PURPLE, YELLOW, GREY]] = range(6)
 MINIGRID_DIRECTIONS = np.zeros(4, np.int64)
-"""By our number: that of a direction."""
+"""MiniGrid's direction number by orientation."""
 MINIGRID_DIRECTIONS[[RIGHT, BACKWARD, LEFT, FORWARD]] = range(4)
 _NO_NUMBERS = np.zeros((2, 0), np.int32)
-"""The least and the greatest numbers of missions where nothing is asked."""
+"""Bounds of the mission numbers in scenarios without missions."""
 
 
 def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
@@ -80,7 +80,7 @@ class MiniGridEncoder(ObservationEncoder):
     source_arrays: tuple[str, ...] = ("grid", "item", "facing", MISSION)
     buffer_names = "image", "direction", MISSION
     recorded = "image", "direction"
-    shares_memory = False  # a direction alone is a number
+    shares_memory = False  # a single direction is an int
     has_mission = True
     space: spaces.Dict
 
@@ -96,7 +96,7 @@ class MiniGridEncoder(ObservationEncoder):
             self._agent_cell = None
             self._types[NONE_GRID_OBJECT, 0] = _AGENT
         elif all(member.visibility.name == "fully_transparent" for member in scenario.members):
-            # all that is not seen is beyond the grid
+            # all hidden cells are beyond the grid
             self._types[HIDDEN] = _TYPES[WALL]
         self._missions = missions = scenario.missions
         self._low, self._high = (missions.low, missions.high) if missions else _NO_NUMBERS
@@ -120,10 +120,13 @@ class MiniGridEncoder(ObservationEncoder):
 
     @property
     def single_observation_space(self) -> spaces.Dict:
+        """Space of one world's observation in a vector environment, where missions are numbers."""
         numbers = spaces.Box(self._low, self._high, dtype=np.int32)
         return spaces.Dict({**self.space.spaces, MISSION: numbers})
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return zeroed `image`, `direction` and `mission` arrays for one observation or a
+        batch."""
         return {
             "image": np.zeros((*batch_shape, *self._image), np.uint8),
             "direction": np.zeros(batch_shape, np.int64),
@@ -131,10 +134,12 @@ class MiniGridEncoder(ObservationEncoder):
         }
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
+        """Return arrays for N observations that share the mission array."""
         *_, mission = observed
         return {**self.make_arrays(len(mission)), MISSION: mission}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        """Write images, directions and missions into `out`."""
         grid, item, facing, mission = observed
         MINIGRID_DIRECTIONS.take(facing, out=out["direction"], mode="clip")
         if out[MISSION] is not mission:
@@ -154,9 +159,11 @@ class MiniGridEncoder(ObservationEncoder):
             image[..., 2][agents] = out["direction"][agents[:-2]]
 
     def to_observation(self, arrays: Arrays) -> Arrays:
+        """Return the arrays of many worlds as their observation."""
         return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> dict[str, Any]:
+        """Return the observation of one world, with the mission as text."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         mission = self._missions.text(arrays[MISSION]) if self._missions else ""
@@ -169,7 +176,7 @@ def paint_images(
     type_codes: NDArray[np.uint32],
     color_codes: NDArray[np.uint32],
     cells: NDArray[np.uint64],
-    agent_cell: int,
+    agent: int,
     out: NDArray[np.uint8],
 ) -> None:
     """Write MiniGrid images of N views into `out`.
@@ -180,7 +187,7 @@ def paint_images(
         type_codes, color_codes: (256,) numbers whose sum has the type in its lowest byte and the
             colour in the next one.
         cells: (M,) source cell of each image cell.
-        agent_cell: image cell that shows the object in hand; -1 for none.
+        agent: image cell of the agent, which shows the object in hand; -1 for none.
         out: (N, M, 3) array to fill with type, colour and state.
     """
     for n in range(len(grid)):
@@ -188,10 +195,6 @@ def paint_images(
             cell = cells[k]
             code = type_codes[grid[n, cell, 0]] + color_codes[grid[n, cell, 2]]
             out[n, k, 0], out[n, k, 1], out[n, k, 2] = code, code >> 8, grid[n, cell, 1]
-        if agent_cell >= 0:
+        if agent >= 0:
             code = type_codes[item[n, 0]] + color_codes[item[n, 2]]
-            out[n, agent_cell, 0], out[n, agent_cell, 1], out[n, agent_cell, 2] = (
-                code,
-                code >> 8,
-                item[n, 1],
-            )
+            out[n, agent, 0], out[n, agent, 1], out[n, agent, 2] = (code, code >> 8, item[n, 1])

@@ -16,7 +16,7 @@ from gymnasium.spaces import Discrete, Space
 from gymnasium.utils import seeding
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
-from pettingzoo import ParallelEnv  # what may not be there
+from pettingzoo import ParallelEnv  # optional dependency
 
 from gv_engine.envs.arg_checks import Seeds, as_output_arrays
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
@@ -164,7 +164,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         numbers = np.zeros(len(self._agent_indices), np.int64)
         for name in self.agents:
             if name not in actions:
-                raise ValueError(f"no action of {name}, whose episode goes on")
+                raise ValueError(f"no action for {name}, whose episode is not over")
             if not self._action_space.contains(actions[name]):
                 last = self._action_space.n - 1
                 raise ValueError(
@@ -242,7 +242,8 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+        """Return the state for pickling and copying, without the renderer."""
+        return {**vars(self), "_renderer": None}  # a copy opens its own window
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
@@ -250,7 +251,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
     __str__ = __repr__
 
 
-# ---- agents vector environment -------------------------------------------------------------------
+# ---- vector environments -------------------------------------------------------------------------
 
 
 class EachAgentVectorEnv(GridVectorEnv):
@@ -271,10 +272,12 @@ class EachAgentVectorEnv(GridVectorEnv):
     is_multi_agent = True
 
     def _describe_line(self, number: int) -> str:
+        """Return agent and world of a line, for messages."""
         world, agent = divmod(number, len(self.scenario.sharing.names))
         return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
     def _mark_ended_worlds(self) -> None:
+        """Keep `_ended` True only for lines of present agents whose whole world has ended."""
         out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
         member = out.final_member if self._mode == SAME_STEP else out.member
         self._by_world(self._ended)[:] = over & self._present_agents(member)
@@ -292,6 +295,7 @@ class EachAgentVectorEnv(GridVectorEnv):
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
+        """Return the info of all lines, with `live`."""
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
         live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)
@@ -346,17 +350,12 @@ class AgentsVectorEnv:
         self.num_envs = num_envs
         self.agents = tuple(self.scenario.sharing.names)
         self.agent_shape = (len(self.agents),)
-        self.action_space = spaces.MultiDiscrete(
-            np.full((num_envs, *self.agent_shape), self.num_actions)
-        )
-        agents_space = batch_space(self.single_observation_space, *self.agent_shape)
-        has_texts = isinstance(
-            agents_space, spaces.Tuple
-        )  # of which Gymnasium would make a tuple by agent
+        sizes = np.full((num_envs, *self.agent_shape), self.num_actions)
+        self.action_space = spaces.MultiDiscrete(sizes)
+        each = batch_space(self.single_observation_space, *self.agent_shape)
+        texts = isinstance(each, spaces.Tuple)  # Gymnasium would batch them by agent
         self.observation_space: spaces.Space[Any] = (
-            spaces.Tuple([agents_space] * num_envs)
-            if has_texts
-            else batch_space(agents_space, num_envs)
+            spaces.Tuple([each] * num_envs) if texts else batch_space(each, num_envs)
         )
 
     @property

@@ -68,30 +68,36 @@ class IndexGrid(ObservationEncoder):
         self._fresh = self._representation.fresh
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        arrays = {
+        """Return zeroed `grid` and `item`, and the constant `agent_id_grid`, for one observation or
+        a batch."""
+        made = {
             name: np.zeros((*batch_shape, *self.space[name].shape), self.space[name].dtype)  # type: ignore[misc]  # boxes have one
             for name in self.space
         }
-        arrays["agent_id_grid"][...] = self._agent_id_grid
-        return arrays
+        made["agent_id_grid"][...] = self._agent_id_grid
+        return made
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Write the codes of cells and held objects into `out`."""
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
             if target is cells:
                 continue
             codes = self._representation.codes(cells, target)
-            if codes is not target:  # those of the default are the cells themselves
+            if codes is not target:  # `default` returns the cells themselves
                 np.copyto(target, codes)
 
     def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        """Return arrays for N observations; `default` reuses `grid` and `item`."""
         arrays = self.make_arrays(len(item))
         same = self._representation.name == "default"
         return {**arrays, "grid": grid, "item": item} if same else arrays
 
     def to_observation(self, arrays: Arrays) -> Arrays:
+        """Return the arrays as the observation."""
         return arrays.copy()
 
     def encode(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        """Return the observation of one world."""
         return {
             "grid": self._fresh(grid),
             "agent_id_grid": self._agent_id_grid.copy(),
@@ -121,16 +127,19 @@ class LayeredGrid(IndexGrid):
         self.space = spaces.Dict({**self.space.spaces, "grid": both})
 
     def make_shared_arrays(self, *observed: NDArray[np.uint8]) -> Arrays:
+        """Return arrays for N observations that reuse `item`."""
         _, item, _ = observed
         return {**self.make_arrays(len(item)), "item": item}
 
     def write(self, out: Arrays, *observed: NDArray[np.uint8]) -> None:
+        """Write visible cells and ground cells into the channels of `grid`, and the held object."""
         grid, item, ground = observed
         out["grid"][..., :3], out["grid"][..., 3:] = grid, ground
         if out["item"] is not item:
             np.copyto(out["item"], item)
 
     def encode(self, *observed: NDArray[np.uint8]) -> Arrays:
+        """Return the observation of one world."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         return arrays
@@ -159,6 +168,7 @@ class OneHotGrid(IndexGrid):
         )
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Write one-hot planes of cells and held objects into `out`."""
         held = item[..., None, None, :], out["item"][..., None, None]
         for cells, planes in ((grid, out["grid"]), held):
             numbers = self._representation.codes(cells)
@@ -220,9 +230,11 @@ class PixelView(ObservationEncoder):
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return a zeroed `pixels` array for one observation or a batch."""
         return {"pixels": np.zeros((*batch_shape, *self.space.shape), np.uint8)}
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Write the pixels of views, with the agent and its held object, into `out`."""
         (height, width), (_, planes, side, run) = grid.shape[-3:-1], self._cell_pictures.shape
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
         self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
@@ -245,6 +257,7 @@ class PixelView(ObservationEncoder):
             cells[:, :, y, side - half :, x, run - line :][who] = self._items[items]
 
     def to_observation(self, arrays: Arrays) -> NDArray[np.uint8]:
+        """Return the pixels."""
         return arrays["pixels"]
 
 
@@ -275,18 +288,22 @@ class TextView(ObservationEncoder):
         )
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return zeroed index arrays for one observation or a batch."""
         shapes = {"grid": (*self._shape, 3), "item": (3,)}
         return {name: np.zeros((*batch_shape, *shape), np.uint8) for name, shape in shapes.items()}
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Copy cells and held objects into `out`."""
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
             if cells is not target:
                 np.copyto(target, cells)
 
     def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        """Return the index arrays themselves."""
         return {"grid": grid, "item": item}
 
     def to_observation(self, arrays: Arrays) -> str | tuple[str, ...]:
+        """Return the text of one view, or the texts of many."""
         grid, item = arrays["grid"], arrays["item"]
         if item.ndim == 1:
             return self._text(grid, item)
@@ -297,6 +314,7 @@ class TextView(ObservationEncoder):
         return view_text(grid, item, self._scenario.types, self._observer, mission)
 
     def space_with_mission(self, missions: Missions) -> spaces.Text:
+        """Return the text space with the mission line added."""
         line = f"{mission_line('')}\n"
         return spaces.Text(
             max_length=self.space.max_length + len(line) + missions.longest,
@@ -306,6 +324,7 @@ class TextView(ObservationEncoder):
     def to_observation_with_mission(
         self, arrays: Arrays, missions: Missions
     ) -> str | tuple[str, ...]:
+        """Return the text of one view with its mission, or the texts of many."""
         grid, item, mission = (arrays[name] for name in ("grid", "item", MISSION))
         if item.ndim == 1:
             return self._text(grid, item, missions.text(mission))
@@ -349,15 +368,19 @@ class FlatEncoder(ObservationEncoder):
         self._scratch: Arrays = {}
 
     def bind_backend(self, backend: Backend) -> None:
+        """Bind the backend of the inner encoder."""
         self._encoder.bind_backend(backend)
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return a zeroed `flat` array for one observation or a batch."""
         return {"flat": np.zeros((*batch_shape, *self.space.shape), self.space.dtype)}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
+        """Return a `flat` array for N observations."""
         return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        """Write grid, held object and mission one behind the other into `flat`."""
         grid, item, *mission = observed
         batch_shape = item.shape[:-1]
         if not self._scratch or self._scratch["item"].shape[: len(batch_shape)] != batch_shape:
@@ -368,9 +391,11 @@ class FlatEncoder(ObservationEncoder):
             out["flat"][..., target] = part.reshape(*batch_shape, -1)
 
     def to_observation(self, arrays: Arrays) -> NDArray[Any]:
+        """Return the flat vectors."""
         return arrays["flat"]
 
     def encode(self, *observed: NDArray[Any]) -> NDArray[Any]:
+        """Return the flat vector of one world."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         return arrays["flat"]
@@ -388,33 +413,37 @@ class MissionEncoder(ObservationEncoder):
     def __init__(self, encoder: ObservationEncoder, missions: Missions) -> None:
         self._encoder, self._missions = encoder, missions
         self.space = encoder.space_with_mission(missions)
-        self.buffer_names = (
-            (*encoder.buffer_names, MISSION) if encoder.shares_memory else encoder.buffer_names
-        )
+        self.buffer_names = encoder.buffer_names + (MISSION,) * encoder.shares_memory
         self.source_arrays = *encoder.source_arrays, MISSION
         self.shares_memory = encoder.shares_memory
 
     def bind_backend(self, backend: Backend) -> None:
+        """Bind the backend of the inner encoder."""
         self._encoder.bind_backend(backend)
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return zeroed arrays of the inner encoder, and `mission`."""
         mission = np.zeros((*batch_shape, len(self._missions.names)), np.int32)
         return {**self._encoder.make_arrays(*batch_shape), MISSION: mission}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
+        """Return arrays for N observations that reuse `mission`."""
         *seen, mission = observed
         return {**self._encoder.make_shared_arrays(*seen), MISSION: mission}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        """Write the inner encoder's observations and the mission into `out`."""
         *seen, mission = observed
         self._encoder.write(out, *seen)
         if out[MISSION] is not mission:
             np.copyto(out[MISSION], mission)
 
     def to_observation(self, arrays: Arrays) -> Any:
+        """Return the inner encoder's observation with the mission."""
         return self._encoder.to_observation_with_mission(arrays, self._missions)
 
     def encode(self, *observed: NDArray[Any]) -> Any:
+        """Return the observation of one world, with its mission."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         return self.to_observation(arrays)
@@ -444,14 +473,11 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     if name not in _ENCODERS:
         raise ValueError(f"no representation {name!r}: {nearest(name, REPRESENTATION_NAMES)}")
     encoder_class = _ENCODERS[name]
-    known = [
-        option
-        for option in signature(encoder_class).parameters
-        if option not in ("scenario", "name")
-    ]
+    parameters = signature(encoder_class).parameters
+    known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:
         if option not in known:
-            allowed = nearest(option, known) if known else "allowed are none here"
+            allowed = nearest(option, known) if known else "no options are allowed here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions

@@ -41,9 +41,9 @@ class _Codes(NamedTuple):
     """Numbers of a representation for type, state and colour indices."""
 
     types: dict[int, int]
-    first_states: dict[int, int]  # by type; its further states follow
+    first_states: dict[int, int]  # by type; its other states follow
     colors: dict[int, int]
-    stride: int = 0  # from one state to the next, where type, state and colour are one number
+    stride: int = 0  # between states, if type, state and colour share one number
 
     def ranges(self, states: dict[int, int]) -> list[list[int]]:
         """Return all numbers of each channel, given the number of states by type."""
@@ -162,7 +162,7 @@ class Representation:
             np.uint8,
         )
         self._backend: Backend | None = None
-        self._byte_table: NDArray[Any] | None = None  # of the numbers, where compiled code asks
+        self._byte_table: NDArray[Any] | None = None  # lookup table of compiled code
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
@@ -189,6 +189,7 @@ class Representation:
         """Return the space of the representation, with bounds by channel."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
+            """Return a box whose bounds are broadcast to a shape."""
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
@@ -240,7 +241,7 @@ class Representation:
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self.is_compiled and not self._look_up_compiled(
+        if self.is_compiled and not self._encode_compiled(
             cells.reshape(-1, 3), out.reshape(-1, self.channels)
         ):
             return out
@@ -253,7 +254,7 @@ class Representation:
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         return out
 
-    def _look_up_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
+    def _encode_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
         """Write the numbers of (M, 3) cells into (M, channels) `out` with compiled code; return
         True if a cell is not listed."""
         from gv_engine.compiler.compiler import compile_function
@@ -264,10 +265,8 @@ class Representation:
 
             if self._byte_table is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                tables_by_axis = [
-                    appearance_cache.steps(*each, self._unlisted) for each in numbered
-                ]
-                self._byte_table = np.concatenate(tables_by_axis)
+                parts = [appearance_cache.steps(*each, self._unlisted) for each in numbered]
+                self._byte_table = np.concatenate(parts)
             has_unlisted = compile_function(appearance_cache.encode)(
                 cells, self._byte_table, self._stride, out[:, 0]
             )
@@ -290,7 +289,7 @@ class Representation:
         codes = table[indices]
         if codes.max(initial=0) == self._unlisted:
             unlisted = indices[codes == self._unlisted][0]
-            raise ValueError(f"{noun} {unlisted} is shown, which the space does not list")
+            raise ValueError(f"{noun} {unlisted} is not in the space")
         return codes
 
     def encode(
@@ -367,7 +366,7 @@ def _encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> ND
     """Return (…, 6) the agent's y and x scaled to -1 to 1, and its orientation one-hot."""
     encoded = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))
     for axis, size in enumerate(shape):
-        # on a single row or column every position is in the middle
+        # on a single row or column every position counts as the middle
         encoded[..., axis] = (2 * agent[..., axis] - size + 1) / max(1, size - 1)
     encoded[..., 2:] = agent[..., 2, None] == np.arange(len(ORIENTATIONS))
     return encoded

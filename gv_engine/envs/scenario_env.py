@@ -84,7 +84,7 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
 
-    __str__ = __repr__  # which wrappers show
+    __str__ = __repr__  # shown by wrappers
 
     def fork(self) -> Self:
         """Return an independent copy of the environment with the same world and the same future."""

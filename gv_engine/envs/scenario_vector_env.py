@@ -73,7 +73,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         self._all.flags.writeable = False
         self._started = False
 
-    # a space of all worlds takes as much memory as all that they show, so that it waits for a use
+    # cached on first use: a batched space takes as much memory as all observations
 
     @cached_property
     def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
@@ -144,7 +144,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
                 f"({self.num_envs},) integers"
             )
         numbers = np.ascontiguousarray(array, np.int64)
-        if numbers.view(np.uint64).max() > last:  # where those below 0 are the largest
+        if numbers.view(np.uint64).max() > last:  # negative ones are the largest
             invalid = int(np.flatnonzero((array < 0) | (array > last))[0])
             raise ValueError(
                 f"action {array[invalid]} of {self._describe_line(invalid)}: "

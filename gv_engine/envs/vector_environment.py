@@ -115,18 +115,18 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self.single_action_space = Discrete(self.num_actions)
         self._encoder = make_encoder(self.scenario, observation_representation)
         self.single_observation_space = self._encoder.single_observation_space
-        extra_arrays = self._encoder.source_arrays
+        extra = self._encoder.source_arrays
         self._batch = make_batch(
             self.scenario,
             num_worlds,
             world,
             num_threads,
             action_masks,
-            more=extra_arrays,
+            more=extra,
             levels=level_rngs,
         )
         self._encoder.bind_backend(self._batch)
-        # not the agent's place, which never changes
+        # without `agent_id_grid`, which never changes
         self.recorded = (*self._encoder.recorded, *((MISSION,) if self.scenario.missions else ()))
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
@@ -215,7 +215,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         info = self._info(outputs)
         np.logical_or(out.terminated, out.truncated, out=self._ended)
         self._mark_ended_worlds()
-        if np.count_nonzero(self._ended):  # quicker than `any`
+        if np.count_nonzero(self._ended):  # faster than `any`
             if self._mode == autoreset.SAME_STEP:
                 self._add_final(info)
             if self._statistics:
@@ -238,12 +238,10 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     @cached_property
     def _output_specs(self) -> ArraySpecs:
         """Shape and dtype of all arrays that `out` may have."""
-        arrays: Arrays = {name: self._arrays_of_all[name] for name in self._encoder.buffer_names}
+        arrays: Arrays = {name: self._all_arrays[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
-        return self._step_output_specs(
-            {name: (array.shape, array.dtype) for name, array in arrays.items()}
-        )
+        return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
 
     def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
         """Return results by name: in the caller's arrays, or as copies if copies are enabled."""
@@ -256,7 +254,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return copied
 
     @property
-    def _arrays_of_all(self) -> Arrays:
+    def _all_arrays(self) -> Arrays:
         """Arrays of all observations; those of the backend where the content is the same."""
         if self._arrays is None:
             self._observed = self._batch.outputs.named(self._encoder.source_arrays)
@@ -265,7 +263,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _observation(self, outputs: Arrays | None = None) -> Any:
         """Return the observations of all worlds, encoded now."""
-        encoder, arrays = self._encoder, self._arrays_of_all
+        encoder, arrays = self._encoder, self._all_arrays
         if outputs:
             arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
         encoder.write(arrays, *self._observed)
@@ -329,12 +327,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
                 for name in encoder.buffer_names:
                     arrays[name][worlds] = ended_arrays[name]
             final[worlds] = observations[worlds]
-        sources: list[NDArray[Any]] = [
-            out.final_mask,
-            out.final_terms,
-            out.final_member,
-            out.success,
-        ]
+        sources: Any = out.final_mask, out.final_terms, out.final_member, out.success
         finals = [np.zeros_like(array) for array in sources]
         for target, array in zip(finals, sources, strict=True):
             target[worlds] = array.take(worlds, 0)
@@ -472,7 +465,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return indices.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        # a copy opens a window of its own, and has arrays of its own
+        """Return the state for pickling and copying, without the renderer and shared arrays."""
+        # a copy opens its own window and has its own arrays
         return {
             **vars(self),
             "_renderer": None,

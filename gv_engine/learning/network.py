@@ -88,12 +88,14 @@ class EmbeddingBag(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, hidden) sums of table rows."""
         context.save_for_backward(rows)
         context.size = table.shape
         return functional.embedding_bag(rows, table, mode="sum")
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient with respect to the table."""
         (rows,) = context.saved_tensors
         table_gradient = gradient.new_zeros(context.size)
         arrays = rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy()

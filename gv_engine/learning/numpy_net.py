@@ -70,6 +70,7 @@ class NumpyNet:
         return exponentials / exponentials.sum(1, keepdims=True), memory
 
     def _features(self, rows: NDArray[np.int32]) -> Floats:
+        """Return the (N, hidden) features of encoded observations."""
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
         for column in rows.T.astype(np.intp):
             sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
@@ -134,6 +135,7 @@ class _GRU:
 
 
 def _relu(numbers: Floats) -> Floats:
+    """Return the positive part of each number."""
     return np.maximum(numbers, 0.0)
 
 

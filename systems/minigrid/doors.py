@@ -10,7 +10,7 @@ from components.objects import EXIT, KEY, WALL
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import build_room, put
-from systems.minigrid.missions import set_mission_object, set_second_mission_object
+from systems.minigrid.missions import set_second_target, set_target
 from systems.minigrid.placing import (
     place,
     place_agent,
@@ -58,8 +58,8 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
     y, x = random_cell_in_room(w, other, right)
     put(w, KEY, y, x, colors[locked])
     place_agent(w, (0, left, w.height, right - left))
-    set_mission_object(w, doors[locked])
-    set_second_mission_object(w, doors[other])
+    set_target(w, doors[locked])
+    set_second_target(w, doors[other])
 
 
 def random_cell_in_room(w: World, room: int, right: int) -> tuple[int, int]:

@@ -17,28 +17,28 @@ class Mission(PlainMission):
     x: Coordinate = -1
 
 
-def set_mission_object(w: World, thing: int) -> None:
+def set_target(w: World, thing: int) -> None:
     """Write the type and colour of an object into the mission of all agents."""
     for agent in w.agents():
         w.mission.kind[agent] = w.kind.value[thing]
         w.mission.color[agent] = w.color.value[thing]
 
 
-def set_second_mission_object(w: World, thing: int) -> None:
+def set_second_target(w: World, thing: int) -> None:
     """Write the type and colour of a second object into the mission of all agents."""
     for agent in w.agents():
         w.mission.other_kind[agent] = w.kind.value[thing]
         w.mission.other_color[agent] = w.color.value[thing]
 
 
-def set_mission_cell(w: World, thing: int) -> None:
+def set_target_cell(w: World, thing: int) -> None:
     """Write the current cell of an object into the mission of all agents."""
     for agent in w.agents():
         w.mission.y[agent] = w.position.y[thing]
         w.mission.x[agent] = w.position.x[thing]
 
 
-def set_mission_wording(w: World, wording: int) -> None:
+def set_wording(w: World, wording: int) -> None:
     """Write the index of a mission text into the mission of all agents."""
     for agent in w.agents():
         w.mission.wording[agent] = wording

@@ -82,7 +82,7 @@ def random_side_cell(w: World, room: Area, side: int) -> tuple[int, int]:
 def try_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
     """Sample one room after another into `rooms` until all fit or one does not; return how many
     fit."""
-    # both with the width, as in the reference
+    # both from the width, as in the reference
     x = w.rng.integers(0, w.width - 2)
     y = w.rng.integers(0, w.width - 2)
     side = _LEFT_SIDE
@@ -113,9 +113,9 @@ def multi_room(w: World, shape: Sequence[int], num_rooms: int, max_room_size: in
     while try_chain(w, rooms, max_room_size) < num_rooms:
         attempts += 1
         if attempts == _MOST_CHAINS:
-            w.fail("multi_room: so many rooms find no place; make them smaller or fewer")
+            w.fail("multi_room: there is no place for all rooms; make them smaller or fewer")
             return
-    color = len(COLORS)  # none of them
+    color = len(COLORS)  # no colour yet
     for k in range(num_rooms):
         wall_in(w, room_area(rooms, k))
         if k > 0:

@@ -143,7 +143,7 @@ def place(w: World, kind: int, color: int, area: Area, min_distance: int = 1) ->
     """Place a new object into a random free cell of an area, and return its entity."""
     y, x = random_free_cell(w, area, min_distance)
     if y < 0:
-        w.fail("MiniGrid: the level has no room for all its things; make it larger")
+        w.fail("MiniGrid: the level has no room for all its objects; make it larger")
         return NOTHING
     return put(w, kind, y, x, color)
 

@@ -17,7 +17,7 @@ from gv_engine.rules.geometry import BACKWARD, RIGHT, turned
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import put_agent
-from systems.minigrid.missions import set_mission_object
+from systems.minigrid.missions import set_target
 from systems.minigrid.placing import (
     DIRECTIONS,
     Area,
@@ -33,14 +33,14 @@ from systems.minigrid.placing import (
 from systems.minigrid.steps import success_reward
 from systems.queries import ahead, beside, first_with
 
-DoorCells = NDArray[np.int64]
+Doors = NDArray[np.int64]
 """(rows, columns, 4, 2) cell (y, x) for a door on each side of each room, -1 for none."""
 
 _MOST_DOORS = 5001
 """Attempts to connect all rooms."""
 
 
-def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> DoorCells:
+def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> Doors:
     """Build closed rooms, put the agent into the middle one for now, and return the cells for
     doors."""
     w.set_shape(shape[0], shape[1])
@@ -49,19 +49,19 @@ def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> DoorCells
     for row in range(rows):
         for column in range(columns):
             wall_in(w, room_area(row, column, room_size))
-    door_cells = np.full((rows, columns, 4, 2), -1)
+    doors = np.full((rows, columns, 4, 2), -1)
     for row in range(rows):
         for column in range(columns):
             top, left = row * step, column * step
             if column < columns - 1:
                 y, x = w.rng.integers(top + 1, top + step), left + step
-                door_cells[row, column, 0] = door_cells[row, column + 1, 2] = (y, x)
+                doors[row, column, 0] = doors[row, column + 1, 2] = (y, x)
             if row < rows - 1:
                 y, x = top + step, w.rng.integers(left + 1, left + step)
-                door_cells[row, column, 1] = door_cells[row + 1, column, 3] = (y, x)
+                doors[row, column, 1] = doors[row + 1, column, 3] = (y, x)
     middle = room_size // 2
     put_agent(w, AGENT, rows // 2 * step + middle, columns // 2 * step + middle, RIGHT)
-    return door_cells
+    return doors
 
 
 def room_area(row: int, column: int, room_size: int) -> Area:
@@ -76,15 +76,10 @@ def add_object(w: World, kind: int, color: int, room: Area) -> int:
 
 
 def add_door(
-    w: World,
-    door_cells: DoorCells,
-    room: tuple[int, int],
-    side: int,
-    color: int,
-    status: int = LOCKED,
+    w: World, doors: Doors, room: tuple[int, int], side: int, color: int, status: int = LOCKED
 ) -> None:
     """Place a door on one side of a room."""
-    y, x = door_cells[room[0], room[1], side]
+    y, x = doors[room[0], room[1], side]
     put_door(w, y, x, color, status)
 
 
@@ -105,14 +100,14 @@ def unlock(
     w: World, shape: Sequence[int], room_size: int, with_box: bool = False, blocked: bool = False
 ) -> None:
     """Build two rooms with a locked door between them, agent and key on one side."""
-    door_cells = build_room_grid(w, shape, room_size)
+    doors = build_room_grid(w, shape, room_size)
     here, there = room_area(0, 0, room_size), room_area(0, 1, room_size)
     if with_box:
-        set_mission_object(w, add_object(w, PARCEL, random_color(w), there))
+        set_target(w, add_object(w, PARCEL, random_color(w), there))
     color = random_color(w)
-    add_door(w, door_cells, (0, 0), 0, color)
+    add_door(w, doors, (0, 0), 0, color)
     if blocked:
-        y, x = door_cells[0, 0, 0]
+        y, x = doors[0, 0, 0]
         set_cell(w, BALL, y, x - 1, random_color(w))
     add_object(w, KEY, color, here)
     place_agent_in_room(w, here)
@@ -142,29 +137,29 @@ def door_is_open(w: World, agent: int) -> bool:
 def key_corridor(w: World, shape: Sequence[int], room_size: int) -> None:
     """Build rooms on both sides of a corridor: a ball in the locked room, the key in another
     one."""
-    door_cells = build_room_grid(w, shape, room_size)
-    rows = len(door_cells)
+    doors = build_room_grid(w, shape, room_size)
+    rows = len(doors)
     for row in range(1, rows):
         top, left, _, _ = room_area(row, 1, room_size)
         set_row(w, FLOOR, top, left + 1, left + room_size - 1)
     locked = w.rng.integers(0, rows)
     color = random_color(w)
-    add_door(w, door_cells, (locked, 2), 2, color)
-    set_mission_object(w, add_object(w, BALL, random_color(w), room_area(locked, 2, room_size)))
+    add_door(w, doors, (locked, 2), 2, color)
+    set_target(w, add_object(w, BALL, random_color(w), room_area(locked, 2, room_size)))
     add_object(w, KEY, color, room_area(w.rng.integers(0, rows), 0, room_size))
     place_agent_in_room(w, room_area(rows // 2, 1, room_size))
-    connect_all_rooms(w, door_cells, room_size, (locked, 2))
+    connect_all_rooms(w, doors, room_size, (locked, 2))
 
 
-def is_side_open(w: World, door_cells: DoorCells, row: int, column: int, side: int) -> bool:
+def is_side_open(w: World, doors: Doors, row: int, column: int, side: int) -> bool:
     """Return True if a side of a room has a door or no wall."""
-    y, x = door_cells[row, column, side]
+    y, x = doors[row, column, side]
     return y >= 0 and w.kind.value[w.at[y, x]] != WALL
 
 
-def all_connected(w: World, door_cells: DoorCells, row: int, column: int) -> bool:
+def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
     """Return True if paths lead from a room to all others, through doors of any status."""
-    rows, columns = len(door_cells), len(door_cells[0])
+    rows, columns = len(doors), len(doors[0])
     reached = np.zeros((rows, columns), np.bool_)
     reached[row, column] = grown = True
     while grown:
@@ -172,39 +167,37 @@ def all_connected(w: World, door_cells: DoorCells, row: int, column: int) -> boo
         for y in range(rows):
             for x in range(columns):
                 for side in range(4):
-                    if reached[y, x] and is_side_open(w, door_cells, y, x, side):
+                    if reached[y, x] and is_side_open(w, doors, y, x, side):
                         beyond = beside(y, x, DIRECTIONS[side])
                         grown |= not reached[beyond]
                         reached[beyond] = True
     return bool(reached.all())
 
 
-def connect_all_rooms(
-    w: World, door_cells: DoorCells, room_size: int, locked: tuple[int, int]
-) -> None:
+def connect_all_rooms(w: World, doors: Doors, room_size: int, locked: tuple[int, int]) -> None:
     """Add doors at random, none into the locked room, until paths lead to all rooms."""
     step = room_size - 1
     row, column = w.position.y[AGENT] // step, w.position.x[AGENT] // step
-    connected = all_connected(w, door_cells, row, column)
+    connected = all_connected(w, doors, row, column)
     for _ in range(_MOST_DOORS):
         if connected:
             return
-        x = w.rng.integers(0, len(door_cells[0]))
-        y = w.rng.integers(0, len(door_cells))
+        x = w.rng.integers(0, len(doors[0]))
+        y = w.rng.integers(0, len(doors))
         side = w.rng.integers(0, 4)
-        closed = door_cells[y, x, side, 0] >= 0 and not is_side_open(w, door_cells, y, x, side)
+        closed = doors[y, x, side, 0] >= 0 and not is_side_open(w, doors, y, x, side)
         if closed and (y, x) != locked and beside(y, x, DIRECTIONS[side]) != locked:
-            add_door(w, door_cells, (y, x), side, random_color(w), CLOSED)
-            connected = all_connected(w, door_cells, row, column)
+            add_door(w, doors, (y, x), side, random_color(w), CLOSED)
+            connected = all_connected(w, doors, row, column)
     w.fail("key_corridor: the rooms cannot all be connected")
 
 
 # ---- ObstructedMaze ------------------------------------------------------------------------------
 
 
-def obstruct(w: World, door_cells: DoorCells, room: tuple[int, int], side: int) -> None:
+def obstruct(w: World, doors: Doors, room: tuple[int, int], side: int) -> None:
     """Replace the object in front of a door by a green ball."""
-    y, x = door_cells[room[0], room[1], side]
+    y, x = doors[room[0], room[1], side]
     y, x = beside(y, x, turned(DIRECTIONS[side], BACKWARD))
     w.remove(w.box.content[w.at[y, x]])
     set_cell(w, BALL, y, x, GREEN)
@@ -225,14 +218,14 @@ def short_maze(
     w: World, shape: Sequence[int], room_size: int, boxed: bool = False, blocked: bool = False
 ) -> None:
     """Build two rooms: a blue ball behind a locked door, and the key, which may be in a box."""
-    door_cells = build_room_grid(w, shape, room_size)
+    doors = build_room_grid(w, shape, room_size)
     here, there = room_area(0, 0, room_size), room_area(0, 1, room_size)
     color = shuffled_colors(w)[0]
-    add_door(w, door_cells, (0, 0), 0, color)
+    add_door(w, doors, (0, 0), 0, color)
     if blocked:
-        obstruct(w, door_cells, (0, 0), 0)
+        obstruct(w, doors, (0, 0), 0)
     hide_key(w, color, here, boxed)
-    set_mission_object(w, add_object(w, BALL, BLUE, there))
+    set_target(w, add_object(w, BALL, BLUE, there))
     place_agent_in_room(w, here)
 
 
@@ -249,16 +242,16 @@ def maze(
 ) -> None:
     """Build nine rooms with a blue ball in one of the first `quarters` corners, behind locked doors
     beside the middle."""
-    door_cells = build_room_grid(w, shape, room_size)
+    doors = build_room_grid(w, shape, room_size)
     colors = shuffled_colors(w)
     for quarter in range(quarters):
-        add_door(w, door_cells, (1, 1), quarter, colors[quarter], CLOSED)
+        add_door(w, doors, (1, 1), quarter, colors[quarter], CLOSED)
         side_room = beside(1, 1, DIRECTIONS[quarter])
         area = room_area(side_room[0], side_room[1], room_size)
         for way in (quarter - 1, quarter + 1):
-            add_door(w, door_cells, side_room, way % 4, colors[way % 6])
+            add_door(w, doors, side_room, way % 4, colors[way % 6])
             if blocked:
-                obstruct(w, door_cells, side_room, way % 4)
+                obstruct(w, doors, side_room, way % 4)
             if not keys_last:
                 hide_key(w, colors[way % 6], area, boxed)
         if keys_last:
@@ -266,5 +259,5 @@ def maze(
                 hide_key(w, colors[way % 6], area, boxed)
     corner = w.rng.integers(0, quarters)
     row, column = (0, 2, 2, 0)[corner], (2, 2, 0, 0)[corner]
-    set_mission_object(w, add_object(w, BALL, BLUE, room_area(row, column, room_size)))
+    set_target(w, add_object(w, BALL, BLUE, room_area(row, column, room_size)))
     place_agent_in_room(w, room_area(1, agent_column, room_size))

@@ -23,7 +23,7 @@ def flood_row(lit: int, clear: int, width: int) -> int:
     # the carry of the addition runs to higher bits through neighbouring clear cells
     through |= clear & ~(through + clear)
     step = 1
-    while step < width:  # to lower bits, twice as far each time
+    while step < width:  # to lower bits, doubling the distance
         through |= clear & through >> step
         clear &= clear >> step
         step *= 2

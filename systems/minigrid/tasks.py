@@ -12,12 +12,7 @@ from gv_engine.rules.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import build_room, put
-from systems.minigrid.missions import (
-    set_mission_cell,
-    set_mission_object,
-    set_mission_wording,
-    set_second_mission_object,
-)
+from systems.minigrid.missions import set_second_target, set_target, set_target_cell, set_wording
 from systems.minigrid.placing import (
     MOST_ATTEMPTS,
     PORTABLE_TYPES,
@@ -74,8 +69,8 @@ def some_things(w: World, shape: Sequence[int], num_things: int, num_texts: int)
         kind = random_type(w, 2)
         entities[k] = place(w, kind, random_color(w), whole_grid(w))
     place_agent(w, whole_grid(w))
-    set_mission_object(w, entities[w.rng.integers(0, num_things)])
-    set_mission_wording(w, w.rng.integers(0, num_texts))
+    set_target(w, entities[w.rng.integers(0, num_things)])
+    set_wording(w, w.rng.integers(0, num_texts))
 
 
 # ---- GoToDoor, GoToObject ------------------------------------------------------------------------
@@ -103,8 +98,8 @@ def four_doors(w: World, shape: Sequence[int]) -> None:
         doors[k] = put_door(w, y, x, color)
     place_agent(w, (0, 0, height, width))
     target = doors[w.rng.integers(0, 4)]
-    set_mission_object(w, target)
-    set_mission_cell(w, target)
+    set_target(w, target)
+    set_target_cell(w, target)
 
 
 @system(RESET)
@@ -117,9 +112,9 @@ def unlike_things(w: World, shape: Sequence[int], num_things: int) -> None:
         entities[k] = place(w, kind, color, whole_grid(w))
     place_agent(w, whole_grid(w))
     target = entities[w.rng.integers(0, num_things)]
-    set_mission_object(w, target)
-    set_mission_cell(w, target)
-    set_mission_wording(w, type_number(w, target))
+    set_target(w, target)
+    set_target_cell(w, target)
+    set_wording(w, type_number(w, target))
 
 
 def has_arrived(w: World, agent: int, action: int) -> bool:
@@ -166,7 +161,7 @@ def random_separate_cell(w: World, entities: Entities) -> tuple[int, int]:
         y, x = random_cell(w, whole_grid(w))
         if w.at[y, x] == NOTHING and not is_adjacent_to_any(w, y, x, entities):
             return y, x
-    w.fail("MiniGrid: the level has no room for things that far apart; make it larger")
+    w.fail("MiniGrid: the level has no room for objects that far apart; make it larger")
     return 0, 0
 
 
@@ -193,11 +188,11 @@ def things_apart(w: World, shape: Sequence[int], num_things: int) -> None:
     target = w.rng.integers(0, num_things)
     while target == moved:
         target = w.rng.integers(0, num_things)
-    set_mission_object(w, entities[moved])
-    set_second_mission_object(w, entities[target])
-    set_mission_cell(w, entities[target])
+    set_target(w, entities[moved])
+    set_second_target(w, entities[target])
+    set_target_cell(w, entities[target])
     numbers = type_number(w, entities[moved]), type_number(w, entities[target])
-    set_mission_wording(w, len(PORTABLE_TYPES) * numbers[0] + numbers[1])
+    set_wording(w, len(PORTABLE_TYPES) * numbers[0] + numbers[1])
 
 
 def held_object(w: World, agent: int) -> int:

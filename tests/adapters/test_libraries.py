@@ -313,9 +313,9 @@ def test_tianshou_steps_the_worlds_that_it_asks_for():
     with pytest.raises(ValueError, match=r"^action_masks=True: TianshouVecEnv sets"):
         module.TianshouVecEnv(LEVEL, 2, action_masks=True)
     assert masked.observation_space[0].contains({"obs": seen.obs[0], "mask": seen.mask[0]})
-    with pytest.raises(ValueError, match="2 seeds for 4 worlds: name one for each"):
+    with pytest.raises(ValueError, match="2 seeds for 4 worlds: give one for each"):
         masked.seed([1, 2])
-    with pytest.raises(AttributeError, match="make others with the option"):
+    with pytest.raises(AttributeError, match="create them with the option"):
         masked.set_env_attr("max_steps", 3)
 
 

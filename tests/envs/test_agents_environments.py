@@ -392,7 +392,7 @@ def test_pictures(world: str):
 @pytest.mark.parametrize(
     ("actions", "says"),
     [
-        ({"ann": 0, "bob": 0}, "no action of cat, whose episode goes on"),
+        ({"ann": 0, "bob": 0}, "no action for cat, whose episode is not over"),
         ({"ann": 0, "bob": 0, "cat": 0, "dan": 0}, "no agent 'dan'"),
         ({"ann": 0, "bob": 0, "cat": 99}, "action 99 of cat: allowed are 0 to 7, for MOVE_FORWARD"),
         ([0, 0, 0], r"a list: expected a mapping of the agents' names \(ann, bob, cat\)"),

@@ -47,7 +47,7 @@ class DerivedColumn:
 def play_vector(envs: Any) -> None:
     """Step, reset by mask and restore a vector environment, and look at all results at the end."""
     kept, pilot = DerivedColumn(), np.random.default_rng(0)
-    size = (envs.num_envs, *getattr(envs, "seats", ()))
+    size = (envs.num_envs, *getattr(envs, "agent_shape", ()))
     kept.keep(envs.reset(seed=0))
     for _ in range(24):
         *_, terminated, truncated, _ = kept.keep(

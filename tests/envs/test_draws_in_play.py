@@ -33,7 +33,7 @@ CODE = """\
 import esper
 
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from systems.procedural import resolve_value
+from systems.procedural import resolve
 
 SECOND = 1
 
@@ -64,7 +64,7 @@ def within(w):
 
 
 def table(w):
-    return resolve_value(w, -2)
+    return resolve(w, -2)
 
 
 @system(REWARD)
@@ -120,7 +120,7 @@ def played(found: LevelSet) -> list[Any]:
     ids=["plain", "turned", "unread"],
 )
 def test_no_level_to_test_plays_as_one_to_train_on(level, monkeypatch):
-    monkeypatch.setattr(level_sets, "_IDLE", 300)
+    monkeypatch.setattr(level_sets, "_MAX_SEEDS_WITHOUT_NEW_LEVEL", 300)
     scenario = Scenario.load(level)
     train, test = (level_set(scenario, name, "object") for name in ("train", "test"))
     assert len(train.seeds) + len(test.seeds) == WAYS

@@ -78,7 +78,7 @@ def test_environments_are_made_by_name(name):
         ("pixel", "no representation 'pixel': did you mean 'pixels'"),
         ({"cell": 8}, "no representation None: "),
         ({"name": "pixels", "size": 8}, "'pixels' has no option 'size': .*cell, channels_first"),
-        ({"name": "cells", "dtype": "uint8"}, "'cells' has no option 'dtype': allowed are none"),
+        ({"name": "cells", "dtype": "uint8"}, "'cells' has no option 'dtype': no options"),
         ({"name": "pixels", "cell": 7}, "cell=7: allowed are whole numbers from 8 on"),
         ({"name": "onehot", "dtype": "float64"}, "allowed are 'uint8' and 'float32'"),
     ],

@@ -163,9 +163,9 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         (np.zeros((1, 1), int), "levels=..0..: expected"),
         (np.zeros(3), "levels=.0. 0. 0..: expected"),
         ("none.json", "^none.json cannot be read: No such file or directory$"),
-        ("damaged.json", "is no set of levels, or a damaged one: JSONDecodeError"),
-        ("text.json", "its seeds are no whole numbers"),
-        ("other.json", "has levels of empty-4x4, and not of keydoor-5x5"),
+        ("damaged.json", "is no level set, or is damaged: JSONDecodeError"),
+        ("text.json", "its seeds are not all whole"),
+        ("other.json", "has levels of empty-4x4, not of keydoor-5x5"),
     ],
 )
 def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):

@@ -290,7 +290,7 @@ def test_attributes_are_there_or_name_their_replacement(name):
     try:
         getattr(env, name)
     except AttributeError as error:
-        assert str(error).startswith(f"MiniGrid's {name} is not there: ")  # noqa: PT017  # or none
+        assert str(error).startswith(f"MiniGrid's {name} does not exist here: ")  # noqa: PT017  # or none
     with pytest.raises(AttributeError, match=f"^MiniGrid's {name} cannot be set: "):
         setattr(env, name, None)
 

@@ -182,7 +182,7 @@ GRID = (N, 7, 7, 3)
     ("out", "error", "message"),
     [
         ({"gird": np.zeros(GRID, np.uint8)}, ValueError, "'gird'.* did you mean 'grid'"),
-        ({"pixels": np.zeros(N)}, ValueError, "not written: .*grid, item, action_mask, reward"),
+        ({"pixels": np.zeros(N)}, ValueError, "no output: .*grid, item, action_mask, reward"),
         (
             {"grid": np.zeros((N, 3, 7, 7), np.uint8)},
             ValueError,
@@ -191,11 +191,11 @@ GRID = (N, 7, 7, 3)
         ({"grid": np.zeros(N * 147, np.uint8)}, ValueError, r"\(441,\) and dtype uint8: expected"),
         ({"grid": bytearray(440)}, ValueError, r"shape \(440,\)"),
         ({"reward": np.zeros(N, np.float32)}, ValueError, r"float32: expected \(3,\) float64"),
-        ({"reward": np.zeros((N, 2))[:, 0]}, ValueError, r"gaps, strides \(16,\)"),
+        ({"reward": np.zeros((N, 2))[:, 0]}, ValueError, r"not contiguous, strides \(16,\)"),
         ({"reward": read_only(np.zeros(N))}, ValueError, "read-only: expected memory that can be"),
         ({"reward": bytes(8 * N)}, ValueError, "read-only"),
         ({"reward": Tensor(read_only(np.zeros(N)), True)}, ValueError, "reward"),
-        ({"reward": Elsewhere(np.zeros(N), True)}, ValueError, "no memory that this process can"),
+        ({"reward": Elsewhere(np.zeros(N), True)}, ValueError, "not memory that this process can"),
         ({"reward": [0.0] * N}, TypeError, "is a list: expected a NumPy array, a buffer"),
         (np.zeros(N), TypeError, "out is a ndarray: expected a mapping"),
         (
@@ -217,7 +217,7 @@ def test_what_nothing_can_be_written_into(out, error, message):
 
 def test_text_is_not_written():
     envs = some(world="object", observation_representation="text")
-    with pytest.raises(ValueError, match="'grid', which is not written"):
+    with pytest.raises(ValueError, match="'grid', which is no output"):
         envs.reset(out={"grid": np.zeros(GRID, np.uint8)})
 
 
@@ -265,5 +265,5 @@ def test_results_of_algebra():
         assert own[1] is out["reward"]
         assert own[2] is out["terminated"]
         expected, found = (step[0], step[4]), (own[0], own[4])
-    with pytest.raises(ValueError, match="'grid', which is not written"):
+    with pytest.raises(ValueError, match="'grid', which is no output"):
         envs.step(actions, {"grid": np.zeros(GRID)})

@@ -109,7 +109,7 @@ def test_compiled_code_finds_the_same_numbers(kinds, colors, count, seed):
             if count and wrong not in known:
                 other = shown.copy()
                 other[pilot.integers(count), channel] = wrong
-                with pytest.raises(ValueError, match=f"{wrong} is shown, which the space does not"):
+                with pytest.raises(ValueError, match=f"{wrong} is not in the space"):
                     compiled.codes(other)
 
 
@@ -126,10 +126,10 @@ def test_a_larger_dtype_where_numbers_need_it():
 @pytest.mark.parametrize("name", ALL[1:])
 @pytest.mark.parametrize(
     ("unlisted", "message"),
-    [((4, 0, 0), "type 4 is shown"), ((FLOOR, 0, 2), "colour 2 is shown")],
+    [((4, 0, 0), "type 4 is not in the space"), ((FLOOR, 0, 2), "colour 2 is not in the space")],
 )
 def test_what_the_space_does_not_list_is_refused(name, unlisted, message):
-    with pytest.raises(ValueError, match=f"{message}, which the space does not list"):
+    with pytest.raises(ValueError, match=message):
         of(name).codes(cells((FLOOR, 0, 0), unlisted))
 
 

@@ -268,7 +268,7 @@ def test_what_blocks_is_reached_from_beside_and_hides_what_is_behind():
         if good:
             drawn(level(text.format(row, things)), 0)
         else:
-            with pytest.raises(RuleError, match="reachable: no level of all"):
+            with pytest.raises(RuleError, match="reachable: none of the levels"):
                 drawn(level(text.format(row, things), tries=3), 0)
 
 
@@ -294,7 +294,7 @@ def test_both_worlds_fail_alike():
     scenario = level("{}", **walls, **full)
     told = "place\\[1\\]: no free cell is left where it may stand"
     shut = level("map: '>#E'", reachable=["agent", "Exit"], tries=2)
-    for failing, message in ((scenario, told), (shut, "reachable: no level of all that were")):
+    for failing, message in ((scenario, told), (shut, "reachable: none of the levels that were")):
         for world in ("object", "compiled"):
             with pytest.raises(RuleError, match=message):
                 GridEnv(failing, world=world).reset(seed=0)

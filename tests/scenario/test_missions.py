@@ -139,7 +139,7 @@ def test_one_of_the_objects_on_the_grid_is_drawn_each_as_likely():
 
 def test_what_there_is_none_of_is_an_error_of_the_reset():
     scenario = asking({"text": "{object}", "among": "Telepod"})
-    with pytest.raises(RuntimeError, match="mission: there is none of the objects on the grid"):
+    with pytest.raises(RuntimeError, match="mission: none of its objects is on the grid"):
         begun(scenario)
 
 

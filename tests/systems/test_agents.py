@@ -149,7 +149,7 @@ def test_telepods_that_are_taken_lead_nowhere(several, blocks):
 
 def test_a_door_that_lets_one_pass_is_refused():
     rule = {"name": "let_pass", "object_type": "Guard"}
-    with pytest.raises(ScenarioError, match=r"let_pass: .* there are 2 agents; allowed is one"):
+    with pytest.raises(ScenarioError, match=r"let_pass: .* there are 2; allowed is one"):
         scenario(">.<", **{**RULES, "agents": 2, "transition_functions": [rule]})
     scenario(">..", **{**RULES, "transition_functions": [rule]})
 
@@ -234,5 +234,5 @@ def test_agents_and_teams_that_are_not_there(changes: dict[str, Any], says: str)
 
 def test_more_agents_than_places():
     played = scenario(">.#", **{**RULES, "agents": 3})
-    with pytest.raises(RuleError, match="there are more agents than cells"):
+    with pytest.raises(RuleError, match="there are more agents than free cells"):
         Session(played, "object")

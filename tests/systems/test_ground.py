@@ -389,7 +389,9 @@ def test_covering_takes_types_of_two_layers():
 
 def test_a_belt_needs_directions():
     rule = {"name": "convey", "object_type": "Plate"}
-    with pytest.raises(ScenarioError, match="Plate looks nowhere; its states have to be FORWARD"):
+    with pytest.raises(
+        ScenarioError, match="Plate has no orientations; its states must be FORWARD"
+    ):
         scenario(">.", **{**RULES, "transition_functions": [rule]})
 
 

@@ -179,7 +179,7 @@ def test_what_holds_plates_down_makes_no_action_valid(yard):
     ids=lambda rule: rule["name"],
 )
 def test_a_rule_of_states_refuses_a_type_without(rule):
-    with pytest.raises(ScenarioError, match="Crate has no states to change between"):
+    with pytest.raises(ScenarioError, match="Crate has only one state"):
         scenario(">.", **{**RULES, "transition_functions": [rule]})
 
 

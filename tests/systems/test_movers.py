@@ -187,13 +187,16 @@ def test_who_stands_in_a_one_way_door_may_leave_it_by_any_side(plays):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ({"name": "patrol", "object_type": "Ghost"}, "Ghost looks nowhere; its states have to be"),
-        ({"name": "let_pass", "object_type": "Fire"}, "Fire looks nowhere"),
+        (
+            {"name": "patrol", "object_type": "Ghost"},
+            "Ghost has no orientations; its states must be",
+        ),
+        ({"name": "let_pass", "object_type": "Fire"}, "Fire has no orientations"),
         (
             {"name": "spread", "object_type": "Fire", "chance": 2},
             "found chance 2.0: allowed are 0",
         ),
-        ({"name": "elapse", "object_type": "Fire"}, "Fire has no states to change between"),
+        ({"name": "elapse", "object_type": "Fire"}, "Fire has only one state"),
     ],
 )
 def test_what_is_not_fit_for_a_rule_is_told(call, message):

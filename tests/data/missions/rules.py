@@ -3,7 +3,7 @@
 from components import Mission as BuiltIn
 from gv_engine import AGENT, RESET, World, component, system
 from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8
-from systems.building import ask_for_one_of, build_room, put, put_agent
+from systems.building import set_random_target, build_room, put, put_agent
 from systems.queries import all_of
 
 
@@ -35,7 +35,7 @@ def asked_by_rule(w: World, kinds: list[int]) -> None:
     for x in range(1, 6):
         put(w, kinds[x % len(kinds)], 1, x, 1 + w.rng.integers(0, 4))
     put_agent(w, AGENT, 2, 1, 3)
-    thing = ask_for_one_of(w, AGENT, kinds)
+    thing = set_random_target(w, AGENT, kinds)
     w.mission.wording[AGENT] = 1
     w.mission.count[AGENT] = len(all_of(w, w.kind.value[thing]))
     w.mission.thing[AGENT] = thing
