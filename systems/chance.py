@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import NoRoomError
-from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
+from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, rotate
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
 from systems.building import (
@@ -92,10 +92,10 @@ def cell_on_map(w: World, lies: int, y: int, x: int) -> tuple[int, int]:
 def way_on_map(lies: int, way: int) -> int:
     """Where an orientation of a map that is turned or mirrored leads in the world."""
     if lies >= 4 and way in (LEFT, RIGHT):
-        way = turned(way, BACKWARD)
+        way = rotate(way, BACKWARD)
     quarters = lies % 4
     by = RIGHT if quarters == 1 else BACKWARD if quarters == 2 else LEFT
-    return way if quarters == 0 else turned(way, by)
+    return way if quarters == 0 else rotate(way, by)
 
 
 def new_thing(

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.geometry import Area, in_line, ones
+from gv_engine.rules.geometry import Area, count_bits, flat_view
 from gv_engine.rules.system import VISIBILITY, system
 from gv_engine.rules.world import View, World
 
@@ -119,13 +119,13 @@ def beams(area: Area) -> NDArray[np.uint64]:
 
 def shine(view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]) -> NDArray[np.int32]:
     """(h * w,) by how many rays light reaches every cell."""
-    lit, opaque = view.lit, in_line(view.opaque)
+    lit, opaque = view.lit, flat_view(view.opaque)
     for number in range(len(beams)):
         beam = beams[number]
         shining = beam[0]  # all are in the agent's cell
         for k in range(len(outward)):
             cell = outward[k]
-            reached = ones(beam[k] & shining)
+            reached = count_bits(beam[k] & shining)
             lit[cell] = reached if number == 0 else lit[cell] + reached
             shining &= ~(beam[k] * opaque[cell])
     return lit
@@ -143,7 +143,7 @@ def raytracing(
     threshold: float = 1.0,
 ) -> None:
     """Seen is what enough rays of light reach, as a number or as a share of those that cross it."""
-    lit, seen = shine(view, outward, beams), in_line(view.seen)
+    lit, seen = shine(view, outward, beams), flat_view(view.seen)
     for k in range(len(lit)):
         if absolute_counts:
             seen[k] = lit[k] >= threshold
@@ -161,7 +161,7 @@ def stochastic_raytracing(
     crossings: NDArray[np.int64],
 ) -> None:
     """Each cell is seen by chance, as likely as the share of its rays that carry light."""
-    lit, seen = shine(view, outward, beams), in_line(view.seen)
+    lit, seen = shine(view, outward, beams), flat_view(view.seen)
     for k in range(len(lit)):
         likely = lit[k] / crossings[k] if crossings[k] > 0 else 0.0
         seen[k] = w.rng.random() <= likely

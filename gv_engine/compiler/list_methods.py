@@ -146,7 +146,7 @@ def _having(w: Any, columns: Any) -> Any:
     own = {
         kind.index
         for kind in LAYOUTS[w].types
-        for cls in (*dict(LAYOUTS[w].prefabs[kind.index]), *kind.changes(0))
+        for cls in (*dict(LAYOUTS[w].prefabs[kind.index]), *kind.component_changes(0))
         if column_name(cls) == columns.column
     }
     if any(column_name(cls) == columns.column for cls, _ in LAYOUTS[w].agent_prefabs[0]):

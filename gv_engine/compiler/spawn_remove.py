@@ -349,12 +349,12 @@ def _write_state(before: Any, column: str, field: str) -> Any:
 
 def _bring(before: Any, layout: Layout, cls: type) -> Any:
     """Then let a component come or go with the new state."""
-    most = max(len(kind.brings) for kind in layout.types)
+    most = max(len(kind.state_components) for kind in layout.types)
     numbers = np.full((layout.kinds, most), -1)  # where states have nothing to do with it
     given: list[tuple[float, ...] | None] = [None]
     for kind in layout.types:
-        for state in range(len(kind.brings)):
-            changes = kind.changes(state)
+        for state in range(len(kind.state_components)):
+            changes = kind.component_changes(state)
             if cls in changes:
                 numbers[kind.index, state] = len(given) if changes[cls] is not None else 0
                 given.append(changes[cls])

@@ -23,7 +23,7 @@ from gv_engine.editor.yaml_text import (
     remove,
     scalar,
 )
-from gv_engine.rules.errors import FaultPlace, GVEngineError, ScenarioError
+from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.document import Document, read_text
 from gv_engine.scenario.files import exists
 from gv_engine.scenario.json_schema import Format
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     """
 
     says: str
-    place: FaultPlace = FaultPlace()
+    place: ProblemPlace = ProblemPlace()
     is_slip: bool = False
 
 
@@ -150,7 +150,7 @@ class EditorDocument:
         return True
 
     def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
-        places = error.places or (FaultPlace(),) * len(error.problems)
+        places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
             Fault(self.in_short(text), place)
             for text, place in zip(error.problems, places, strict=True)

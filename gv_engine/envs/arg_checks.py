@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import DTypeLike, NDArray
 
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 
 # ---- requests ------------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ def known_options(options: Any, *names: str) -> dict[str, Any]:
         raise ValueError(f"options={options!r}: allowed are a dictionary and None")
     for name in options:
         if name not in names:
-            known = nearest(name, names) if names else "allowed are none here"
+            known = describe_allowed(name, names) if names else "allowed are none here"
             raise ValueError(f"reset: no option {name!r}: {known}")
     return dict(options)
 
@@ -140,7 +140,9 @@ def places(out: Any, wanted: Wanted) -> dict[str, NDArray[Any]]:
     found = {}
     for name, thing in out.items():
         if name not in wanted:
-            raise ValueError(f"out has {name!r}, which is not written: {nearest(name, wanted)}")
+            raise ValueError(
+                f"out has {name!r}, which is not written: {describe_allowed(name, wanted)}"
+            )
         found[name] = _place(f"out[{name!r}]", thing, *wanted[name])
     for one, other in combinations(found, 2):
         if np.may_share_memory(found[one], found[other]):

@@ -26,8 +26,8 @@ from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     DoesNotCompileError,
     GVEngineError,
-    nearest,
-    shortened,
+    describe_allowed,
+    shorten,
 )
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
@@ -67,7 +67,7 @@ def _parts(member: Scenario) -> Iterator[Call]:
     for phase in Phase:
         if phase not in (RESET, RENDERING):
             for call in member.calls(phase):
-                yield from call.parts()
+                yield from call.walk()
 
 
 def _numbers(function: FunctionType) -> Iterator[int]:
@@ -231,7 +231,7 @@ def _of_seeds(scenario: Scenario, given: Any, world: str) -> LevelSet:
     seeds = [*islice(given, _MOST + 1)] if one_by_one else []
     if not 0 < len(seeds) <= _MOST or not all(map(_is_seed, seeds)):
         raise LevelsError(
-            f"levels={shortened(str(given), 60)}: expected 1 to {_MOST:,} seeds, whole numbers "
+            f"levels={shorten(str(given), 60)}: expected 1 to {_MOST:,} seeds, whole numbers "
             f"from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file {ENDING}"
         )
     return LevelSet(scenario, tuple(_different(scenario, map(int, seeds), world)))
@@ -245,7 +245,7 @@ def _is_seed(value: Any) -> bool:
 def _in_file(scenario: Scenario, path: Path) -> LevelSet:
     if path.suffix != ENDING:
         allowed = (*SETS, "0:100", f"a file {ENDING} of `gv-engine splits --out`")
-        raise LevelsError(f"no levels {str(path)!r}: {nearest(str(path), allowed)}")
+        raise LevelsError(f"no levels {str(path)!r}: {describe_allowed(str(path), allowed)}")
     try:
         about = parse_json(read_bytes(path, _LARGEST, "sets of levels"))
         if about["format"] != _FORMAT:
@@ -254,7 +254,7 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
-        why = shortened(f"{type(error).__name__}: {error}", 200)
+        why = shorten(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no set of levels, or a damaged one: {why}") from None
     if known["source"] != reference_to(scenario)["source"]:
         raise LevelsError(f"{path} has levels of {known['name']}, and not of {scenario.name}")

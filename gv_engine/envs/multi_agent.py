@@ -23,7 +23,7 @@ from gv_engine.envs.observations import FormName, form_of
 from gv_engine.envs.render_modes import Renderer, with_usable_modes
 from gv_engine.envs.scenario_vector_env import VectorStep, masked
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rules.errors import MissingExtraError, nearest
+from gv_engine.rules.errors import MissingExtraError, describe_allowed
 from gv_engine.scenario.optional_deps import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
@@ -103,7 +103,9 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
     def _know(self, agent: Any) -> None:
         """Make sure that it is the name of an agent."""
         if agent not in self._seats:
-            raise ValueError(f"no agent {agent!r}: {nearest(str(agent), self.possible_agents)}")
+            raise ValueError(
+                f"no agent {agent!r}: {describe_allowed(str(agent), self.possible_agents)}"
+            )
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

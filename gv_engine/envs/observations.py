@@ -30,7 +30,7 @@ from gv_engine.envs.representations import (
     agent_id_grid,
     observer,
 )
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.map import mission_line, object_words, view_text
 
 if TYPE_CHECKING:
@@ -430,12 +430,12 @@ def form_of(scenario: Scenario, asked: FormName) -> ObservationEncoder:
     options = {"name": asked} if isinstance(asked, str) else dict(asked)
     name = options.pop("name", None)
     if name not in _FORMS:
-        raise ValueError(f"no representation {name!r}: {nearest(name, FORMS)}")
+        raise ValueError(f"no representation {name!r}: {describe_allowed(name, FORMS)}")
     made = _FORMS[name]
     known = [option for option in signature(made).parameters if option not in ("scenario", "name")]
     for option in options:
         if option not in known:
-            allowed = nearest(option, known) if known else "allowed are none here"
+            allowed = describe_allowed(option, known) if known else "allowed are none here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     form = made(scenario, **options)
     missions = None if form.asks else scenario.missions

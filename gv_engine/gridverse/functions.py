@@ -247,7 +247,7 @@ def _see(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
 
 
 def _refuse_faults(call_: Call, area: Area | None = None) -> None:
-    if fault := call_.fault(area):
+    if fault := call_.run_check(area):
         raise ValueError(f"{call_.name}: {fault}")
 
 

@@ -131,7 +131,9 @@ class ObjectStore:
         """
         layout = self.world.layout
         known = set(layout.components)
-        if (kind.in_grid and kind not in layout.types) or not known.issuperset(kind.classes):
+        if (kind.in_grid and kind not in layout.types) or not known.issuperset(
+            kind.component_classes
+        ):
             listed = ", ".join(known.name for known in layout.types if known.in_grid)
             raise RuleError(
                 f"{kind.name} cannot be in this world, which has {listed}: list it in the "
@@ -185,9 +187,9 @@ def _types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
                 f"{kind.name} and {found[kind.index].name} have the index {kind.index}, each in "
                 f"scenarios of its own; no grid can have both"
             )
-        columns |= {column_name(cls): cls for cls in kind.classes}
-    for kind in OBJECT_TYPES.everywhere():
-        own = {column_name(cls): cls for cls in kind.classes}
+        columns |= {column_name(cls): cls for cls in kind.component_classes}
+    for kind in OBJECT_TYPES.iterate_all():
+        own = {column_name(cls): cls for cls in kind.component_classes}
         if kind.index not in found and all(columns.get(n, cls) is cls for n, cls in own.items()):
             columns |= own
             found[kind.index] = kind
@@ -196,7 +198,7 @@ def _types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
 
 @cache
 def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
-    own = {column_name(cls): cls for kind in types for cls in kind.classes}
+    own = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
         own.pop(column_name(cls), None)
     every = (*built_in_components(), *(own[name] for name in sorted(own)))
@@ -295,7 +297,7 @@ class GridObject(Value):
     @classmethod
     def can_be_represented_in_state(cls) -> bool:
         """Whether (type, state, colour) say all about it; not about what holds another object."""
-        return not any(entity_fields(cls.kind.classes))
+        return not any(entity_fields(cls.kind.component_classes))
 
     # ---- what it is like ---------------------------------------------------------------------
 

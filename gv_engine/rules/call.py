@@ -9,7 +9,7 @@ from typing import Any
 
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import REWARD, TERMINATING, System, takes
+from gv_engine.rules.system import REWARD, TERMINATING, System, has_parameter
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Call:
         system: what to call.
         arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
             functions and actions become part of what is compiled.
-        says: what the scenario tells the player in place of the system's own words.
+        ending_message: what the scenario tells the player in place of the system's own words.
         whose: by agent, whether it runs in the agent's turn; () if it does in all turns.
     """
 
     system: System
     arguments: dict[str, Any]
-    says: str = field(default="", compare=False)
-    whose: tuple[bool, ...] = ()
+    ending_message: str = field(default="", compare=False)
+    agent_mask: tuple[bool, ...] = ()
 
     @classmethod
     def of(cls, system: System, given: Mapping[str, Any], area: Area | None = None) -> Call:
@@ -41,10 +41,10 @@ class Call:
             if p.required and p.name not in (*given, *system.tables):
                 raise TypeError(f"{system.name} needs {p.name!r}")
         own = {p.name: p.default for p in system.parameters if not p.required}
-        made = {} if area is None else system.made_for(area)
+        made = {} if area is None else system.make_tables(area)
         return cls(system, {**own, **given, **made})
 
-    def fault(
+    def run_check(
         self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES
     ) -> str:
         """What the system's check says against the arguments, as text; empty if nothing.
@@ -54,7 +54,7 @@ class Call:
             agents: how many there are.
             types: of the scenario.
         """
-        check, asked = self.system.check, self.system.checked
+        check, asked = self.system.check, self.system.check_parameters
         if check is None or (area is None and "area" in asked):
             return ""
         given = {"area": area, "agents": agents, "types": types, **self.arguments}
@@ -65,61 +65,67 @@ class Call:
         return self.system.name
 
     @property
-    def is_an_agents(self) -> bool:
+    def is_per_agent(self) -> bool:
         """Whether it, or one that is nested in it, asks for an agent; if not, it runs once a step,
         whoever acts."""
         return any(
-            takes(function, "agent") for part in self.parts() for function in part.system.functions
+            has_parameter(function, "agent")
+            for part in self.walk()
+            for function in part.system.functions
         )
 
     @property
-    def otherwise(self) -> float | bool | None:
+    def masked_value(self) -> float | bool | None:
         """What comes of it in the turn of an agent that it is not for."""
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
-    def names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
+    def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
         """Names of the arguments that the system's function takes, or one of its helpers."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
         return tuple(name for name in inspect.signature(helper).parameters if name in own)
 
-    def bound(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
+    def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
         """The trailing arguments for the system's function, or for one of its helpers."""
-        return tuple(self.arguments[name] for name in self.names(helper))
+        return tuple(self.arguments[name] for name in self.argument_names(helper))
 
-    def condition(
+    def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
         """`(w, agent, action)` → whether it runs in this turn, and its `when` or `answers` is true
         of a world; None if neither is asked."""
-        if whose := self.whose:
-            holds = replace(self, whose=()).condition(helper)
+        if agent_mask := self.agent_mask:
+            holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
-                whose[agent] and (holds is None or holds(w, agent, action))
+                agent_mask[agent] and (holds is None or holds(w, agent, action))
             )
         if helper is None:
             return None
-        given, agents, acting = self.bound(helper), takes(helper, "agent"), takes(helper, "action")
+        given, agents, acting = (
+            self.bind_arguments(helper),
+            has_parameter(helper, "agent"),
+            has_parameter(helper, "action"),
+        )
         # as most are: asked for each action of each step
         if agents and acting and given == (helper.__defaults__ or ()):
             return helper
         return lambda w, agent, action: helper(w, *(agent,) * agents, *(action,) * acting, *given)
 
-    def parts(self) -> Iterator[Call]:
+    def walk(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""
-        return (path[-1] for path in self.paths())
+        return (path[-1] for path in self.walk_paths())
 
-    def paths(self) -> Iterator[tuple[Call, ...]]:
+    def walk_paths(self) -> Iterator[tuple[Call, ...]]:
         """For each of its `parts`, the calls from this one down to it."""
         yield (self,)
         for argument in self.arguments.values():
-            if is_nested(argument):
+            if is_nested_call(argument):
                 for part in argument if isinstance(argument, tuple) else (argument,):
-                    yield from ((self, *path) for path in part.paths())
+                    yield from ((self, *path) for path in part.walk_paths())
 
 
-def is_nested(argument: Any) -> bool:
+def is_nested_call(argument: Any) -> bool:
     """Whether an argument is a call, or a list of calls, whose results the system gets."""
     if isinstance(argument, tuple):
         return any(isinstance(part, Call) for part in argument)

@@ -183,7 +183,7 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     if cls is None:
         return functools.partial(component, often=often)
     made = dataclass(slots=True)(cls)
-    name = snake_case(cls.__name__)
+    name = to_snake_case(cls.__name__)
     if name in _WORLD_ATTRIBUTES:
         raise TypeError(
             f"component {cls.__name__}: its column would be w.{name}, which every world already "
@@ -223,7 +223,7 @@ def is_component(thing: object) -> bool:
     return isinstance(thing, type) and thing in _COLUMNS
 
 
-def components_in(package: str) -> tuple[type[Any], ...]:
+def list_components(package: str) -> tuple[type[Any], ...]:
     """The components that modules of a package have declared, in order of their names."""
     declared = (cls for cls in _COLUMNS if cls.__module__.startswith(f"{package}."))
     return tuple(sorted(declared, key=lambda cls: cls.__name__))
@@ -244,6 +244,6 @@ def is_read_often(cls: type[Any]) -> bool:
     return cls in _OFTEN
 
 
-def snake_case(name: str) -> str:
+def to_snake_case(name: str) -> str:
     """`CamelCase` → `camel_case`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

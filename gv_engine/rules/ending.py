@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import snake_case
+from gv_engine.rules.component import to_snake_case
 
 
-def ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:
+def describe_ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:
     """A sentence without its full stop.
 
     Args:
@@ -18,9 +18,9 @@ def ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:
             episode.
     """
     if success is not None:
-        return success.says or "Well done!"
+        return success.ending_message or "Well done!"
     if truncated:
         return "Time is up"
-    said = [call.says or call.system.says for call in by]
-    names = [f"The end: {snake_case(call.name).replace('_', ' ')}" for call in by[-1:]]
+    said = [call.ending_message or call.system.says for call in by]
+    names = [f"The end: {to_snake_case(call.name).replace('_', ' ')}" for call in by[-1:]]
     return next(filter(None, [*said, *names]), "The end")

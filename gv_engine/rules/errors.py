@@ -19,7 +19,7 @@ class GVEngineError(Exception):
     """Base of the engine's own errors, whose text is printable whatever it quotes."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return escape_unprintable(super().__str__())
 
 
 class RuleError(GVEngineError, RuntimeError):
@@ -31,16 +31,16 @@ class RuleError(GVEngineError, RuntimeError):
     """
 
     worlds: tuple[int, ...] = ()
-    told: RuleError | None = None
+    world_error: RuleError | None = None
 
     @classmethod
-    def of_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
+    def in_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
         """The error of a step, from that of the first of the worlds which it failed in."""
         first, *others = failed
-        error = error.told or error
+        error = error.world_error or error
         more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
         found = type(error)(f"world {first}: {error}{more}")
-        found.worlds, found.told = (first, *others), error
+        found.worlds, found.world_error = (first, *others), error
         return found
 
 
@@ -106,7 +106,7 @@ class SeveralAgentsError(GVEngineError, ValueError):
     """A scenario with several agents, where there is room for one."""
 
 
-class FaultPlace(NamedTuple):
+class ProblemPlace(NamedTuple):
     """Where in a scenario something is wrong.
 
     Attributes:
@@ -132,11 +132,11 @@ class ScenarioError(GVEngineError, ValueError):
         places: where each of them is, as far as the reader has told; () if it has not.
     """
 
-    places: tuple[FaultPlace, ...] = ()
+    places: tuple[ProblemPlace, ...] = ()
 
     def __init__(self, problems: Iterable[str]) -> None:
         told = [problems] if isinstance(problems, str) else problems  # as whoever adds to it has it
-        self.problems = tuple(shortened(problem, _LONGEST_LINE) for problem in told)
+        self.problems = tuple(shorten(problem, _LONGEST_LINE) for problem in told)
         ends = accumulate(len(problem) for problem in self.problems)
         shown = sum(end <= _SCREEN for end in ends) or 1
         more = len(self.problems[shown:])
@@ -155,10 +155,10 @@ class UnknownOptionError(ScenarioError, TypeError):
     """An option that is neither known nor a parameter of the scenario."""
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """A text whose characters that no screen shows, but for line breaks and tabs, are written out.
 
-    >>> printable("a\\x1b[31mred")
+    >>> escape_unprintable("a\\x1b[31mred")
     'a\\\\x1b[31mred'
     """
     if text.isprintable():
@@ -170,19 +170,19 @@ def printable(text: str) -> str:
 
 def complain(message: object) -> None:
     """Print a message of the engine to the errors, as printable text."""
-    print(printable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
+    print(escape_unprintable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """A text as a screen shows it, without its middle if it is longer than `most` characters."""
-    text = printable(text)
+    text = escape_unprintable(text)
     if len(text) <= most:
         return text
     head = most * 2 // 3
     return f"{text[:head]} … {text[len(text) - (most - head) :]}"
 
 
-def nearest(found: object, allowed: Iterable[object]) -> str:
+def describe_allowed(found: object, allowed: Iterable[object]) -> str:
     """`did you mean 'x'? (allowed: x, y)` for a message about a wrong name."""
     names = [str(name) for name in allowed]
     as_written = {name.casefold(): name for name in reversed(names[:_MOST_COMPARED])}
@@ -191,7 +191,7 @@ def nearest(found: object, allowed: Iterable[object]) -> str:
     return f"{hint}(allowed: {', '.join(names)})"
 
 
-def reason(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What went wrong, for people: with the file, without the number that the system gives it."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

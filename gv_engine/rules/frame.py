@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.geometry import RIGHT, Area, step_x, step_y, turned
+from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 # ---- frame ---------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ class Scene:
     """A note for the player."""
 
     @property
-    def is_blamed(self) -> bool:
+    def is_loss_highlighted(self) -> bool:
         """Whether a reward below zero says that something went wrong, and may be coloured so."""
         return True
 
@@ -80,7 +80,7 @@ class Frame(Scene):
     """(H, W, 6) type, state and colour of every cell and of what lies on its ground, as the agent
     saw them last; type 1, Hidden, where it has never looked. None if nobody has kept it."""
 
-    def as_explored(self) -> Frame:
+    def limit_to_explored(self) -> Frame:
         """The same with no more of the state than the agent knows."""
         if self.explored is None:
             return self
@@ -88,7 +88,7 @@ class Frame(Scene):
         beneath = None if self.beneath is None else self.explored[..., 3:]
         return replace(self, grid=grid, beneath=beneath)
 
-    def differing(self, other: Frame) -> list[tuple[int, int]]:
+    def find_differences(self, other: Frame) -> list[tuple[int, int]]:
         """The cells, y and x, that look different in another frame, where agents stand too; none
         of another grid."""
         if self.grid.shape != other.grid.shape:
@@ -102,33 +102,33 @@ class Frame(Scene):
         return [(int(y), int(x)) for y, x in np.argwhere(differs)]
 
     @property
-    def beneath_seen(self) -> NDArray[np.uint8] | None:
+    def visible_ground(self) -> NDArray[np.uint8] | None:
         """(h, w, 3) the same of the cells of the observation, as the agent sees it; of type 0 where
         it does not."""
         if self.beneath is None:
             return None
         found = np.zeros_like(self.observation)
         for i, j in np.ndindex(found.shape[:2]):
-            cell = self.on_grid(i, j)
+            cell = self.to_grid_cell(i, j)
             if cell and self.seen[cell]:
                 found[i, j] = self.beneath[cell]
-        self.types.as_seen(found, self.agent[2])
+        self.types.turn_to_view(found, self.agent[2])
         return found
 
-    def in_view(self, y: int, x: int) -> tuple[int, int] | None:
+    def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:
         """The cell of the observation that shows a cell of the grid; None if none does."""
         facing = self.agent[2]
-        aside = turned(facing, RIGHT)
+        aside = rotate(facing, RIGHT)
         dy, dx = y - self.agent[0], x - self.agent[1]
         i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
         j = self.observer[1] + dy * step_y(aside) + dx * step_x(aside)
         height, width = self.observation.shape[:2]
         return (i, j) if 0 <= i < height and 0 <= j < width else None
 
-    def on_grid(self, i: int, j: int) -> tuple[int, int] | None:
+    def to_grid_cell(self, i: int, j: int) -> tuple[int, int] | None:
         """The cell of the grid that a cell of the observation shows; None beyond the grid."""
         facing = self.agent[2]
-        aside = turned(facing, RIGHT)
+        aside = rotate(facing, RIGHT)
         ahead, right = self.observer[0] - i, j - self.observer[1]
         y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)
         x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
@@ -221,7 +221,7 @@ class ExpressionFrame(Scene):
     max_moves: int
 
     @property
-    def is_blamed(self) -> bool:
+    def is_loss_highlighted(self) -> bool:
         """Only at a lost end: right moves may cost, too, as those do that spread brackets out."""
         return self.outcome == "lose"
 
@@ -231,7 +231,7 @@ class ExpressionFrame(Scene):
         return 1 + max(node.y for node in self.nodes)
 
 
-def expression_text(frame: ExpressionFrame) -> str:
+def expression_to_text(frame: ExpressionFrame) -> str:
     """The tree as text, above the written expression, and a line with what happened."""
     starts, width = [], 0
     for node in frame.nodes:

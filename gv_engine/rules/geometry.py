@@ -51,9 +51,9 @@ class Action(IntEnum):
         return self in (Action.TURN_LEFT, Action.TURN_RIGHT)
 
     @property
-    def is_own(self) -> bool:
+    def is_custom(self) -> bool:
         """Whether an author has named it."""
-        return self >= _FIRST_OWN
+        return self >= _FIRST_CUSTOM
 
 
 ACTIONS = tuple(action.name for action in Action)
@@ -76,7 +76,7 @@ USUAL_ACTIONS = tuple(range(PICK_UP))
 """Those of a scenario that does not list its own: the specification's."""
 WAIT = 255
 """No action of an agent: rules see that nothing was done. For people who play in real time."""
-_FIRST_OWN = WAIT + 1
+_FIRST_CUSTOM = WAIT + 1
 
 
 def named_action(name: str) -> Action:
@@ -95,7 +95,7 @@ def named_action(name: str) -> Action:
         return Action[name]
     if name == "WAIT" or not (name.isidentifier() and name.isascii() and name.isupper()):
         raise ValueError(f"found the name {name!r}, expected one of an action, like `KICK`")
-    number = _FIRST_OWN + crc32(name.encode()) % 2**30
+    number = _FIRST_CUSTOM + crc32(name.encode()) % 2**30
     own = int.__new__(Action, number)
     own._name_, own._value_ = name, number
     # where `Action(number)` finds it, as it does those that stand in the class
@@ -125,15 +125,15 @@ def step_x(orientation: int) -> int:
     return 1 if orientation == RIGHT else -1 if orientation == LEFT else 0
 
 
-def turned(orientation: int, by: int) -> int:
+def rotate(orientation: int, by: int) -> int:
     """The orientation after a rotation by another one (`RIGHT` is a quarter turn clockwise)."""
     # In this numbering rotations compose by xor, but for two quarter turns, which make a half.
     return orientation ^ by ^ (orientation & by) >> 1
 
 
-def relative(orientation: int, to: int) -> int:
+def to_relative(orientation: int, to: int) -> int:
     """The orientation as somebody sees it who looks along another one."""
-    return turned(orientation, to ^ to >> 1)
+    return rotate(orientation, to ^ to >> 1)
 
 
 def manhattan(dy: int, dx: int) -> float:
@@ -149,7 +149,7 @@ def euclidean(dy: int, dx: int) -> float:
 # ---- area ----------------------------------------------------------------------------------------
 
 
-def seen_from(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
+def relative_position(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
     """How far a cell is ahead of an agent, and to its right."""
     facing = w.agent.facing[agent]
     dy, dx = y - w.position.y[agent], x - w.position.x[agent]
@@ -175,7 +175,7 @@ class Area:
         """The agent's own cell in the area, which may lie beyond it."""
         return -self.ymin, -self.xmin
 
-    def numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
+    def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
         """(h * w,) the cells of the grid that the area shows, row by row, as numbers.
 
         Args:
@@ -184,11 +184,11 @@ class Area:
         """
         position = w.position
         stands = w.agent.facing[agent], position.y[agent], position.x[agent]
-        return _numbers(self, *stands, w.height, w.width, width)
+        return _find_cell_numbers(self, *stands, w.height, w.width, width)
 
-    def on_grid(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(H, W) bool: which cells of the grid an (h, w) bool array of the area means."""
-        cells = self.numbers(w, agent, w.width)[seen.ravel()]
+        cells = self.cell_numbers(w, agent, w.width)[seen.ravel()]
         lit = np.zeros(w.height * w.width, np.bool_)
         lit[cells[cells != OUTSIDE]] = True
         return lit.reshape(w.height, w.width)
@@ -198,7 +198,7 @@ class Area:
 
 
 @lru_cache(maxsize=512)
-def _numbers(
+def _find_cell_numbers(
     area: Area, facing: int, y: int, x: int, height: int, width: int, row: int
 ) -> NDArray[np.int64]:
     # first and last row and column, and the quarter turns to the left that bring them upright
@@ -219,7 +219,7 @@ def _numbers(
 # ---- lines ---------------------------------------------------------------------------------------
 
 
-def in_line(array: NDArray[Any]) -> NDArray[Any]:
+def flat_view(array: NDArray[Any]) -> NDArray[Any]:
     """All values of an array, row by row; what is written to them is written to the array."""
     return array.reshape(-1)
 
@@ -227,6 +227,6 @@ def in_line(array: NDArray[Any]) -> NDArray[Any]:
 # ---- bits ----------------------------------------------------------------------------------------
 
 
-def ones(bits: int) -> int:
+def count_bits(bits: int) -> int:
     """How many bits of a number that is not negative are set."""
     return int(bits).bit_count()

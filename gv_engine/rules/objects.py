@@ -24,10 +24,10 @@ from gv_engine.rules.component import (
     component,
     fields_of,
     is_component,
-    snake_case,
+    to_snake_case,
 )
-from gv_engine.rules.geometry import ORIENTATIONS, relative
-from gv_engine.rules.modules import is_engine_module, offset_of, package_of
+from gv_engine.rules.geometry import ORIENTATIONS, to_relative
+from gv_engine.rules.modules import is_engine_module, package_of, type_index_offset
 
 
 class Color(IntEnum):
@@ -93,7 +93,7 @@ class ObjectType:
     sprite: str
     in_grid: bool
     module: str
-    brings: tuple[Parts, ...] = ()
+    state_components: tuple[Parts, ...] = ()
     leaves: int | None = None
     layer: str = ABOVE
 
@@ -107,21 +107,21 @@ class ObjectType:
         return self.states == ORIENTATIONS
 
     @property
-    def classes(self) -> dict[type[Any], None]:
+    def component_classes(self) -> dict[type[Any], None]:
         """The classes of all components that an object may have by its type and states."""
-        return dict.fromkeys([*dict(self.components), *self.changes(0)])
+        return dict.fromkeys([*dict(self.components), *self.component_changes(0)])
 
     def sprite_of(self, state: int) -> str:
         """File name, without folder and suffix, of the drawing of an object in this state."""
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
 
-    def changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
+    def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
         """Of the components that some state brings, the values of those that come with this one;
         None for those that leave."""
-        if not 0 <= state < len(self.brings):
+        if not 0 <= state < len(self.state_components):
             return {}
-        leaving = dict.fromkeys(cls for parts in self.brings for cls, _ in parts)
-        return leaving | dict(self.brings[state])
+        leaving = dict.fromkeys(cls for parts in self.state_components for cls, _ in parts)
+        return leaving | dict(self.state_components[state])
 
 
 class ObjectTypes:
@@ -150,12 +150,12 @@ class ObjectTypes:
         """Whether there is a type of this index or name."""
         return key in self._by_index or key in self._by_name
 
-    def as_seen(self, grid: NDArray[np.uint8], facing: int) -> None:
+    def turn_to_view(self, grid: NDArray[np.uint8], facing: int) -> None:
         """Let the objects in a view, (h, w, 3), that look some way look as somebody sees them who
         looks along `facing`."""
         if kinds := [kind.index for kind in self if kind.is_oriented]:
             ways: Any = grid[..., 1]
-            np.copyto(ways, relative(ways, facing), where=np.isin(grid[..., 0], kinds))
+            np.copyto(ways, to_relative(ways, facing), where=np.isin(grid[..., 0], kinds))
 
     def __getitem__(self, key: int | str) -> ObjectType:
         """The type of this index or name.
@@ -193,11 +193,11 @@ class DeclaredTypes(ObjectTypes):
         """The engine's, which come first."""
         return tuple(kind for kind in self if is_engine_module(kind.module))
 
-    def of(self, package: str) -> tuple[ObjectType, ...]:
+    def of_package(self, package: str) -> tuple[ObjectType, ...]:
         """Those of a package of rule files, in order of their indices."""
         return tuple(self._packages.get(package, {}).values())
 
-    def everywhere(self) -> Iterator[ObjectType]:
+    def iterate_all(self) -> Iterator[ObjectType]:
         """All types: these, the engine's first, and then those of rule files, newer ones first."""
         yield from self.built_in
         yield from reversed(list(self))
@@ -205,7 +205,7 @@ class DeclaredTypes(ObjectTypes):
             if package:
                 yield from types.values()
 
-    def forget(self, package: str) -> None:
+    def remove_package(self, package: str) -> None:
         """Let a package of rule files count anew."""
         self._packages.pop(package, None)
 
@@ -217,7 +217,7 @@ class DeclaredTypes(ObjectTypes):
             self._by_index[new.index] = self._by_name[new.name] = new
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
+    def rollback_on_error(self) -> Iterator[None]:
         """An error in the block takes back what it has declared."""
         before = self._by_index.copy(), self._by_name.copy()
         packages = {package: types.copy() for package, types in self._packages.items()}
@@ -228,7 +228,7 @@ class DeclaredTypes(ObjectTypes):
             self._packages = packages
             raise
 
-    def index_for(self, name: str, module: str) -> int:
+    def choose_index(self, name: str, module: str) -> int:
         """The index of a type to be declared.
 
         Raises:
@@ -244,12 +244,12 @@ class DeclaredTypes(ObjectTypes):
             raise ValueError(
                 f"object type {name!r} is already declared in {rival.module}; choose another name"
             )
-        first = len(self.built_in) + offset_of(package) if package else 0
+        first = len(self.built_in) + type_index_offset(package) if package else 0
         taken = {kind.index for kind in known.values()}
-        return in_range(next(index for index in count(first) if index not in taken), name)
+        return check_type_index(next(index for index in count(first) if index not in taken), name)
 
 
-def in_range(index: int, name: str) -> int:
+def check_type_index(index: int, name: str) -> int:
     """The index of a type to be declared.
 
     Raises:
@@ -295,7 +295,7 @@ def object_type(
             state do not fit.
     """
     module = module or sys._getframe(1).f_globals["__name__"]
-    return declared(
+    return declare_type(
         name,
         *components,
         states=states,
@@ -307,15 +307,15 @@ def object_type(
     ).index
 
 
-def declared(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
+def declare_type(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
     """The type that `object_type` declares."""
-    index = OBJECT_TYPES.index_for(name, module)
-    made = type_of(name, *components, module=module, index=index, **rest)
+    index = OBJECT_TYPES.choose_index(name, module)
+    made = build_type(name, *components, module=module, index=index, **rest)
     OBJECT_TYPES.add(made)
     return made
 
 
-def type_of(
+def build_type(
     name: str,
     *components: object,
     states: tuple[str, ...] | Mapping[str, Iterable[object]] = (),
@@ -329,14 +329,16 @@ def type_of(
     """A type of this index, declared to nobody; see `object_type`."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
-    brings: tuple[Parts, ...] = ()
+    state_components: tuple[Parts, ...] = ()
     if states and isinstance(states, Mapping):
-        brings = tuple(_parts(name, brought) for brought in states.values())
+        state_components = tuple(_parts(name, brought) for brought in states.values())
         if state is None:
             components, state = (*components, Condition), (Condition, "value")
     states = tuple(states)
     parts = _parts(name, components)
-    for cls in {cls for brought in brings for cls, _ in brought} & {cls for cls, _ in parts}:
+    for cls in {cls for brought in state_components for cls, _ in brought} & {
+        cls for cls, _ in parts
+    }:
         raise ValueError(
             f"object type {name}: {cls.__name__} is always there, so no state brings it"
         )
@@ -355,14 +357,14 @@ def type_of(
     return ObjectType(
         name=name,
         index=index,
-        components=(*parts, *(brings[0] if brings else ())),
+        components=(*parts, *(state_components[0] if state_components else ())),
         colored=any(column_name(cls) == "color" for cls, _ in parts),
         states=states,
         state=None if state is None else (column_name(state[0]), state[1]),
-        sprite=sprite or snake_case(name),
+        sprite=sprite or to_snake_case(name),
         in_grid=in_grid,
         module=module,
-        brings=brings,
+        state_components=state_components,
         layer=layer,
     )
 

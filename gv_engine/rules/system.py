@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
 import numpy as np
 
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Area
 
 
@@ -126,14 +126,14 @@ class System:
     @property
     def place(self) -> tuple[str, int]:
         """File and line of its source."""
-        return source_place(self.objects or self.function)
+        return source_location(self.objects or self.function)
 
     @property
     def title(self) -> str:
         """Its name, with file and line."""
         return "{} ({}:{})".format(self.name, *self.place)
 
-    def blame(self, error: Exception) -> None:
+    def attach_to_error(self, error: Exception) -> None:
         """Let an error carry the system that it came out of, the innermost one of several."""
         if system_of(error) is None:
             error.system = self  # type: ignore[attr-defined]  # errors carry attributes
@@ -144,18 +144,18 @@ class System:
         return isinstance(self.function, type)
 
     @property
-    def by_itself(self) -> bool:
+    def is_spontaneous(self) -> bool:
         """Whether what it does is no answer to an action, so that it makes none valid."""
         if self.when is not None:
-            return not takes(self.when, "action")
-        return not (self.is_processor or takes(self.function, "agent"))
+            return not has_parameter(self.when, "action")
+        return not (self.is_processor or has_parameter(self.function, "agent"))
 
     @property
-    def checked(self) -> tuple[str, ...]:
+    def check_parameters(self) -> tuple[str, ...]:
         """Names of what its check asks for."""
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
-    def made_for(self, area: Area) -> dict[str, Any]:
+    def make_tables(self, area: Area) -> dict[str, Any]:
         """Its parameters that are made from the observation area.
 
         Raises:
@@ -164,14 +164,14 @@ class System:
         found = {}
         for name, table in self.tables.items():
             try:
-                found[name] = _made(table, area)
+                found[name] = _make_table(table, area)
             except Exception as error:  # whatever an author's function may raise
                 raise ValueError(f"{self.name}: {name} of {area}: {error}") from error
         return found
 
 
 @functools.lru_cache(maxsize=64)
-def _made(table: Callable[[Area], Any], area: Area) -> Any:
+def _make_table(table: Callable[[Area], Any], area: Area) -> Any:
     made = table(area)
     if isinstance(made, np.ndarray):
         made.flags.writeable = False  # all worlds share it
@@ -179,12 +179,12 @@ def _made(table: Callable[[Area], Any], area: Area) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def takes(function: Callable[..., Any], name: str) -> bool:
+def has_parameter(function: Callable[..., Any], name: str) -> bool:
     """Whether a rule, or one of its helpers, asks for `agent` or for `action`."""
     return name in inspect.signature(function).parameters
 
 
-def measured(value: Measured) -> Measured:
+def to_measurement(value: Measured) -> Measured:
     """Return the result of `remember` as the rule gets it: an int or a float, or a tuple as it is.
 
     A truth value is 1 or 0.
@@ -192,23 +192,23 @@ def measured(value: Measured) -> Measured:
     return value if isinstance(value, tuple) else 0 + value
 
 
-def unwrapped(function: Any) -> Any:
+def unwrap_partials(function: Any) -> Any:
     """The plain function behind partials."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
-def source_place(function: Any) -> tuple[str, int]:
+def source_location(function: Any) -> tuple[str, int]:
     """File and line of a function's source."""
-    function = unwrapped(function)
+    function = unwrap_partials(function)
     try:
         return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
     except (OSError, TypeError):  # typed in, or a built-in one with parameters
         return "?", 0
 
 
-class Marked(Protocol):
+class SystemFunction(Protocol):
     """A function that carries its `System`."""
 
     system: System
@@ -283,9 +283,9 @@ def system(
             raise TypeError(f"{what} of a {named}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
-        own = ("agent",) if phase in _EXTRA or takes(function, "agent") else ()
+        own = ("agent",) if phase in _EXTRA or has_parameter(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
-        parameters = _parameters(function, leading)
+        parameters = _read_parameters(function, leading)
         names = [p.name for p in parameters]
         acting = (*own, *(("action",) if own else ()))
         asking = (remember, own), (when, acting), (until, ("tried",)), (answers, acting)
@@ -329,11 +329,13 @@ def _check_helper(
         if name not in first and name not in names:
             raise TypeError(
                 f"{function.__name__}: its helper {helper.__name__} asks for "
-                f"{name!r}, no parameter of the system {nearest(name, names)}"
+                f"{name!r}, no parameter of the system {describe_allowed(name, names)}"
             )
 
 
-def _parameters(function: Callable[..., Any], leading: tuple[str, ...]) -> tuple[Parameter, ...]:
+def _read_parameters(
+    function: Callable[..., Any], leading: tuple[str, ...]
+) -> tuple[Parameter, ...]:
     signature = inspect.signature(function)
     given = list(signature.parameters.values())
     want = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
@@ -396,7 +398,7 @@ class Registry:
             KeyError: unknown; the message lists the names and the nearest.
         """
         if name not in self._systems:
-            raise KeyError(f"no {self.phase.label} {name!r}: {nearest(name, self)}")
+            raise KeyError(f"no {self.phase.label} {name!r}: {describe_allowed(name, self)}")
         return self._systems[name]
 
     def __contains__(self, name: object) -> bool:
@@ -426,6 +428,6 @@ def system_of(thing: object) -> System | None:
     return found if isinstance(found, System) else None
 
 
-def marked(function: Callable[..., Any]) -> Marked:
+def as_system_function(function: Callable[..., Any]) -> SystemFunction:
     """For type checkers: a function that `system` has marked."""
-    return cast(Marked, function)
+    return cast(SystemFunction, function)

@@ -32,7 +32,7 @@ class TurnPolicy:
     teams: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
-    def called(self) -> dict[str, tuple[int, ...]]:
+    def agents_by_name(self) -> dict[str, tuple[int, ...]]:
         """The numbers of the agents that a name means: an agent's, or a team's."""
         single = ((name, (agent,)) for agent, name in enumerate(self.names, 1))
         return dict((*single, *self.teams))
@@ -45,7 +45,7 @@ SINGLE_AGENT = TurnPolicy()
 # ---- one text for both worlds ------------------------------------------------------------------
 
 
-def forget(w: Any, agent: int) -> None:
+def clear_step_results(w: Any, agent: int) -> None:
     """Forget what came of an agent's last step."""
     w.reward[agent] = 0.0
     w.done[agent] = 0
@@ -53,21 +53,21 @@ def forget(w: Any, agent: int) -> None:
     w.ended_by[agent] = 0
 
 
-def prepare(w: Any, leaves: bool) -> None:
+def begin_step(w: Any, leaves: bool) -> None:
     """Before a step of several agents: find out who takes part in it.
 
     Where the episode is over and goes on, all do that have not left.
     """
     for agent in w.agents():
         if not w.done[agent] or (w.terminated and w.position.y[agent] >= 0):
-            forget(w, agent)
+            clear_step_results(w, agent)
         elif leaves:
             w.stand(agent, -1, -1)
         w.reward[agent] = 0.0
         w.live[agent] = not w.done[agent]
 
 
-def arrange(w: Any, turns: int) -> None:
+def set_turn_order(w: Any, turns: int) -> None:
     """Bring several agents into the order in which they take turns; it is a number of `TURNS`."""
     count = len(w.agents())
     first = w.steps % count if turns == 2 else 0
@@ -77,7 +77,7 @@ def arrange(w: Any, turns: int) -> None:
         w.rng.shuffle(w.order[:count])
 
 
-def is_over(w: Any, one_suffices: bool) -> bool:
+def is_episode_over(w: Any, one_suffices: bool) -> bool:
     """Whether all agents are done, or any is."""
     count = 0
     for agent in w.agents():

@@ -58,7 +58,7 @@ class Presence(Protocol):
 _N = TypeVar("_N", covariant=True)
 
 
-class OfAgents(Protocol[_N]):
+class PerAgent(Protocol[_N]):
     """One value for each agent, set by the engine: `w.action[agent]`."""
 
     def __getitem__(self, agent: int) -> _N: ...
@@ -86,7 +86,7 @@ class Cells(Protocol):
     def __setitem__(self, cell: tuple[int, int], e: int) -> None: ...
 
 
-class Chance(Protocol):
+class WorldRandom(Protocol):
     """What rules may draw: some methods of `numpy.random.Generator`, bit for bit where compiled."""
 
     @overload
@@ -159,11 +159,11 @@ class World(Protocol):
         """What a level that is drawn in text has drawn for several places, see `draw` there."""
 
     @property
-    def rng(self) -> Chance:
+    def rng(self) -> WorldRandom:
         """The world's one source of chance, a `numpy.random.Generator` over PCG64."""
 
     @property
-    def action(self) -> OfAgents[int]:
+    def action(self) -> PerAgent[int]:
         """What an agent does in the current step, as the number of a
         `gv_engine.rules.geometry.Action`: `w.action[agent]`."""
 
@@ -176,15 +176,15 @@ class World(Protocol):
         """How many are over since the reset."""
 
     @property
-    def reward(self) -> OfAgents[float]:
+    def reward(self) -> PerAgent[float]:
         """An agent's, of the current step, summed up to now: `w.reward[agent]`."""
 
     @property
-    def total(self) -> OfAgents[float]:
+    def total(self) -> PerAgent[float]:
         """All rewards of an agent since the reset, without the current step's."""
 
     @property
-    def done(self) -> OfAgents[bool]:
+    def done(self) -> PerAgent[bool]:
         """Whether a terminating function has ended the episode for an agent."""
 
     @property
@@ -196,11 +196,11 @@ class World(Protocol):
         """Whether the episode was cut off after `max_steps`."""
 
     @property
-    def success(self) -> OfAgents[bool]:
+    def success(self) -> PerAgent[bool]:
         """Whether the episode has ended well for an agent."""
 
     @property
-    def ended_by(self) -> OfAgents[int]:
+    def ended_by(self) -> PerAgent[int]:
         """The number of the terminating function that has ended it for an agent, 0 for none."""
 
     if TYPE_CHECKING:  # see `ObjectWorld`
@@ -389,7 +389,7 @@ class World(Protocol):
         return NOTHING
 
 
-def stands_somewhere(w: World, agent: int) -> bool:
+def check_agent_placed(w: World, agent: int) -> bool:
     """Whether the agent is on the grid and looks in a direction; fails if it does not."""
     on_grid = w.inside(w.position.y[agent], w.position.x[agent])
     if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pkgutil import resolve_name
 
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario.fields import (
     ErrorCollector,
@@ -81,7 +81,7 @@ def _action(
         name = word(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
-        near, _, _ = nearest(name, (*ACTIONS, *own)).partition("(")
+        near, _, _ = describe_allowed(name, (*ACTIONS, *own)).partition("(")
         raise FieldError(
             node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
         )

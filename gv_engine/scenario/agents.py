@@ -99,7 +99,7 @@ class AgentSpecs(NamedTuple):
         """By agent, whether it is one of those that are named, or in one of the teams."""
         if len(self.bodies) == 1:
             raise FieldError(node, "`for` says which of several agents; there is one")
-        named = self.sharing.called
+        named = self.sharing.agents_by_name
         chosen: set[int] = set()
         for each in items(node) if isinstance(node.value, list) else [node]:
             if word(each) not in named:

@@ -23,7 +23,7 @@ from gv_engine.rules.system import (
     Parameter,
     Phase,
     System,
-    marked,
+    as_system_function,
 )
 from gv_engine.scenario.agents import AgentSpecs
 from gv_engine.scenario.fields import (
@@ -149,7 +149,7 @@ _BY_TYPE: dict[Any, Kind] = {
 def built_in(phase: Phase) -> list[System]:
     """The systems of a phase that scenarios may name, in the order of their declaration."""
     registry = REGISTRIES[phase]
-    drawn = marked(from_map).system
+    drawn = as_system_function(from_map).system
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
@@ -269,8 +269,8 @@ class Calls:
                 self._unknown(system, key, value, known)
         if is_complete(call):
             self._check(call, node, entries)
-            by_itself = phase is TRANSITION and not call.is_an_agents
-            if call.whose and (by_itself or system.is_processor):
+            by_itself = phase is TRANSITION and not call.is_per_agent
+            if call.agent_mask and (by_itself or system.is_processor):
                 fault = f"{system.name} is nobody's, it runs once a step; leave out `for`"
                 self._problems.add(entries["for"], fault)
         return call
@@ -278,7 +278,7 @@ class Calls:
     def _made(self, node: YamlNode, system: System) -> dict[str, Any]:
         """The values that a system has worked out ahead for an area, if there is one."""
         try:
-            return system.made_for(self.area) if self.area is not None else {}
+            return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
             raise FieldError(node, str(error)) from None
 
@@ -293,11 +293,11 @@ class Calls:
 
     def _check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         try:
-            problem = call.fault(self.area, len(self.crew.bodies), self.names.types)
+            problem = call.run_check(self.area, len(self.crew.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise
             problem = f"its check fails: {type(error).__name__}: {error}"
         if problem:
-            places = [entries[name] for name in call.system.checked if name in entries]
+            places = [entries[name] for name in call.system.check_parameters if name in entries]
             place = places[0] if len(places) == 1 else node
             self._problems.add(place, f"{call.name}: {problem}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gv_engine.rules.errors import ScenarioError, printable
+from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import parameters, variants
 from gv_engine.scenario.fields import (
     Builder,
@@ -165,7 +165,9 @@ class Document:
         if self.source is not None:
             folder = self.source.name == IN_FOLDER
             name = self.source.parent.name if folder else self.source.stem
-        return printable("-".join(filter(None, (name, "" if self.settings else self.variant))))
+        return escape_unprintable(
+            "-".join(filter(None, (name, "" if self.settings else self.variant)))
+        )
 
     @property
     def level(self) -> ScenarioRef | None:

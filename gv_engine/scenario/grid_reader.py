@@ -26,7 +26,7 @@ from gv_engine.rules.system import (
     TRANSITION,
     VISIBILITY,
     Phase,
-    marked,
+    as_system_function,
 )
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_NUMBER, AgentSpecs, read_agents
@@ -345,7 +345,7 @@ class _Reader(TopLevel):
             None,
         )
         # whoever has no place in the level finds one
-        settling = [Call(marked(settle).system, {})] if self.crew.kinds else []
+        settling = [Call(as_system_function(settle).system, {})] if self.crew.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
             RESET: (*(map(self.mission.after, levels) if self.mission else levels), *settling),
             TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
@@ -388,7 +388,7 @@ class _Reader(TopLevel):
             for phase, unique_list in calls.items()
             if phase is not RENDERING
             for call in unique_list
-            for part in call.parts()
+            for part in call.walk()
             if asks_for_mission(part.system)
         )
         # an author's own component of that name is no mission, and none of our business
@@ -562,7 +562,7 @@ class _Reader(TopLevel):
             if is_component(thing) and not issubclass(thing, Mission)
         ]
         found += [self.mission.component] if self.mission else []
-        found += [cls for kind in types for cls in kind.classes]
+        found += [cls for kind in types for cls in kind.component_classes]
         found += [cls for body in self.crew.bodies for cls, _ in body]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()

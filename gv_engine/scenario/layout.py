@@ -173,7 +173,7 @@ class Layout:
     @cached_property
     def brought(self) -> tuple[type, ...]:
         """The components that come and go with states."""
-        return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.changes(0)))
+        return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.component_changes(0)))
 
     @cached_property
     def num_states(self) -> tuple[int, ...]:
@@ -235,7 +235,9 @@ class Layout:
         ]
         if len(self.states) > 1:  # than those of doors
             meaning.append(self.num_states)
-            meaning.append([[_written(parts) for parts in kind.brings] for kind in self.types])
+            meaning.append(
+                [[_written(parts) for parts in kind.state_components] for kind in self.types]
+            )
         if any(left >= 0 for left in self.leaves):
             meaning.append(self.leaves)
         if self.mission:

@@ -13,12 +13,12 @@ from components.doors import CLOSED, LOCKED, OPEN
 from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import snake_case
-from gv_engine.rules.errors import printable
+from gv_engine.rules.component import to_snake_case
+from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
-from gv_engine.rules.system import marked
+from gv_engine.rules.system import as_system_function
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     ErrorCollector,
@@ -224,7 +224,7 @@ def read_symbol(
                 raise FieldError(entries["color"], _uncolored(names, entries, each))
     if "content" in entries:
         for each in known:
-            if Box not in each.classes:
+            if Box not in each.component_classes:
                 raise FieldError(entries["content"], f"{each.name} has no component Box to hold it")
         content = _inner(problems, names, draws, entries["content"])
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
@@ -310,7 +310,7 @@ def read_map(
             starts.append((y, x, symbol.facing))
     cells.flags.writeable = False
     given = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
-    reset = Call(marked(from_map).system, given)
+    reset = Call(as_system_function(from_map).system, given)
     if not any(symbol.ground for _, _, symbol in level.symbols()):
         return (reset,)
     ground = np.zeros((*cells.shape[:2], 3), np.uint8)
@@ -319,7 +319,7 @@ def read_map(
         if below := symbol.ground:
             ground[y, x] = below.kind, below.state, below.color
     ground.flags.writeable = False
-    return reset, Call(marked(ground_of_map).system, {"cells": ground})
+    return reset, Call(as_system_function(ground_of_map).system, {"cells": ground})
 
 
 _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
@@ -507,7 +507,7 @@ def view_text(
 
 def mission_line(mission: str) -> str:
     """How a text says what the agent is asked to do."""
-    return printable(f"mission: {mission}")
+    return escape_unprintable(f"mission: {mission}")
 
 
 def _where(ahead: int, right: int) -> str:
@@ -544,7 +544,7 @@ def object_words(types: ObjectTypes, kind: int, state: int, color: int) -> str:
     shown = types[kind]
     state_name = shown.states[state].lower() if shown.states else ""
     color_name = COLORS[color].lower() if color else ""
-    name = snake_case(shown.name).replace("_", " ")
+    name = to_snake_case(shown.name).replace("_", " ")
     return " ".join(filter(None, (state_name, color_name, name)))
 
 

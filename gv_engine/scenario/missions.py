@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR, NONE
 from components.mission import Mission
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import Field, column_name, fields_of, is_component, snake_case
+from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import System, marked
+from gv_engine.rules.system import System, as_system_function
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     ErrorCollector,
@@ -108,7 +108,9 @@ class Missions:
             start = next(starts, len(self.texts))  # what is asked alike has one number
             self.firsts += (start + 1 if own else 0,)
             self.texts[start : start + len(own)] = own
-        self._types = {kind.index: snake_case(kind.name).replace("_", " ") for kind in layout.types}
+        self._types = {
+            kind.index: to_snake_case(kind.name).replace("_", " ") for kind in layout.types
+        }
         limits = [self._limits(field, layout) for field in fields]
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
@@ -230,7 +232,7 @@ class MissionSpec:
         """A reset, and then what the file says of the mission."""
         if self.given is None:
             return reset
-        return Call(marked(set_mission).system, {"reset_function": reset, **self.given})
+        return Call(as_system_function(set_mission).system, {"reset_function": reset, **self.given})
 
 
 def read_mission(

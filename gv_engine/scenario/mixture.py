@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from components.appearance import Color
-from gv_engine.rules.errors import ScenarioError, TrustError, shortened
+from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, Document
@@ -250,7 +250,7 @@ class _Reader(TopLevel):
     def warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
         """That nobody hears of successes, because some members say what one is and some do not."""
         saying, silent = (
-            shortened(", ".join(m.name for m in members if m.tells_success is says), 200)
+            shorten(", ".join(m.name for m in members if m.tells_success is says), 200)
             for says in (True, False)
         )
         if not (saying and silent):

@@ -26,7 +26,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.fields import (
     LARGEST,
@@ -407,7 +407,7 @@ def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLev
 
 def no_file(named: str) -> str:
     """Return the message about a file that a scenario names which came without its folder."""
-    return f"found {shortened(named, 60)!r}, and no other file is read for a line that was pasted"
+    return f"found {shorten(named, 60)!r}, and no other file is read for a line that was pasted"
 
 
 def no_level(wanted: str, levels: tuple[PackLevel, ...]) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.rules.call import Call
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.rules.system import marked
+from gv_engine.rules.system import as_system_function
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     MOST_CELLS,
@@ -150,7 +150,7 @@ class DrawnMaps:
         """The resets that build the level."""
         if "room" in self._entries:
             self.shape = read_pair(self._entries["room"])
-            return (Call(marked(walled_room).system, {"shape": self.shape}),)
+            return (Call(as_system_function(walled_room).system, {"shape": self.shape}),)
         node = self._entries.get("maps", self._entries.get("map"))
         assert node
         drawn = items(node) if "maps" in self._entries else [node]
@@ -172,7 +172,7 @@ class DrawnMaps:
         cells = self.over_maps(lambda character: characters.index(character), node)
         lies = {"which": self.which, "way": self.way}
         level = Call(
-            marked(from_maps).system,
+            as_system_function(from_maps).system,
             {
                 **lies,
                 "shapes": shapes,
@@ -186,7 +186,9 @@ class DrawnMaps:
         numbers = {c: number for number, c in enumerate(below)}
         cells = self.over_maps(lambda character: numbers.get(character, -1), node)
         tables = Tables(list(below.values()), self._types).arguments
-        return level, Call(marked(ground_of_maps).system, {**lies, "cells": cells, **tables})
+        return level, Call(
+            as_system_function(ground_of_maps).system, {**lies, "cells": cells, **tables}
+        )
 
     def _ways(self) -> tuple[int, ...]:
         """How maps may lie."""
@@ -394,7 +396,7 @@ class ChanceReader:
             with self._problems.collect():
                 tries = integer(self._entries["tries"], 1, _MOST_TRIES)
         return Call(
-            marked(draw_level).system,
+            as_system_function(draw_level).system,
             {"reset_functions": resets, "things": things, "through": through, "tries": tries},
         )
 
@@ -538,7 +540,7 @@ class ChanceReader:
                 lambda c: 1 + marks.index(room_of[c]) if c in room_of else 0, node
             )
         return Call(
-            marked(place_things).system,
+            as_system_function(place_things).system,
             {
                 "which": self._maps.which,
                 "way": self._maps.way,
@@ -592,4 +594,4 @@ def _limits(node: YamlNode) -> tuple[int, int]:
 
 def is_by_chance(reset: Sequence[Call]) -> bool:
     """Whether `ChanceReader` has read a level, so that its worlds hold what is drawn."""
-    return any(call.system is marked(draw_level).system for call in reset)
+    return any(call.system is as_system_function(draw_level).system for call in reset)

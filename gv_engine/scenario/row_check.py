@@ -238,11 +238,11 @@ def _relations_of_types(
         wrong = things & own & ((values < 0) | (values >= np.array(layout.num_states)[kinds]))
         yield wrong, f"{{entity}} is in a state that its type has not, by {column}.{field}"
     for kind in layout.types:
-        if not (kind.brings and kind.state):
+        if not (kind.state_components and kind.state):
             continue
         states = np.where(things & (kinds == kind.index), rows[kind.state[0]][kind.state[1]], -1)
         for state, called in enumerate(kind.states):
-            for cls, brought in kind.changes(state).items():
+            for cls, brought in kind.component_changes(state).items():
                 verb = "has no" if brought is not None else "has the component"
                 wrong = (rows[column_name(cls)]["has"] != 0) != (brought is not None)
                 says = f"{{entity}} is {called} and {verb} {cls.__name__}"

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.call import Call
-from gv_engine.rules.ending import ending
+from gv_engine.rules.ending import describe_ending
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
@@ -214,9 +214,9 @@ class Scenario:
     @cached_property
     def _ends(self) -> tuple[tuple[Call, ...], ...]:
         """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
-        return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
+        return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
-    def ending(self, w: Any, agent: int) -> str:
+    def describe_ending(self, w: Any, agent: int) -> str:
         """How the episode of a world has ended for an agent, for the player; empty while it goes
         on.
 
@@ -229,7 +229,7 @@ class Scenario:
         member = self.members[w.member]
         by = member._ends[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
         cut = bool(w.truncated and not w.terminated)
-        return ending(member.success if w.success[agent] else None, cut, by)
+        return describe_ending(member.success if w.success[agent] else None, cut, by)
 
     def canvas(
         self,
@@ -250,7 +250,7 @@ class Scenario:
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        told = member.max_steps, self.mission(w), self.ending(w, agent), message
+        told = member.max_steps, self.mission(w), self.describe_ending(w, agent), message
         return Canvas(show, member.name, self.area, observation, named, *told, self.types, agent)
 
     @property
@@ -363,7 +363,7 @@ class Scenario:
         Raises:
             ScenarioError: all that is wrong with them.
         """
-        with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
+        with OBJECT_TYPES.rollback_on_error():  # those in play stay as they are
             return _understood(self.document.again(), self.changes)
 
     def limited(self, max_steps: int) -> Scenario:

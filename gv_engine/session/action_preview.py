@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, snake_case
+from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, to_snake_case
 from gv_engine.rules.errors import Stopped
 from gv_engine.rules.geometry import ORIENTATIONS, named_action
 from gv_engine.rules.objects import COLORS, ObjectTypes
@@ -138,7 +138,7 @@ def _parts(was: Any, now: Any, e: int, thing: str) -> Iterator[Change]:
         if part not in before or part not in after:
             yield Change(e, thing, part, part * (part in before), part * (part in after))
             continue
-        column = snake_case(part)
+        column = to_snake_case(part)
         for field, value in after[part].items():
             if value != (old := before[part].get(field, value)):
                 words = (
@@ -254,7 +254,7 @@ class Trial:
             names = self._scenario.reward_names
             terms = {n: v for n, v in zip(names, simulation.terms, strict=True) if v}
             effects = tuple(map(_effect, changes(self._before.world, world)))
-            ending = self._scenario.ending(world, AGENT)
+            ending = self._scenario.describe_ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             return Outcome((), 0.0, {}, "", str(failure(error)))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays, Representation, observer
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, snake_case
+from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, to_snake_case
 from gv_engine.rules.errors import Stopped
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, VISIBILITY
@@ -95,7 +95,7 @@ def meanings(
     pairs = np.concatenate([numbers.reshape(-1, 3), shown.reshape(-1, 3)], axis=1)
     for kind, state, color, *seen in np.unique(pairs, axis=0).tolist():
         known = types[seen[0]]
-        name = snake_case(known.name).replace("_", " ") if seen[0] else "nothing"
+        name = to_snake_case(known.name).replace("_", " ") if seen[0] else "nothing"
         of_types[kind] = name
         says = f"{known.states[seen[1]].lower().replace('_', ' ')} {name}" if known.states else ""
         of_states.setdefault(state, {})[says] = None
@@ -204,7 +204,7 @@ class Inspection:
             call = Call.of(system, {}, self.scenario.area)
         except TypeError as error:
             return f"{error}, which only a scenario can give"
-        return call.fault(self.scenario.area) or call
+        return call.run_check(self.scenario.area) or call
 
     def sight(self, function: str) -> Sight:
         """What the agent would see by a registered visibility function.
@@ -233,4 +233,4 @@ class Inspection:
         finally:
             world.rng = generator_from_row(self._row["rng"])
         seen = view.seen.astype(bool)
-        return Sight(seen, view.area.on_grid(world, AGENT, seen))
+        return Sight(seen, view.area.grid_mask(world, AGENT, seen))

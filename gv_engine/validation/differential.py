@@ -26,8 +26,8 @@ from gv_engine.rules.system import (
     TRANSITION,
     VISIBILITY,
     System,
-    source_place,
-    unwrapped,
+    source_location,
+    unwrap_partials,
 )
 from gv_engine.rules.world import World
 from gv_engine.scenario.layout import OF_AGENTS
@@ -120,8 +120,8 @@ def _title(system: System, part: str) -> str:
     if part == "function":
         return f"{system.title}, a {system.phase.label}"
     helper = getattr(system, part)
-    file, line = source_place(helper)
-    return f"{unwrapped(helper).__name__} ({file}:{line}), the {part} of {system.name}"
+    file, line = source_location(helper)
+    return f"{unwrap_partials(helper).__name__} ({file}:{line}), the {part} of {system.name}"
 
 
 def _global_generators() -> tuple[Any, ...]:

@@ -67,7 +67,7 @@ class ObjectBatch(Backend):
         if failed:
             first = next(iter(failed.values()))
             told = first if isinstance(first, RuleError) else in_words(first)
-            raise RuleError.of_worlds(failed, told) from first
+            raise RuleError.in_worlds(failed, told) from first
 
     def _turn(self, i: int, told: tuple[int, ...], mode: int) -> None:
         out, simulation = self.outputs, self.simulations[i]

@@ -24,7 +24,7 @@ from gv_engine.rules.errors import (
     ColumnError,
     OutOfBoundsError,
     RuleError,
-    nearest,
+    describe_allowed,
 )
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.world import Columns, Verbs, World
@@ -270,7 +270,7 @@ class ObjectWorld(Verbs, World):
         if column is None:
             return
         column[e] = state
-        for cls, values in self._types[kind].changes(state).items():
+        for cls, values in self._types[kind].component_changes(state).items():
             columns = self._by_class[cls]
             if values is None:
                 self.detach(e, cls)
@@ -311,7 +311,7 @@ class ObjectWorld(Verbs, World):
     def _named(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            known = nearest(column, self.layout.names)
+            known = describe_allowed(column, self.layout.names)
             raise ColumnError(f"there are no columns {column!r}: {known}")
         return columns
 
@@ -423,7 +423,7 @@ class ObjectWorld(Verbs, World):
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
         """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
         empty list in worlds without; OUTSIDE beyond the grid."""
-        numbers = area.numbers(self, agent, self.at.shape[1])
+        numbers = area.cell_numbers(self, agent, self.at.shape[1])
         things = self._looked_at[0].take(numbers).tolist()
         # without a loop over layers, as nearly all worlds have one
         has_ground = len(self._looked_at) > 1

@@ -13,7 +13,7 @@ from components.doors import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import KEY, WALL
 from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.geometry import BACKWARD, RIGHT, turned
+from gv_engine.rules.geometry import BACKWARD, RIGHT, rotate
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import put_agent
@@ -199,7 +199,7 @@ def connect_all(w: World, places: Places, room_size: int, locked: tuple[int, int
 def obstruct(w: World, places: Places, room: tuple[int, int], side: int) -> None:
     """A green ball in front of a door of a room, whatever was there."""
     y, x = places[room[0], room[1], side]
-    y, x = beside(y, x, turned(WAYS[side], BACKWARD))
+    y, x = beside(y, x, rotate(WAYS[side], BACKWARD))
     w.remove(w.box.content[w.at[y, x]])
     set_cell(w, BALL, y, x, GREEN)
 

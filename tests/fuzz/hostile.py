@@ -33,7 +33,7 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
-from gv_engine.rules.errors import GVEngineError, printable
+from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.document import read_text
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.loading import domain_of, load_scenario
@@ -230,7 +230,9 @@ def _heard(here: Path) -> Iterator[_Terminal]:
                 complain(error)
         said = "\n".join((out.getvalue(), *(str(warning.message) for warning in told)))
         said = _COLORED.sub("", said)
-        assert printable(said) == said, f"printed as it is: {printable(said)[:500]}"
+        assert escape_unprintable(said) == said, (
+            f"printed as it is: {escape_unprintable(said)[:500]}"
+        )
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from gv_engine.rules.errors import ScenarioError, nearest
+from gv_engine.rules.errors import ScenarioError, describe_allowed
 from gv_engine.scenario.scenario import Scenario
 
 LEVEL = """\
@@ -335,8 +335,12 @@ def test_many_teams_and_names_to_compare_with_end(tmp_path):
     agents = f"agents: {{names: [ann, bob], teams: {{{teams}}}}}\n"
     found = problems_of(tmp_path / "level.yaml", LEVEL + agents)
     assert any("found 10000 teams, expected at most 256" in problem for problem in found)
-    assert nearest("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith("(allowed")
-    assert nearest("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith("did you")
+    assert describe_allowed("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith(
+        "(allowed"
+    )
+    assert describe_allowed("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith(
+        "did you"
+    )
 
 
 def test_texts_behind_aliases_count_as_often_as_they_stand(tmp_path):

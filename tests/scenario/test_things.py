@@ -32,8 +32,8 @@ def test_a_type_has_what_the_text_says():
     played = scenario(">.", objects=OBJECTS)
     gate, coin, mark = (kind(played, name) for name in OBJECTS)
     assert gate.states == ("CLOSED", "OPEN")
-    assert gate.changes(0) == {Solid: (), Opaque: ()}
-    assert gate.changes(1) == {Solid: None, Opaque: None}
+    assert gate.component_changes(0) == {Solid: (), Opaque: ()}
+    assert gate.component_changes(1) == {Solid: None, Opaque: None}
     parts = {cls.__name__: values for cls, values in coin.components}
     assert parts == {"Alarm": (2,), "Portable": (), "Color": (1,)}
     assert coin.colored
@@ -41,7 +41,7 @@ def test_a_type_has_what_the_text_says():
     assert coin.leaves == gate.index
     assert mark.leaves is None
     assert mark.sprite == "mark"
-    assert {Portable, Color}.issubset(coin.classes)
+    assert {Portable, Color}.issubset(coin.component_classes)
 
 
 def test_scenarios_with_types_of_the_same_name_do_not_meet():

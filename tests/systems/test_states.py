@@ -138,6 +138,13 @@ def test_the_mark_of_a_row_says_what_states_bring():
     played = scenario(">g.", **RULES).layout
     types = tuple(kind for kind in played.types if kind.name != "Gate")
     gate = next(kind for kind in played.types if kind.name == "Gate")
-    other = dataclasses.replace(gate, brings=(gate.brings[0], gate.brings[0], gate.brings[2]))
+    other = dataclasses.replace(
+        gate,
+        state_components=(
+            gate.state_components[0],
+            gate.state_components[0],
+            gate.state_components[2],
+        ),
+    )
     changed = dataclasses.replace(played, types=(*types, other))
     assert changed.mark != played.mark

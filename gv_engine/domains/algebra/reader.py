@@ -23,7 +23,7 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblemArgs,
     code_place,
 )
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.system import (
@@ -228,7 +228,7 @@ class Reader:
         """Systems of a phase, in their order."""
         found = Calls(self.problems, self.names).calls(node, phase)
         for call in found:
-            if call.system.remember or any(map(is_nested, call.arguments.values())):
+            if call.system.remember or any(map(is_nested_call, call.arguments.values())):
                 raise FieldError(
                     node,
                     f"{call.system.title} remembers something or takes other functions; systems of "

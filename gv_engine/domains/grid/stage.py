@@ -183,7 +183,7 @@ class GridStage(Stage):
 
     def _as_shown(self, frame: Frame) -> Frame:
         """The frame, or as much of it as is explored."""
-        return frame.as_explored() if self._view == "explored" else frame
+        return frame.limit_to_explored() if self._view == "explored" else frame
 
     @property
     def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
@@ -217,7 +217,7 @@ class GridStage(Stage):
 
     def compare(self, other: Frame | None) -> None:
         """Outline the cells that look different in another frame."""
-        self._different = other.differing(self._whole) if other else ()
+        self._different = other.find_differences(self._whole) if other else ()
 
     @property
     def busy(self) -> bool:
@@ -293,7 +293,7 @@ class GridStage(Stage):
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
         start = corner((height, width), room, frame.observer, cell)
-        seen = frame.observation, None, agent, None, 1.0, frame.beneath_seen, frame.color
+        seen = frame.observation, None, agent, None, 1.0, frame.visible_ground, frame.color
         self._seen.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
@@ -307,7 +307,7 @@ class GridStage(Stage):
                 continue
             if "state" in self._places:
                 self._outline(surface, self._places["state"].rect, self._state, cell, thick, ink)
-            seen = self._frame.in_view(*cell)
+            seen = self._frame.to_view_cell(*cell)
             if "observation" in self._places and seen is not None:
                 clip = self._places["observation"].rect
                 self._outline(surface, clip, self._seen, seen, thick, ink)
@@ -494,4 +494,4 @@ class GridStage(Stage):
         if (cell := self._at("state", self._state, position)) is not None:
             return cell
         seen = self._at("observation", self._seen, position)
-        return None if seen is None else self._frame.on_grid(*seen)
+        return None if seen is None else self._frame.to_grid_cell(*seen)

@@ -47,14 +47,14 @@ class GridPicture(TerminalPicture):
         """State and observation, cut to the surroundings of the agent where there is no room."""
         theme, self._view = self._theme, view
         if view == "explored":
-            frame, view = frame.as_explored(), "state"
+            frame, view = frame.limit_to_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
         observation = _board(
             frame.types,
             frame.observation,
             (*frame.observer, 0),
             seen,
-            frame.beneath_seen,
+            frame.visible_ground,
             height,
             width,
             theme,
@@ -84,7 +84,7 @@ class GridPicture(TerminalPicture):
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""
-        frame = frame.as_explored() if self._view == "explored" else frame
+        frame = frame.limit_to_explored() if self._view == "explored" else frame
         shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(shown, axis=0)
         found: dict[str, Text] = {}

@@ -246,5 +246,5 @@ def _draw_message(pen: Painter, rect: Rect, message: str) -> bool:
 
 
 def _ink(scene: Scene, value: float) -> str:
-    below = "loss" if scene.is_blamed else "text"
+    below = "loss" if scene.is_loss_highlighted else "text"
     return "gain" if value > 0 else below if value < 0 else "muted"
