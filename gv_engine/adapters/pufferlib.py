@@ -77,7 +77,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         refuse(self, options, _OWN)
         read = grid_scenario(scenario, max_steps, **options)
         self.scenario, drawn = limited_to(read, levels, world)
-        self.scenario.of_one_agent("this environment")
+        self.scenario.require_single_agent("this environment")
         self._form = form_of(self.scenario, observation_representation)
         space = self._form.space_among_many
         if not isinstance(space, Box):

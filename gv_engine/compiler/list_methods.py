@@ -129,7 +129,7 @@ def _find_strange(w: Any) -> Any:
     """For the kernels: find out objects of which types have components that these do not give."""
     layout = LAYOUTS[w]
     agrees = agreeing([part for part in prefabs(layout) if part[1] == "has"])
-    kinds = layout.kinds
+    kinds = layout.type_table_length
 
     def impl(w: Any) -> None:
         w.strange = 0

@@ -129,7 +129,7 @@ def parameters(
         values["turns"] = np.asarray(TURNS.index(sharing.turns))
         values["leaves"] = np.asarray(sharing.done == LEAVE)
         values["one_suffices"] = np.asarray(sharing.ends == ANY)
-        if member.layout.fewer:
+        if member.layout.has_smaller_members:
             values["present"] = np.asarray(len(sharing.names))
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
@@ -145,7 +145,7 @@ def parameters(
     for name, value in values.items():
         records[number][name] = value
     if len(scenario.members) > 1:
-        records["share"] = scenario.shares
+        records["share"] = scenario.cumulative_weights
     return records
 
 

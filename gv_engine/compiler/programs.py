@@ -372,7 +372,9 @@ def _spelled(scenario: Scenario) -> Iterator[str]:
             yield str((field, prefix, system.phase.name, system.is_spontaneous, helpers, constants))
     yield str(asked_actions(scenario))
     layout = scenario.layout
-    yield str((layout.meaning, layout.states, layout.kinds, layout.height, layout.width))
+    yield str(
+        (layout.signature, layout.states, layout.type_table_length, layout.height, layout.width)
+    )
 
 
 def _surroundings() -> str:

@@ -118,7 +118,7 @@ def _nothing_is_intact(w: Any) -> Any:
     """For the kernels: whether no rule has written to a column of NOTHING."""
     layout = LAYOUTS[w]
     agrees = agreeing(prefabs(layout))
-    empty = layout.kinds
+    empty = layout.type_table_length
     return lambda w: agrees(w, NOTHING, empty)
 
 
@@ -130,7 +130,7 @@ def _in_line(w: Any) -> Any:
 
 @method("agents")
 def _agents(w: Any) -> Any:
-    if LAYOUTS[w].fewer:
+    if LAYOUTS[w].has_smaller_members:
         return lambda w: range(1, w.present + 1)
     behind = LAYOUTS[w].agents + 1
     return lambda w: range(1, behind)

@@ -32,7 +32,7 @@ from gv_engine.rules.system import (
 from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.missions import shown_fields
+from gv_engine.scenario.missions import list_observed_fields
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
@@ -199,7 +199,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
     systems = BoundSystems(
         _beginning(
-            _count_those_present if scenario.layout.fewer else _all_are_present,
+            _count_those_present if scenario.layout.has_smaller_members else _all_are_present,
             call(_CLEAR),
             in_turn(resets, acting=False),
         ),
@@ -382,7 +382,7 @@ def _showing_those_left(looks: Any, answer: Any) -> Any:
 def asking(layout: Layout) -> Any:
     """`(w, p, out)`: write what the agent is asked to do, as `Missions.numbers` tells it."""
     write: Any = _no_numbers
-    for number, field in enumerate(shown_fields(layout.mission) if layout.mission else ()):
+    for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
         write = _number(write, field.name, number)
 
     def ask(w: Any, p: Any, out: Any) -> None:

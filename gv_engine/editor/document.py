@@ -133,7 +133,7 @@ class EditorDocument:
                 warnings.simplefilter("ignore", UserWarning)
                 self.scenario = Scenario.read(document)
             self.faults = ()
-            files = (file for file in self.scenario.watched() if file.suffix == ".py")
+            files = (file for file in self.scenario.watched_files() if file.suffix == ".py")
             self._rules = Watch(files)
         except ScenarioError as error:
             self.faults = self._faults(error)
@@ -143,7 +143,9 @@ class EditorDocument:
 
     def rules_differ(self) -> bool:
         """Whether files of rules have changed since they were read; what is said now holds."""
-        files = [f for f in self.scenario.watched() if f.suffix == ".py"] if self.scenario else []
+        files = (
+            [f for f in self.scenario.watched_files() if f.suffix == ".py"] if self.scenario else []
+        )
         if self._rules is None or not self._rules.differs(files):
             return False
         self._read = None

@@ -95,7 +95,7 @@ class GridEnv(ScenarioEnv[Any]):
         self.scenario: Scenario
         played = grid_scenario(scenario, max_steps, **options)
         self.scenario, drawn = limited_to(played, levels, world)
-        self.scenario.of_one_agent("this environment")
+        self.scenario.require_single_agent("this environment")
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
@@ -133,7 +133,7 @@ class GridEnv(ScenarioEnv[Any]):
     def mission(self) -> str:
         """What the agent is asked to do, in words; empty if it is nothing."""
         missions = self.scenario.missions
-        return missions.text(self._batch.outputs.mission[0]) if missions else ""
+        return missions.to_text(self._batch.outputs.mission[0]) if missions else ""
 
     @property
     def _action_legend(self) -> str:
@@ -248,4 +248,4 @@ def grid_scenario(
         found = scenario
     else:
         found = Scenario.load(scenario, **options)
-    return found if max_steps is None else found.limited(at_least(0, max_steps=max_steps))
+    return found if max_steps is None else found.with_step_limit(at_least(0, max_steps=max_steps))

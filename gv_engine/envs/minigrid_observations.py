@@ -108,7 +108,7 @@ class MiniGridForm(ObservationEncoder):
                 "direction": spaces.Discrete(len(WAYS)),
                 MISSION: spaces.Text(
                     min_length=0,
-                    max_length=missions.longest if missions else 1,
+                    max_length=missions.max_text_length if missions else 1,
                     charset=missions.characters if missions else " ",
                 ),
             }
@@ -160,7 +160,7 @@ class MiniGridForm(ObservationEncoder):
     def one(self, *observed: NDArray[Any]) -> dict[str, Any]:
         arrays = self.arrays()
         self.write(arrays, *observed)
-        asked = self._missions.text(arrays[MISSION]) if self._missions else ""
+        asked = self._missions.to_text(arrays[MISSION]) if self._missions else ""
         return {**arrays, "direction": arrays["direction"].item(), MISSION: asked}
 
 

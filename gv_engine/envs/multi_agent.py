@@ -194,7 +194,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         if scenario.mixture:
             info["member"] = int(out.member[seat])
         if scenario.missions:
-            info["mission"] = scenario.missions.text(out.mission[seat])
+            info["mission"] = scenario.missions.to_text(out.mission[seat])
         return info
 
     def snapshot(self) -> NDArray[Any]:
@@ -216,7 +216,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def _present(self) -> list[str]:
         """The agents of the member of a mixture that is played; elsewhere all."""
-        present = self.scenario.present(int(self._batch.outputs.member[0])).tolist()
+        present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
     def fork(self) -> ParallelGridEnv:
@@ -277,9 +277,9 @@ class EachAgentVectorEnv(GridVectorEnv):
 
     def _present(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(N, A) or (A,) which agents are there, by what lines say of their worlds."""
-        if not self.scenario.layout.fewer:
+        if not self.scenario.layout.has_smaller_members:
             return self._all[: len(self.scenario.sharing.names)]
-        return self.scenario.present(self._by_world(member)[:, 0])
+        return self.scenario.present_agents(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
         """(N, A, …) an array of all lines."""

@@ -31,7 +31,7 @@ from gv_engine.envs.representations import (
     observer,
 )
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.map import mission_line, object_words, view_text
+from gv_engine.scenario.map import describe_object, format_mission, view_to_text
 
 if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
@@ -261,7 +261,7 @@ class ViewText(ObservationEncoder):
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
         (height, width), listed = self._shape, self._representation.listed
-        words = [object_words(self._scenario.types, *look) for look in listed.tolist()]
+        words = [describe_object(self._scenario.types, *look) for look in listed.tolist()]
         line = len(_FARTHEST) + max(map(len, words))
         self.space = spaces.Text(
             max_length=height * (width + 1) + (height * width + 1) * line,
@@ -287,21 +287,21 @@ class ViewText(ObservationEncoder):
         return tuple(self._text(*shown) for shown in zip(grid, item, strict=True))
 
     def _text(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], mission: str = "") -> str:
-        return view_text(grid, item, self._scenario.types, self._observer, mission)
+        return view_to_text(grid, item, self._scenario.types, self._observer, mission)
 
     def beside(self, missions: Missions) -> spaces.Text:
-        line = f"{mission_line('')}\n"
+        line = f"{format_mission('')}\n"
         return spaces.Text(
-            max_length=self.space.max_length + len(line) + missions.longest,
+            max_length=self.space.max_length + len(line) + missions.max_text_length,
             charset=self.space.character_set.union(missions.characters, line),
         )
 
     def told_beside(self, arrays: Arrays, missions: Missions) -> str | tuple[str, ...]:
         grid, item, asked = (arrays[name] for name in ("grid", "item", MISSION))
         if item.ndim == 1:
-            return self._text(grid, item, missions.text(asked))
+            return self._text(grid, item, missions.to_text(asked))
         return tuple(
-            self._text(cells, held, missions.text(numbers))
+            self._text(cells, held, missions.to_text(numbers))
             for cells, held, numbers in zip(grid, item, asked, strict=True)
         )
 

@@ -107,7 +107,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         played = grid_scenario(scenario, max_steps, **options)
         self.scenario, drawn = limited_to(played, levels, world)
         if not self.several:
-            self.scenario.of_one_agent("this environment")
+            self.scenario.require_single_agent("this environment")
         lines = num_worlds * self.scenario.layout.agents
         super().__init__(lines, autoreset_mode, render_mode, reward_dtype)
         self.num_actions = len(self.scenario.actions)
@@ -291,7 +291,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         missions = self.scenario.missions
         if missions is None:
             return ("",) * self.num_envs
-        return tuple(map(missions.text, self._batch.outputs.mission))
+        return tuple(map(missions.to_text, self._batch.outputs.mission))
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""

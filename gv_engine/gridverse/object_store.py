@@ -28,7 +28,7 @@ from gv_engine.gridverse.values import Value
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.objects import OBJECT_TYPES, Color, ObjectType, ObjectTypes
-from gv_engine.scenario.layout import Layout, prefab, rounded
+from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
 from gv_engine.world.world import ObjectWorld
 
 # ---- household -----------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class ObjectStore:
 
     def _class(self, index: int) -> type[GridObject]:
         if index not in self._classes:
-            self._classes[index] = class_of(self.world.layout.known[index])
+            self._classes[index] = class_of(self.world.layout.object_types[index])
         return self._classes[index]
 
     def parts(self, e: int) -> dict[type, Any]:
@@ -171,7 +171,7 @@ def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> Obj
         ValueError: two of these have one index.
     """
     types = _types((*_PLAYED.get(), *wanted))
-    world = ObjectWorld(_layout(rounded(height), rounded(width), types))
+    world = ObjectWorld(_layout(round_up_size(height), round_up_size(width), types))
     world.set_shape(height, width)
     return world
 
@@ -253,7 +253,7 @@ class GridObject(Value):
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
         if type(self) is GridObject:
             raise TypeError("GridObject stands for all types; make an object of a subclass")
-        self._begin({part: part(*given) for part, given in prefab(self.kind)})
+        self._begin({part: part(*given) for part, given in make_prefab(self.kind)})
         if len(values) > len(self._fields):
             raise TypeError(
                 f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"

@@ -51,7 +51,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"{path}: the name of a snapshot must end with .npz")
-    rows = scenario.check(rows)
+    rows = scenario.check_rows(rows)
     if rows.nbytes > _LARGEST:
         raise ValueError(
             f"{path}: {len(rows):,} worlds are {bytes_for_people(rows.nbytes)}, a snapshot holds "
@@ -105,7 +105,7 @@ def load(
         ) from None
     name = shorten(known["name"], 100)
     try:
-        rows = scenario.check(rows)
+        rows = scenario.check_rows(rows)
     except ValueError as error:
         raise SnapshotError(
             f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"

@@ -43,7 +43,7 @@ ACTION_SPACE, ACTIONS_OF_ALL = (
 )
 """The list of a scenario's actions, for editors; that of a mixture names those of its members."""
 
-_MOST_OWN = 100
+_MAX_OWN_ACTIONS = 100
 _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 _KEY = "gv_engine.ui.input.bindings:free_key"
 """Place of what reads a key, in a room above."""
@@ -59,19 +59,21 @@ def read_actions(
     """
     own = {command.name: command for command in known}
     declared: dict[str, YamlNode] = {}
-    found = distinct(problems, node, lambda item: _action(problems, item, own, declared))
-    if len(declared) > _MOST_OWN:
-        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MOST_OWN}")
+    found = distinct(problems, node, lambda item: _read_entry(problems, item, own, declared))
+    if len(declared) > _MAX_OWN_ACTIONS:
+        raise FieldError(
+            node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN_ACTIONS}"
+        )
     names = [action_name(number) for number in found]
     usual = [command for command in DOMAINS["grid"].keys if command.name in names]
     for name, at in declared.items():
         with problems.collect():
             beside = [*usual, *(own[other] for other in names if other in own)]
-            own[name] = own[name]._replace(keys=_keys(at, name, beside))
+            own[name] = own[name]._replace(keys=_read_key(at, name, beside))
     return found, tuple(own[name] for name in names if name in own)
 
 
-def _action(
+def _read_entry(
     problems: ErrorCollector,
     node: YamlNode,
     own: dict[str, KeyCommand],
@@ -116,7 +118,7 @@ def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     return named_action(name)
 
 
-def _keys(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
+def _read_key(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
     """The key of an action, which nothing else has that players do in the level."""
     if isinstance(node.value, dict):  # the action itself, which has none
         return ()

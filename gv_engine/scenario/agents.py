@@ -43,15 +43,17 @@ from gv_engine.scenario.json_schema import (
 from gv_engine.scenario.object_types import COMPONENTS, read_parts
 from gv_engine.scenario.resolver import Names
 
-_MOST = 256
+_MAX_AGENTS = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MOST)),
-    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MOST)),
+    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MAX_AGENTS)),
+    "names": Key(
+        "What they are called, in place of a number.", list_of(TEXT, maxItems=_MAX_AGENTS)
+    ),
     "teams": Key(
         "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
-        map_of(unique_list(TEXT), maxProperties=_MOST),
+        map_of(unique_list(TEXT), maxProperties=_MAX_AGENTS),
     ),
     "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
     "blocks": Key(
@@ -73,7 +75,9 @@ AGENT_KEYS: KeyTable = {
     ),
     "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
 }
-AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT, maxItems=_MOST), object_schema(AGENT_KEYS))
+AGENTS_FORM = either(
+    whole(1, _MAX_AGENTS), list_of(TEXT, maxItems=_MAX_AGENTS), object_schema(AGENT_KEYS)
+)
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of teams, and the numbers of their members."""
@@ -95,7 +99,7 @@ class AgentSpecs(NamedTuple):
     kinds: tuple[int, ...] = ()
     colors: tuple[int, ...] = ()
 
-    def turns_of(self, node: YamlNode) -> tuple[bool, ...]:
+    def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
         """By agent, whether it is one of those that are named, or in one of the teams."""
         if len(self.bodies) == 1:
             raise FieldError(node, "`for` says which of several agents; there is one")
@@ -112,7 +116,7 @@ class AgentSpecs(NamedTuple):
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
-ANY_NUMBER = AgentSpecs(bodies=((),) * _MOST)
+UNKNOWN_AGENTS = AgentSpecs(bodies=((),) * _MAX_AGENTS)
 """In place of agents that are not understood, so that nothing is said of their number."""
 
 
@@ -125,16 +129,16 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
             raise FieldError(node, "agents have either a `number` or `names`; both are given")
     named_by = entries.get("names", node if isinstance(node.value, list) else None)
     if named_by is not None:
-        if len(items(named_by)) > _MOST:
+        if len(items(named_by)) > _MAX_AGENTS:
             raise FieldError(
-                named_by, f"found {len(items(named_by))} agents, expected at most {_MOST}"
+                named_by, f"found {len(items(named_by))} agents, expected at most {_MAX_AGENTS}"
             )
         called = distinct(problems, named_by, _read_name)
         if not called:
-            return ANY_NUMBER
+            return UNKNOWN_AGENTS
     else:
         alone = isinstance(node.value, dict) and "number" not in entries
-        count = 1 if alone else integer(entries.get("number", node), 1, _MOST)
+        count = 1 if alone else integer(entries.get("number", node), 1, _MAX_AGENTS)
         called = tuple(f"agent_{number}" for number in range(1, count + 1))
 
     def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
@@ -185,8 +189,8 @@ def _read_name(node: YamlNode) -> str:
 
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
     teams = []
-    if len(mapping(node)) > _MOST:
-        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MOST}")
+    if len(mapping(node)) > _MAX_AGENTS:
+        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MAX_AGENTS}")
     for team, members in mapping(node).items():
         with problems.collect():
             if team in names:

@@ -90,7 +90,7 @@ ENDING_KEYS: KeyTable = {
 """What terminating functions take beside their parameters."""
 
 
-class Kind(NamedTuple):
+class ParameterKind(NamedTuple):
     """A kind of parameter.
 
     Attributes:
@@ -103,32 +103,36 @@ class Kind(NamedTuple):
     words: str
     example: str
     form: JsonSchema
-    reader: Callable[[Calls], Callable[[YamlNode], Any]]
+    reader: Callable[[CallReader], Callable[[YamlNode], Any]]
 
 
-_PLAIN = Kind("a number, true, false, or a list of them", "1", PLAIN, lambda calls: read_plain)
+_PLAIN_VALUE = ParameterKind(
+    "a number, true, false, or a list of them", "1", PLAIN, lambda calls: read_plain
+)
 
-_BY_NAME: dict[str, Kind] = {
-    "shape": Kind("[height, width]", "[9, 9]", PAIR, lambda calls: read_pair),
-    "layout": Kind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda calls: read_pair),
-    "area": Kind(
+_BY_NAME: dict[str, ParameterKind] = {
+    "shape": ParameterKind("[height, width]", "[9, 9]", PAIR, lambda calls: read_pair),
+    "layout": ParameterKind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda calls: read_pair),
+    "area": ParameterKind(
         "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda calls: read_area
     ),
     **dict.fromkeys(
         TYPES,
-        Kind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
+        ParameterKind(
+            "the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type
+        ),
     ),
-    "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
-    "colors": Kind(
-        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.colors
+    "color": ParameterKind("the name of a colour", "RED", COLOR, lambda calls: read_color),
+    "colors": ParameterKind(
+        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.read_colors
     ),
-    "distance_function": Kind(
+    "distance_function": ParameterKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
         either(named(DISTANCES), REFERENCE),
         lambda calls: calls.names.distance,
     ),
-    "reduction": Kind(
+    "reduction": ParameterKind(
         "a function of several numbers",
         "builtins:max",
         either(named(REDUCTIONS), REFERENCE),
@@ -137,43 +141,45 @@ _BY_NAME: dict[str, Kind] = {
 }
 """Kinds of parameters that are understood by their names."""
 
-_BY_TYPE: dict[Any, Kind] = {
-    Action: Kind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
-    int: Kind("a whole number", "2", WHOLE, lambda calls: read_integer),
-    float: Kind("a number", "1.0", NUMBER, lambda calls: number),
-    bool: Kind("true or false", "true", TRUTH, lambda calls: truth),
-    str: Kind("a text", "text", TEXT, lambda calls: word),
+_BY_TYPE: dict[Any, ParameterKind] = {
+    Action: ParameterKind(
+        "the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action
+    ),
+    int: ParameterKind("a whole number", "2", WHOLE, lambda calls: read_integer),
+    float: ParameterKind("a number", "1.0", NUMBER, lambda calls: number),
+    bool: ParameterKind("true or false", "true", TRUTH, lambda calls: truth),
+    str: ParameterKind("a text", "text", TEXT, lambda calls: word),
 }
 
 
-def built_in(phase: Phase) -> list[System]:
+def list_built_in(phase: Phase) -> list[System]:
     """The systems of a phase that scenarios may name, in the order of their declaration."""
     registry = REGISTRIES[phase]
     drawn = as_system_function(from_map).system
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
-def kind_of(parameter: Parameter) -> Kind:
+def find_parameter_kind(parameter: Parameter) -> ParameterKind:
     """What a scenario may give a parameter."""
     name, singular = parameter.name, parameter.name.removesuffix("s")
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name in NESTED:
         phase = NESTED[name]
-        return Kind(
+        return ParameterKind(
             f"a {phase.label}",
             "{name: …}",
             function(phase),
-            lambda calls: lambda node: calls.call(node, phase),
+            lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
         phase = NESTED[singular]
         words = f"a list of {phase.label}s"
-        return Kind(
+        return ParameterKind(
             words,
             "[…]",
             list_of(function(phase)),
-            lambda calls: lambda node: calls.calls(node, phase),
+            lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
     if kind is Any and not parameter.required:
@@ -181,16 +187,16 @@ def kind_of(parameter: Parameter) -> Kind:
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if Callable in (kind, get_origin(kind)):
-        return Kind(
+        return ParameterKind(
             "a function",
             "./rules.py:name",
             either(named([*DISTANCES, *REDUCTIONS]), REFERENCE),
             lambda calls: calls.names.parameter,
         )
-    return _BY_TYPE.get(kind, _PLAIN)
+    return _BY_TYPE.get(kind, _PLAIN_VALUE)
 
 
-class Calls:
+class CallReader:
     """Reads function entries.
 
     Attributes:
@@ -201,24 +207,26 @@ class Calls:
 
     def __init__(self, problems: ErrorCollector, names: Names) -> None:
         self.area: Area | None = None
-        self.crew = AgentSpecs()
+        self.agents = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: Names = names
         self._problems = problems
 
-    def colors(self, node: YamlNode) -> tuple[int, ...]:
+    def read_colors(self, node: YamlNode) -> tuple[int, ...]:
         """Colours in order of index."""
         return read_colors(self._problems, node)
 
-    def calls(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
+    def read_calls(
+        self, node: YamlNode, phase: Phase, *, processors: bool = False
+    ) -> tuple[Call, ...]:
         """The calls of a list, in its order."""
         found = []
         for item in items(node):
             with self._problems.collect():
-                found.append(self.call(item, phase, processors=processors))
+                found.append(self.read_call(item, phase, processors=processors))
         return tuple(found)
 
-    def call(
+    def read_call(
         self, node: YamlNode, phase: Phase, *, besides: Iterable[str] = (), processors: bool = False
     ) -> Call:
         """The call of an entry `{name: …, parameter: …}`, or of a name alone.
@@ -244,16 +252,16 @@ class Calls:
         if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
             besides = (*besides, *TURN_KEYS)
             with self._problems.collect():
-                whose = self.crew.turns_of(entries["for"])
+                whose = self.agents.read_agent_mask(entries["for"])
         call = Call(system, {}, says, whose)
         with self._problems.collect():
-            call.arguments.update(self._made(node, system))
+            call.arguments.update(self._make_tables(node, system))
         for parameter in system.parameters:
             if parameter.name in system.tables:
                 continue
             if parameter.name in entries:
                 with self._problems.collect():
-                    read = kind_of(parameter).reader(self)
+                    read = find_parameter_kind(parameter).reader(self)
                     call.arguments[parameter.name] = read(entries[parameter.name])
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
@@ -266,34 +274,36 @@ class Calls:
         known += besides
         for key, value in entries.items():
             if key not in ("name", *known):
-                self._unknown(system, key, value, known)
+                self._report_unknown(system, key, value, known)
         if is_complete(call):
-            self._check(call, node, entries)
+            self._run_check(call, node, entries)
             by_itself = phase is TRANSITION and not call.is_per_agent
             if call.agent_mask and (by_itself or system.is_processor):
                 fault = f"{system.name} is nobody's, it runs once a step; leave out `for`"
                 self._problems.add(entries["for"], fault)
         return call
 
-    def _made(self, node: YamlNode, system: System) -> dict[str, Any]:
+    def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
         """The values that a system has worked out ahead for an area, if there is one."""
         try:
             return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
             raise FieldError(node, str(error)) from None
 
-    def _unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
+    def _report_unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
         message = f"{system.name} takes no {key!r}"
-        built_in = system in (REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase])
-        if built_in and not get_close_matches(key, known, 1):
+        is_built_in = system in (
+            REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase]
+        )
+        if is_built_in and not get_close_matches(key, known, 1):
             # scenarios of the reference give `teleport` a parameter that means nothing
             self.warnings.append((node, f"{message}; ignored"))
         else:
             self._problems.add(node, message + suggestion(key, known))
 
-    def _check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
+    def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         try:
-            problem = call.run_check(self.area, len(self.crew.bodies), self.names.types)
+            problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise
             problem = f"its check fails: {type(error).__name__}: {error}"
         if problem:

@@ -29,8 +29,14 @@ from gv_engine.rules.system import (
     as_system_function,
 )
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
-from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_NUMBER, AgentSpecs, read_agents
-from gv_engine.scenario.calls import Calls, is_complete
+from gv_engine.scenario.agents import (
+    AGENT_KEYS,
+    AGENTS_FORM,
+    UNKNOWN_AGENTS,
+    AgentSpecs,
+    read_agents,
+)
+from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
     LARGEST,
@@ -71,18 +77,18 @@ from gv_engine.scenario.json_schema import (
     unique_list,
     whole,
 )
-from gv_engine.scenario.layout import Layout, rounded
-from gv_engine.scenario.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
+from gv_engine.scenario.layout import Layout, round_up_size
+from gv_engine.scenario.map import LEGEND_KEYS, Legend, make_symbol_check, read_legend, read_map
 from gv_engine.scenario.missions import (
     MISSION_FORM,
     MISSION_KEYS,
     MissionSpec,
-    asks_for_mission,
     read_mission,
+    reads_mission,
 )
 from gv_engine.scenario.object_types import THING_KEYS, read_things
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.procedural import CHANCE_KEYS, ChanceReader, is_by_chance
+from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import DrawnValues
 from gv_engine.scenario.resolver import Names
 from gv_engine.scenario.rule_modules import sources
@@ -91,7 +97,7 @@ from systems.chance import settle
 
 # ---- grid keys -----------------------------------------------------------------------------------
 
-MOST_ENTITIES = 2**22
+MAX_ENTITIES = 2**22
 
 SHARED_KEYS: KeyTable = {
     "name": Key("What the level is called: its file or folder, if left out.", TEXT),
@@ -147,7 +153,7 @@ GRID_KEYS: KeyTable = {
     ),
     **SHARED_KEYS,
     "capacity": Key(
-        "For how many entities a world has room; found out if left out.", whole(2, MOST_ENTITIES)
+        "For how many entities a world has room; found out if left out.", whole(2, MAX_ENTITIES)
     ),
     "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
     "objects": Key(
@@ -171,7 +177,7 @@ GRID_KEYS: KeyTable = {
         ),
         below=LEGEND_KEYS,
     ),
-    **CHANCE_KEYS,
+    **PROCEDURAL_KEYS,
     "agents": Key(
         "How many agents there are, or their names, or more: "
         "`{number: 4, turns: shuffled, done: leave}`; one, if left out.",
@@ -297,11 +303,11 @@ class _Reader(TopLevel):
         super().__init__(document)
         self.root = document.root
         self.names = Names(document, numbering)
-        self.read = Calls(self.problems, self.names)
+        self.read = CallReader(self.problems, self.names)
         self.draws = DrawnValues(self.problems, self.names)
         self.depth = 1  # of objects in each other
         self.mission: MissionSpec | None = None
-        self.crew = AgentSpecs()
+        self.agents = AgentSpecs()
 
     def fields(self) -> dict[str, Any]:
         if self.document.domain != "grid":
@@ -321,17 +327,17 @@ class _Reader(TopLevel):
             (),
         )
         actions, own_actions = self.actions(USUAL_ACTIONS)
-        self.crew = self.key(
+        self.agents = self.key(
             "agents",
             lambda node: read_agents(self.problems, self.names, node),
-            ANY_NUMBER if "agents" in self.entries else self.crew,
+            UNKNOWN_AGENTS if "agents" in self.entries else self.agents,
         )
-        self.read.crew = self.crew
+        self.read.agents = self.agents
         self.names.own_actions = tuple(command.name for command in own_actions)
         objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
-        seen_objects = tuple(sorted({*seen_objects, *self.crew.kinds}))
-        seen_colors = tuple(sorted({*seen_colors, *self.crew.colors}))
+        seen_objects = tuple(sorted({*seen_objects, *self.agents.kinds}))
+        seen_colors = tuple(sorted({*seen_colors, *self.agents.colors}))
         # the area first, visibility functions check theirs against it
         sight = self.key("observation_function", self.observation, ())
         own = tuple(call for call in sight if call.system.phase is OBSERVATION)
@@ -345,9 +351,9 @@ class _Reader(TopLevel):
             None,
         )
         # whoever has no place in the level finds one
-        settling = [Call(as_system_function(settle).system, {})] if self.crew.kinds else []
+        settling = [Call(as_system_function(settle).system, {})] if self.agents.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
-            RESET: (*(map(self.mission.after, levels) if self.mission else levels), *settling),
+            RESET: (*(map(self.mission.wrap_reset, levels) if self.mission else levels), *settling),
             TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
             REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
             TERMINATING: self.key("terminating_function", self.terminating, ()),
@@ -372,7 +378,7 @@ class _Reader(TopLevel):
             "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
-            "sharing": self.crew.sharing,
+            "sharing": self.agents.sharing,
             "code": tuple(sources(self.names.modules.values())),
             "schedule": calls,
         }
@@ -389,7 +395,7 @@ class _Reader(TopLevel):
             if phase is not RENDERING
             for call in unique_list
             for part in call.walk()
-            if asks_for_mission(part.system)
+            if reads_mission(part.system)
         )
         # an author's own component of that name is no mission, and none of our business
         if asking and column_name(Mission) not in map(column_name, self.components(())):
@@ -434,7 +440,7 @@ class _Reader(TopLevel):
         return index
 
     def list_of(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
-        return lambda node: self.read.calls(node, phase, processors=True)
+        return lambda node: self.read.read_calls(node, phase, processors=True)
 
     def terminating(self, node: YamlNode) -> tuple[Call, ...]:
         return (self.test(node, processors=True),)
@@ -450,7 +456,7 @@ class _Reader(TopLevel):
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}",
             )
-        return self.read.call(node, TERMINATING, processors=processors)
+        return self.read.read_call(node, TERMINATING, processors=processors)
 
     def observation(self, node: YamlNode) -> tuple[Call, ...]:
         entries = mapping(node)
@@ -461,12 +467,12 @@ class _Reader(TopLevel):
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
             phase = self.names.sight(entries["name"]) if "name" in entries else VISIBILITY
-            return (self.read.call(node, phase, besides=("area",)),)
+            return (self.read.read_call(node, phase, besides=("area",)),)
         check_keys(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
             known = suggestion("", REGISTRIES[VISIBILITY])
             raise FieldError(node, f"from_visibility needs a visibility_function{known}")
-        return (self.read.call(entries["visibility_function"], VISIBILITY),)
+        return (self.read.read_call(entries["visibility_function"], VISIBILITY),)
 
     def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
         named = [key for key in _LEVELS if key in self.entries]
@@ -488,34 +494,38 @@ class _Reader(TopLevel):
                 lambda node: read_legend(self.problems, self.names, self.draws, node),
                 legend,
             )
-        allowed = outside(self.names, self.draws, objects, colors)
-        certain = all(symbol is None or symbol.is_certain for symbol in legend.values())
-        chance = self.entries.keys() & CHANCE_KEYS or not certain
+        allowed = make_symbol_check(self.names, self.draws, objects, colors)
+        certain = all(symbol is None or symbol.is_fixed for symbol in legend.values())
+        chance = self.entries.keys() & PROCEDURAL_KEYS or not certain
         built: tuple[Call, ...] = ()
         if "reset_function" in named:
-            built = self.key("reset_function", lambda node: (self.read.call(node, RESET),), built)
+            built = self.key(
+                "reset_function", lambda node: (self.read.read_call(node, RESET),), built
+            )
         elif not chance:
             return self.key(
                 "map",
-                lambda node: read_map(self.problems, node, legend, allowed, len(self.crew.bodies)),
+                lambda node: read_map(
+                    self.problems, node, legend, allowed, len(self.agents.bodies)
+                ),
                 built,
             )
         if not chance or ("reset_function" in named and not built):
             return built
-        agents = len(self.crew.bodies)
-        level = ChanceReader(
+        agents = len(self.agents.bodies)
+        level = ProceduralReader(
             self.problems, self.names, self.entries, self.draws, legend, allowed, agents
         )
         found: tuple[Call, ...] = ()
         with self.problems.collect():
-            found = (level.call(next(iter(built), None)),)
+            found = (level.read_level(next(iter(built), None)),)
         self.depth = level.depth
         return found
 
     def layout(
         self, reset: tuple[Call, ...], objects: tuple[int, ...], seen: tuple[int, ...]
     ) -> Layout | None:
-        shapes = shapes_of(reset)
+        shapes = find_shapes(reset)
         size = self.key("max_shape", read_pair, None)
         if size is None:
             if not shapes:
@@ -533,18 +543,18 @@ class _Reader(TopLevel):
                     self.entries["max_shape"],
                     f"found {list(size)}, smaller than the level of {list(shape)}",
                 )
-        height, width = rounded(size[0]), rounded(size[1])
+        height, width = round_up_size(size[0]), round_up_size(size[1])
         cells = height * width
         types = self.types((*objects, *seen))
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = _FREE_ENTITIES + cells * in_cell
-        capacity = self.key("capacity", lambda node: integer(node, 2, MOST_ENTITIES), capacity)
-        draws = is_by_chance(reset) or (self.mission is not None and self.mission.given)
+        capacity = self.key("capacity", lambda node: integer(node, 2, MAX_ENTITIES), capacity)
+        draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.room if draws else 0
-        capacity += len(self.crew.bodies) - 1
+        capacity += len(self.agents.bodies) - 1
         components = self.components(types)
-        return Layout(height, width, capacity, components, types, drawn, self.crew.bodies)
+        return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
 
     def types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
         """What rules may spawn: what the scenario lists, and all that it could list by default."""
@@ -563,7 +573,7 @@ class _Reader(TopLevel):
         ]
         found += [self.mission.component] if self.mission else []
         found += [cls for kind in types for cls in kind.component_classes]
-        found += [cls for body in self.crew.bodies for cls, _ in body]
+        found += [cls for body in self.agents.bodies for cls, _ in body]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()
         for cls in dict.fromkeys(found):
@@ -575,7 +585,7 @@ class _Reader(TopLevel):
         return [located(label, node, message) for node, message in self.read.warnings]
 
 
-def shapes_of(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
+def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
     """The shapes that resets are given, also those within others."""
     found: list[tuple[int, int]] = []
     for call in calls:
@@ -587,5 +597,5 @@ def shapes_of(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
             found += [(int(height), int(width)) for height, width in shapes.reshape(-1, 2)]
         for argument in call.arguments.values():
             nested = argument if isinstance(argument, tuple) else (argument,)
-            found += shapes_of(tuple(each for each in nested if isinstance(each, Call)))
+            found += find_shapes(tuple(each for each in nested if isinstance(each, Call)))
     return found

@@ -34,7 +34,7 @@ RNG = np.dtype(
 )
 """State of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit half."""
 
-OF_AGENTS: dict[str, type[np.generic]] = {
+AGENT_COLUMNS: dict[str, type[np.generic]] = {
     "reward": np.float64,
     "total": np.float64,
     "action": np.int64,
@@ -44,7 +44,7 @@ OF_AGENTS: dict[str, type[np.generic]] = {
 }
 """The numbers of each agent, by name; what they mean says `gv_engine.rules.world.World`."""
 
-FIGURES: dict[str, type[np.generic]] = {
+SCALAR_COLUMNS: dict[str, type[np.generic]] = {
     "steps": np.int32,
     "error": np.uint32,
     "member": np.int16,
@@ -57,23 +57,23 @@ FIGURES: dict[str, type[np.generic]] = {
 }
 """The single numbers of a world, by name."""
 
-WHO = "who", "next", "spot"
+CELL_AGENT_COLUMNS = "who", "next", "spot"
 """Where there are several agents: the first in each cell, the next one in the cell of an agent, and
 the number of its cell, counted row by row from 1, 0 for none. `w.stand` keeps them."""
 
-HEAD = [("rng", RNG), *FIGURES.items()]
+LEADING_FIELDS = [("rng", RNG), *SCALAR_COLUMNS.items()]
 """The fields that every row begins with."""
 
 Prefab = Parts
 """The components that a new entity starts with."""
 
 
-def prefab(kind: ObjectType) -> Prefab:
+def make_prefab(kind: ObjectType) -> Prefab:
     """Components of a new object of the type: its type, no place yet, and its own parts."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
 
-def _written(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
+def _to_plain(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
     return [(column_name(cls), values) for cls, values in parts]
 
 
@@ -86,7 +86,7 @@ _STEP = 8
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
 
-def rounded(size: int) -> int:
+def round_up_size(size: int) -> int:
     """The smallest step that holds `size` cells."""
     return next((step for step in _SIZES if step >= size), size)
 
@@ -112,7 +112,7 @@ class Layout:
     types: tuple[ObjectType, ...]
     drawn: int = 0
     bodies: tuple[Parts, ...] = ((),)
-    fewer: bool = False
+    has_smaller_members: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -128,12 +128,12 @@ class Layout:
         return range(1, self.agents + 1)
 
     @cached_property
-    def known(self) -> ObjectTypes:
+    def object_types(self) -> ObjectTypes:
         """The object types that worlds and observations may show, by index and name."""
         return ObjectTypes((*self.types, *OBJECT_TYPES.built_in))
 
     @cached_property
-    def kinds(self) -> int:
+    def type_table_length(self) -> int:
         """Length of tables by type index, in steps, as for sizes."""
         longest = max(kind.index for kind in self.types) + 1
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
@@ -141,10 +141,10 @@ class Layout:
     @cached_property
     def prefabs(self) -> tuple[Prefab, ...]:
         """By type index: what a new object of the type is made of; () for types of other worlds."""
-        table: list[Prefab] = [()] * self.kinds
+        table: list[Prefab] = [()] * self.type_table_length
         for kind in self.types:
             if kind.in_grid:
-                table[kind.index] = prefab(kind)
+                table[kind.index] = make_prefab(kind)
         return tuple(table)
 
     @cached_property
@@ -171,7 +171,7 @@ class Layout:
         return tuple(sorted({kind.state for kind in self.types if kind.state}))
 
     @cached_property
-    def brought(self) -> tuple[type, ...]:
+    def state_component_classes(self) -> tuple[type, ...]:
         """The components that come and go with states."""
         return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.component_changes(0)))
 
@@ -179,7 +179,7 @@ class Layout:
     def num_states(self) -> tuple[int, ...]:
         """By type index: how many states objects of the type have."""
         found = {kind.index: kind.num_states for kind in self.types}
-        return tuple(found.get(index, 1) for index in range(self.kinds))
+        return tuple(found.get(index, 1) for index in range(self.type_table_length))
 
     @cached_property
     def oriented(self) -> tuple[int, ...]:
@@ -196,13 +196,13 @@ class Layout:
     def leaves(self) -> tuple[int, ...]:
         """By type index: the type of what is left when an object is used up, -1 for nothing."""
         left = {kind.index: kind.leaves for kind in self.types if kind.leaves is not None}
-        return tuple(left.get(index, -1) for index in range(self.kinds))
+        return tuple(left.get(index, -1) for index in range(self.type_table_length))
 
     @cached_property
     def grounds(self) -> tuple[bool, ...]:
         """By type index: whether objects of the type live on the ground."""
         below = {kind.index for kind in self.types if kind.layer == GROUND}
-        return tuple(index in below for index in range(self.kinds))
+        return tuple(index in below for index in range(self.type_table_length))
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
@@ -210,42 +210,42 @@ class Layout:
         return ("at", "ground") if any(self.grounds) else ("at",)
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def look_arrays(self) -> tuple[str, ...]:
         """The names of the arrays that say how cells look, see `looks_dtype`."""
         return ("looks", "beneath")[: len(self.layers)]
 
     @cached_property
-    def shown(self) -> frozenset[tuple[str, str]]:
+    def look_fields(self) -> frozenset[tuple[str, str]]:
         """(column, field) of all that decides how an object looks; whether it is opaque, too."""
         shown = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
         return frozenset(shown - {(column_name(Agent), "facing")})  # agents are in no cell of `at`
 
     @cached_property
-    def mark(self) -> str:
+    def signature_field(self) -> str:
         """Names the meaning of the columns, so that equal dtypes hold equal worlds."""
-        return f"layout_{crc32(self.meaning.encode()):08x}"
+        return f"layout_{crc32(self.signature.encode()):08x}"
 
     @cached_property
-    def meaning(self) -> str:
+    def signature(self) -> str:
         """What the columns hold, and what new objects are made of, as text."""
         meaning: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
-            [_written(parts) for parts in self.prefabs],
+            [_to_plain(parts) for parts in self.prefabs],
             self.states,
         ]
         if len(self.states) > 1:  # than those of doors
             meaning.append(self.num_states)
             meaning.append(
-                [[_written(parts) for parts in kind.state_components] for kind in self.types]
+                [[_to_plain(parts) for parts in kind.state_components] for kind in self.types]
             )
         if any(left >= 0 for left in self.leaves):
             meaning.append(self.leaves)
         if self.mission:
-            meaning.append(_written(self.agent_prefabs[0]))
+            meaning.append(_to_plain(self.agent_prefabs[0]))
         if any(self.grounds):
             meaning.append(self.grounds)
         if any(self.bodies):
-            meaning.append([_written(parts) for parts in self.agent_prefabs])
+            meaning.append([_to_plain(parts) for parts in self.agent_prefabs])
         return repr(tuple(meaning))
 
     @cached_property
@@ -270,7 +270,9 @@ class Layout:
         """The columns of `WHO`."""
         each = (self.agents + 1,)
         shapes = (self.height + 1, self.width + 1), each, each
-        return list(zip(WHO, (self.entity, self.entity, np.int32), shapes, strict=True))
+        return list(
+            zip(CELL_AGENT_COLUMNS, (self.entity, self.entity, np.int32), shapes, strict=True)
+        )
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -289,19 +291,19 @@ class Layout:
         ]
         return np.dtype(
             [
-                *HEAD,
+                *LEADING_FIELDS,
                 # with a spare one for NOTHING, so that an agent's number is its index
-                *((name, kind, (self.agents + 1,)) for name, kind in OF_AGENTS.items()),
-                *([("present", np.int16)] if self.fewer else ()),
+                *((name, kind, (self.agents + 1,)) for name, kind in AGENT_COLUMNS.items()),
+                *([("present", np.int16)] if self.has_smaller_members else ()),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
                 *(self._who if self.agents > 1 else ()),
-                ("placed", self.entity, (self.kinds,)),
-                ("recent", self.entity, (self.kinds,)),
+                ("placed", self.entity, (self.type_table_length,)),
+                ("recent", self.entity, (self.type_table_length,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
                 *columns,
                 ("alive", np.uint8, (self.capacity,)),
-                (self.mark, np.uint8),
+                (self.signature_field, np.uint8),
             ],
             align=True,
         )
@@ -341,8 +343,8 @@ class Layout:
             ("highest", self.entity),
             ("ways_from", np.uint64),
             ("blocked", np.uint64, (words,)),
-            ("filled", np.uint64, (self.kinds, -(-words // 64))),
-            ("listed", np.uint64, (self.kinds, words)),
+            ("filled", np.uint64, (self.type_table_length, -(-words // 64))),
+            ("listed", np.uint64, (self.type_table_length, words)),
             ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
         ]
         several: list[Any] = [
@@ -352,7 +354,7 @@ class Layout:
         ]
         more = np.dtype(
             [
-                *((name, np.uint32, cells) for name in self.looked_at),
+                *((name, np.uint32, cells) for name in self.look_arrays),
                 ("strange", np.uint32),
                 ("stale", np.uint8),
                 *(large if self.is_large else ()),

@@ -43,7 +43,7 @@ from gv_engine.scenario.json_schema import (
     named,
     whole,
 )
-from gv_engine.scenario.layout import rounded
+from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import HEAVIEST, WAY, DrawnValues, read_weights
 from gv_engine.scenario.random_values import OBJECT as AN_OBJECT
@@ -86,7 +86,7 @@ class Symbol:
         return self.one_of or (self,)
 
     @property
-    def inner(self) -> tuple[Symbol, ...]:
+    def contents(self) -> tuple[Symbol, ...]:
         """What is in the objects, and in the agent's hand."""
         contents = [option.content for option in self.options]
         return tuple(symbol for symbol in (*contents, self.holds) if symbol)
@@ -94,15 +94,15 @@ class Symbol:
     @property
     def depth(self) -> int:
         """How many objects it is at most, one in the other."""
-        return 1 + max((symbol.depth for symbol in self.inner), default=0)
+        return 1 + max((symbol.depth for symbol in self.contents), default=0)
 
     @property
-    def is_certain(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether it stands for the same in every level, and for no more than a cell holds."""
         told = self.kind, self.state, self.color, self.facing or 0
         certain = min(told) >= 0 and self.facing != ANY
-        below = self.ground is None or self.ground.is_certain
-        return certain and below and not (self.one_of or self.room or self.inner)
+        below = self.ground is None or self.ground.is_fixed
+        return certain and below and not (self.one_of or self.room or self.contents)
 
 
 _INNER = either(OBJECT, {"type": "object"})
@@ -191,19 +191,19 @@ def read_symbol(
         if above:
             symbol = read_symbol(problems, names, draws, replace(node, value=above), besides)
         below = read_symbol(problems, names, draws, entries["ground"])
-        _check_layers(names, draws, node, symbol, ABOVE)
-        _check_layers(names, draws, entries["ground"], below, GROUND)
+        _check_layer(names, draws, node, symbol, ABOVE)
+        _check_layer(names, draws, entries["ground"], below, GROUND)
         return replace(symbol, ground=below)
     room = word(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
     if "agent" in entries:
-        facing = draws.value(entries["agent"], (WAY,), _facing)
+        facing = draws.value(entries["agent"], (WAY,), _read_facing)
     if "holds" in entries:
         if facing is None:
             raise FieldError(entries["holds"], "only an `agent` holds something")
-        holds = _inner(problems, names, draws, entries["holds"])
+        holds = _read_content(problems, names, draws, entries["holds"])
     if "one_of" in entries:
-        several, weights = _one_of(problems, names, draws, entries)
+        several, weights = _read_options(problems, names, draws, entries)
         return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
     if "weights" in entries:
         raise FieldError(entries["weights"], "`weights` goes with `one_of`")
@@ -221,23 +221,25 @@ def read_symbol(
         color = draws.value(entries["color"], (A_COLOR,), read_color)
         for each in known:
             if draws.options(color) != (NONE,) and not each.colored:
-                raise FieldError(entries["color"], _uncolored(names, entries, each))
+                raise FieldError(entries["color"], _no_color_message(names, entries, each))
     if "content" in entries:
         for each in known:
             if Box not in each.component_classes:
                 raise FieldError(entries["content"], f"{each.name} has no component Box to hold it")
-        content = _inner(problems, names, draws, entries["content"])
+        content = _read_content(problems, names, draws, entries["content"])
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
 
 
-def _uncolored(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> str:
+def _no_color_message(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> str:
     if "object" not in entries:
         return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
     hint = f"; give it one by `colored: yes` under objects.{kind.name}" if kind in names.own else ""
     return f"{kind.name} has no colour{hint}"
 
 
-def _inner(problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode) -> Symbol:
+def _read_content(
+    problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode
+) -> Symbol:
     """What is in a box or in the agent's hand."""
     symbol = read_symbol(problems, names, draws, node)
     if symbol.facing is not None:
@@ -245,7 +247,7 @@ def _inner(problems: ErrorCollector, names: Names, draws: DrawnValues, node: Yam
     return symbol
 
 
-def _check_layers(
+def _check_layer(
     names: Names, draws: DrawnValues, node: YamlNode, symbol: Symbol, layer: str
 ) -> None:
     """Refuse what does not live on a layer of a cell."""
@@ -258,19 +260,19 @@ def _check_layers(
             raise FieldError(node, f"{known.name} has the layer `{known.layer}`; {hint}")
 
 
-def _facing(node: YamlNode) -> int:
+def _read_facing(node: YamlNode) -> int:
     return one_of(node, (*ORIENTATIONS, "any"), "orientation")
 
 
-def _one_of(
+def _read_options(
     problems: ErrorCollector, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise FieldError(entries[key], f"`{key}` belongs into the items of `one_of`")
     several = items(entries["one_of"])
-    if not 1 <= len(several) <= _MOST_OPTIONS:
-        raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MOST_OPTIONS}")
+    if not 1 <= len(several) <= _MAX_OPTIONS:
+        raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
     found = tuple(read_symbol(problems, names, draws, item) for item in several)
     for item, symbol in zip(several, found, strict=True):
         if symbol.one_of or symbol.facing is not None:
@@ -281,7 +283,7 @@ def _one_of(
     return found, weights
 
 
-_MOST_OPTIONS = 100
+_MAX_OPTIONS = 100
 
 
 def read_map(
@@ -299,9 +301,9 @@ def read_map(
         allowed: what keeps a symbol out of the state space, as `outside` says it.
     """
     level = MapReader(problems, node, legend, allowed, agents)
-    level.ask_for_agent()
+    level.require_agent()
     height, width = level.shape
-    cells = np.zeros((rounded(height), rounded(width), 3), np.uint8)
+    cells = np.zeros((round_up_size(height), round_up_size(width), 3), np.uint8)
     cells[..., 0] = FLOOR
     starts = []
     for y, x, symbol in level.symbols():
@@ -325,7 +327,7 @@ def read_map(
 _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 
 
-def outside(
+def make_symbol_check(
     names: Names, draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
     """Makes what says of a symbol why it is outside of the state space; "" if it is not.
@@ -343,7 +345,7 @@ def outside(
                 for color in draws.options(option.color):
                     if color not in colors:
                         return f"{kind} in {COLORS[color]}, {_UNLISTED.format('colors')}"
-        return next(filter(None, map(fault, symbol.inner)), "")
+        return next(filter(None, map(fault, symbol.contents)), "")
 
     return fault
 
@@ -370,15 +372,15 @@ class MapReader:
         self._node = node
         self.legend = {**LEGEND, **legend}
         self._allowed = allowed
-        self.rows = self._rows()
+        self.rows = self._split_rows()
         self.shape = len(self.rows), len(self.rows[0])
         self.agents: list[str] = []
         self._wrong: set[str] = set()
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
-                self._read(y, x, character)
+                self._check_cell(y, x, character)
 
-    def ask_for_agent(self) -> None:
+    def require_agent(self) -> None:
         """Make it a problem if no character has the agent."""
         if not self.agents and not self._wrong:
             looks = " ".join(
@@ -393,11 +395,11 @@ class MapReader:
                 if symbol := self.legend.get(character):
                     yield y, x, symbol
 
-    def _at(self, y: int, x: int = 0) -> YamlNode:
+    def _cell_node(self, y: int, x: int = 0) -> YamlNode:
         first, cell = self._node.first_row, (y, x)
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
-    def _rows(self) -> list[str]:
+    def _split_rows(self) -> list[str]:
         if self._node.folded:
             raise FieldError(self._node, "its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
@@ -405,10 +407,10 @@ class MapReader:
             raise FieldError(self._node, f"found {self._node.found}, expected rows of characters")
         for y, row in enumerate(rows):
             if "\t" in row:
-                raise FieldError(self._at(y), f"row {y + 1} has a tab; use spaces or dots")
+                raise FieldError(self._cell_node(y), f"row {y + 1} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 self._problems.add(
-                    self._at(y, min(len(row), len(rows[0]))),
+                    self._cell_node(y, min(len(row), len(rows[0]))),
                     f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
@@ -416,7 +418,7 @@ class MapReader:
             raise FieldError(self._node, f"larger than {LONGEST_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
 
-    def _read(self, y: int, x: int, character: str) -> None:
+    def _check_cell(self, y: int, x: int, character: str) -> None:
         if character in self._wrong:
             return  # said once, or one slip would fill the screen
         place = f"row {y + 1}, column {x + 1}"
@@ -425,17 +427,19 @@ class MapReader:
             self._wrong.add(character)
             if character not in self.legend:
                 hint = suggestion(character, (c if c != " " else "blank" for c in self.legend))
-                self._problems.add(self._at(y, x), f"{place}: no {character!r} in the legend{hint}")
+                self._problems.add(
+                    self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
+                )
             return
         if fault := self._allowed(symbol):
             self._wrong.add(character)
-            self._problems.add(self._at(y, x), f"{place}: {character!r} is {fault}")
+            self._problems.add(self._cell_node(y, x), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
             if len(self.agents) >= self._most:
                 fault = f"a second agent, the first is in {self.agents[0]}"
                 if self._most > 1:
                     fault = f"agent {len(self.agents) + 1}, and there are {self._most}"
-                self._problems.add(self._at(y, x), f"{place}: {fault}")
+                self._problems.add(self._cell_node(y, x), f"{place}: {fault}")
             self.agents.append(place)
 
 
@@ -451,7 +455,7 @@ _PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 """What no words are needed for."""
 
 
-def board(
+def grid_to_text(
     grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
 ) -> str:
     """One character per cell of an (H, W, 3) grid, `?` where nothing is seen.
@@ -462,7 +466,7 @@ def board(
         types: of the scenario.
         agent: y, x, facing.
     """
-    rows = [[_char(types, *look) for look in row] for row in grid[..., :2].tolist()]
+    rows = [[_object_character(types, *look) for look in row] for row in grid[..., :2].tolist()]
     if agent is not None:
         y, x, facing = agent
         if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
@@ -470,13 +474,13 @@ def board(
     return "\n".join("".join(row) for row in rows)
 
 
-def _char(types: ObjectTypes, kind: int, state: int) -> str:
+def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
     if kind == HIDDEN:
         return "?"
     return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
 
 
-def view_text(
+def view_to_text(
     grid: NDArray[np.uint8],
     item: NDArray[np.uint8],
     types: ObjectTypes,
@@ -494,32 +498,32 @@ def view_text(
     holding nothing
     locked yellow door: 2 ahead, 1 right
     """
-    held = object_words(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
-    asked = [mission_line(mission)] if mission else []
-    lines = [board(grid, types, (*observer, FORWARD)), *asked, f"holding {held}"]
+    held = describe_object(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
+    asked = [format_mission(mission)] if mission else []
+    lines = [grid_to_text(grid, types, (*observer, FORWARD)), *asked, f"holding {held}"]
     for y, row in enumerate(grid.tolist()):
         for x, look in enumerate(row):
             if look not in _PLAIN:
-                where = _where(observer[0] - y, x - observer[1])
-                lines.append(f"{object_words(types, *look)}: {where}")
+                where = _describe_offset(observer[0] - y, x - observer[1])
+                lines.append(f"{describe_object(types, *look)}: {where}")
     return "\n".join(lines)
 
 
-def mission_line(mission: str) -> str:
+def format_mission(mission: str) -> str:
     """How a text says what the agent is asked to do."""
     return escape_unprintable(f"mission: {mission}")
 
 
-def _where(ahead: int, right: int) -> str:
+def _describe_offset(ahead: int, right: int) -> str:
     ways = (ahead, "ahead", "behind"), (right, "right", "left")
     parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
     return ", ".join(parts) or "here"
 
 
-def grid_text(frame: Frame) -> str:
+def frame_to_text(frame: Frame) -> str:
     """State and observation side by side, and a line with what happened."""
-    left = board(frame.grid, frame.types, frame.agent).split("\n")
-    right = board(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
+    left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
+    right = grid_to_text(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
     height, width = max(len(left), len(right)), len(left[0])
     left += [" " * width] * (height - len(left))
     right += [""] * (height - len(right))
@@ -532,10 +536,10 @@ def grid_text(frame: Frame) -> str:
     if frame.outcome:
         line += f", {frame.outcome}"
     lines = [*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line]
-    return "\n".join([*lines, *([mission_line(frame.mission)] if frame.mission else [])])
+    return "\n".join([*lines, *([format_mission(frame.mission)] if frame.mission else [])])
 
 
-def object_words(types: ObjectTypes, kind: int, state: int, color: int) -> str:
+def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
     """What people call an object.
 
     >>> object_words(OBJECT_TYPES, 5, 2, 4)
@@ -548,6 +552,6 @@ def object_words(types: ObjectTypes, kind: int, state: int, color: int) -> str:
     return " ".join(filter(None, (state_name, color_name, name)))
 
 
-def signed(value: float) -> str:
+def format_reward(value: float) -> str:
     """A reward as text: +1, -0.05, 0."""
     return f"{value:+.6g}" if value else "0"

@@ -60,17 +60,17 @@ from systems.chance import set_mission
 # ---- missions ------------------------------------------------------------------------------------
 
 
-def is_about(field: str, what: str) -> bool:
+def is_field_for(field: str, what: str) -> bool:
     """Whether a field, by its name in rules, holds a `kind` or a `color`."""
     return field == what or field.endswith(f"_{what}")
 
 
-def name_in_text(field: str) -> str:
+def public_field_name(field: str) -> str:
     """What a field is called in files and texts: `target_kind` is `target_object`."""
-    return f"{field.removesuffix('kind')}object" if is_about(field, "kind") else field
+    return f"{field.removesuffix('kind')}object" if is_field_for(field, "kind") else field
 
 
-def shown_fields(component: type) -> tuple[Field, ...]:
+def list_observed_fields(component: type) -> tuple[Field, ...]:
     """Those that agents see: whole numbers, and no place or entity."""
     return tuple(
         field
@@ -97,7 +97,7 @@ class Missions:
 
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
         assert layout.mission
-        fields = shown_fields(layout.mission)
+        fields = list_observed_fields(layout.mission)
         self._agents = layout.agents + 1
         self._wordings = np.array([max(1, len(own)) for own in texts])
         self.names = tuple(field.name for field in fields)
@@ -117,14 +117,14 @@ class Missions:
     def _limits(self, field: Field, layout: Layout) -> tuple[int, int]:
         if field.name == "wording":
             return 0, len(self.texts)
-        if is_about(field.name, "kind"):
-            return 0, layout.kinds - 1
-        if is_about(field.name, "color"):
+        if is_field_for(field.name, "kind"):
+            return 0, layout.type_table_length - 1
+        if is_field_for(field.name, "color"):
             return 0, len(COLORS) - 1
         kind: Any = field.dtype
         return (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
 
-    def numbers(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
+    def encode(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
         """(k,) what an agent of a world is asked; of a `World` or a `RowWorld`."""
         found = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
         found[0] += self.firsts[w.member]
@@ -143,22 +143,22 @@ class Missions:
                 return f"mission.{name} is {asked[wrong][0]}"
         return ""
 
-    def text(self, numbers: NDArray[np.int32]) -> str:
+    def to_text(self, numbers: NDArray[np.int32]) -> str:
         """What these numbers ask, in words; empty if it is nothing."""
         wording, *values = numbers.tolist()
         if not 0 < wording <= len(self.texts):
             return ""
         words = {
-            name_in_text(name): self._word(name, value)
+            public_field_name(name): self._word(name, value)
             for name, value in zip(self.names[1:], values, strict=True)
         }
         # a colour that is NONE leaves two blanks
         return " ".join(self.texts[wording - 1].format_map(words).split())
 
     def _word(self, field: str, value: int) -> str:
-        if is_about(field, "kind"):
+        if is_field_for(field, "kind"):
             return self._types.get(value, "object")
-        if is_about(field, "color"):
+        if is_field_for(field, "color"):
             return COLORS[value].lower() if NONE < value < len(COLORS) else ""
         return str(value)
 
@@ -170,7 +170,7 @@ class Missions:
         )
 
     @property
-    def longest(self) -> int:
+    def max_text_length(self) -> int:
         """At least as many characters as the longest text has."""
         word = max(map(len, (*self._types.values(), *COLORS, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
@@ -221,18 +221,20 @@ class MissionSpec:
     Attributes:
         component: of the agent, which holds it.
         texts: the templates.
-        given: arguments of `set_mission`; None if rules alone say what is asked.
+        arguments: arguments of `set_mission`; None if rules alone say what is asked.
     """
 
     component: type
     texts: tuple[str, ...]
-    given: Mapping[str, Any] | None
+    arguments: Mapping[str, Any] | None
 
-    def after(self, reset: Call) -> Call:
+    def wrap_reset(self, reset: Call) -> Call:
         """A reset, and then what the file says of the mission."""
-        if self.given is None:
+        if self.arguments is None:
             return reset
-        return Call(as_system_function(set_mission).system, {"reset_function": reset, **self.given})
+        return Call(
+            as_system_function(set_mission).system, {"reset_function": reset, **self.arguments}
+        )
 
 
 def read_mission(
@@ -269,7 +271,7 @@ class _Reader:
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
             raise FieldError(node, f"found {node.found}, {hint}")
         component = self._component(node.value["component"]) if "component" in node.value else None
-        fields = {name_in_text(f.name): f for f in shown_fields(component or Mission)}
+        fields = {public_field_name(f.name): f for f in list_observed_fields(component or Mission)}
         entries = check_keys(self._problems, node, {**MISSION_KEYS, **fields})
         if "text" not in entries:
             raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
@@ -291,7 +293,7 @@ class _Reader:
             numbers, types = table(0, len(values) or 1), table(-1, len(among) or 1)
             numbers[: len(values)], types[: len(among)] = [*values.values()], among
             given = {
-                "write": writer_of(values),
+                "write": make_field_writer(values),
                 "values": numbers,
                 "among": types,
                 "wordings": wordings,
@@ -319,7 +321,7 @@ class _Reader:
         found = []
         for each in listed:
             with self._problems.collect():
-                found.append(_template(each, known))
+                found.append(_read_template(each, known))
         return tuple(found)
 
     def _wordings(
@@ -349,12 +351,12 @@ class _Reader:
 
     def _value(self, field: Field, node: YamlNode) -> int:
         """What a field is, as tables have it."""
-        if is_about(field.name, "kind"):
+        if is_field_for(field.name, "kind"):
             value = self._draws.value(node, (OBJECT,), self._names.object_type)
             for kind in self._draws.options(value):
                 self._check_object(node, kind)
             return value
-        if is_about(field.name, "color"):
+        if is_field_for(field.name, "color"):
             value = self._draws.value(node, (COLOR,), lambda each: one_of(each, COLORS, COLOR))
             for color in self._draws.options(value):
                 if color not in self._colors:
@@ -398,7 +400,7 @@ class _Reader:
         return distinct(self._problems, node, read)
 
 
-def _template(node: YamlNode, known: Sequence[str]) -> str:
+def _read_template(node: YamlNode, known: Sequence[str]) -> str:
     """A text whose `{…}` are fields."""
     text = word(node)
     if len(text) > _LONGEST_TEXT:
@@ -420,19 +422,19 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
 _Write = Callable[[Any, int, Any], None]
 
 
-def writer_of(names: Sequence[str] | Mapping[str, Any]) -> _Write:
+def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
     """`(w, agent, values)`: write (k,) values into fields of an agent's mission."""
-    write: _Write = _nothing
+    write: _Write = _write_nothing
     for number, name in enumerate(names):
-        write = _then(write, name, number)
+        write = _append_write(write, name, number)
     return write
 
 
-def _nothing(w: Any, agent: int, values: Any) -> None:
+def _write_nothing(w: Any, agent: int, values: Any) -> None:
     """Write no field."""
 
 
-def _then(before: _Write, name: str, number: int) -> _Write:
+def _append_write(before: _Write, name: str, number: int) -> _Write:
     def write(w: Any, agent: int, values: Any) -> None:
         before(w, agent, values)
         w["mission"][name][agent] = values[number]
@@ -443,18 +445,18 @@ def _then(before: _Write, name: str, number: int) -> _Write:
 # ---- rules that ask for it ---------------------------------------------------------------------
 
 
-def asks_for_mission(system: System) -> bool:
+def reads_mission(system: System) -> bool:
     """Whether a rule of columns, or a helper that it calls, reads `w.mission`."""
     known: set[FunctionType] = set()
     for function in system.functions:
-        _reach(function, known)
+        _collect_functions(function, known)
     column = column_name(Mission)
     return system.objects is None and any(column in each.__code__.co_names for each in known)
 
 
-def _reach(function: Any, known: set[FunctionType]) -> None:
+def _collect_functions(function: Any, known: set[FunctionType]) -> None:
     """Add a function to those known, and all that it calls by name."""
     if isinstance(function, FunctionType) and function not in known:
         known.add(function)
         for name in function.__code__.co_names:
-            _reach(function.__globals__.get(name), known)
+            _collect_functions(function.__globals__.get(name), known)

@@ -45,7 +45,7 @@ from gv_engine.scenario.json_schema import (
 )
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.packs import no_file
+from gv_engine.scenario.packs import no_file_message
 from gv_engine.scenario.plugin import playable_levels
 from gv_engine.scenario.type_ids import Numbering
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 MIXTURE = "mixture"
-_MOST_MEMBERS = 1000
+_MAX_MEMBERS = 1000
 
 _MEMBER: KeyTable = {
     "scenario": Key(
@@ -72,14 +72,14 @@ MIXTURE_KEYS: KeyTable = {
     "action_space": SHARED_KEYS["action_space"]._replace(form=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
-        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
+        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MAX_MEMBERS),
         required=True,
         below=_MEMBER,
     ),
 }
 """Those of mixtures."""
 
-Find = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
+FindDocument = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
 
 
 def is_mixture(document: Document) -> bool:
@@ -90,7 +90,7 @@ def is_mixture(document: Document) -> bool:
 def read_mixture(
     document: Document,
     members: tuple[Scenario, ...],
-    find: Find,
+    find: FindDocument,
     read: Callable[[Document, Numbering], Scenario],
 ) -> dict[str, Any]:
     """The fields of the `Scenario` that a mixture is.
@@ -109,7 +109,10 @@ def read_mixture(
 
 class _Reader(TopLevel):
     def __init__(
-        self, document: Document, find: Find, read: Callable[[Document, Numbering], Scenario]
+        self,
+        document: Document,
+        find: FindDocument,
+        read: Callable[[Document, Numbering], Scenario],
     ) -> None:
         super().__init__(document)
         self.find = find
@@ -130,12 +133,12 @@ class _Reader(TopLevel):
         name = self.document.default_name if self.document.source else "mixture"
         described = self.described(name)
         self.problems.raise_if_any()
-        self.compare(read, own_actions="actions" in changes)
+        self.check_compatibility(read, own_actions="actions" in changes)
         self.problems.raise_if_any()
         changes["layout"] = self.layout([scenario for _, scenario, _ in read])
         self.problems.raise_if_any()
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
-        whole = {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
+        whole = {**described, **_merge_fields(mixed), "weights": tuple(w for _, _, w in read)}
         whole["warnings"] += self.warnings(mixed)
         whole["own_actions"] = own_actions if actions else whole["own_actions"]
         return whole
@@ -145,8 +148,8 @@ class _Reader(TopLevel):
     ) -> list[tuple[YamlNode, Scenario, float]]:
         """(where it stands, scenario, weight) of each."""
         listed = items(node)
-        if not 1 <= len(listed) <= _MOST_MEMBERS:
-            raise FieldError(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
+        if not 1 <= len(listed) <= _MAX_MEMBERS:
+            raise FieldError(node, f"found {node.found}, expected 1 to {_MAX_MEMBERS} scenarios")
         found = []
         for item in listed:
             with self.problems.collect():
@@ -157,15 +160,15 @@ class _Reader(TopLevel):
                     raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
                 with self.problems.collect():  # what is wrong with the scenario is said too
-                    weight = _weight(entries["weight"]) if "weight" in entries else 1.0
-                document = None if known else self.document_once(entries)
+                    weight = _read_weight(entries["weight"]) if "weight" in entries else 1.0
+                document = None if known else self.load_document_once(entries)
                 found.append((item, entries["scenario"], document, weight))
         documents = {id(document): document for _, _, document, _ in found if document}
         numbering = Numbering.of([*documents.values()])
         read: dict[int, Scenario] = {}
         for _, node, document, _ in found:
             if document and id(document) not in read:
-                with self.problems.collect(), self.told(node):
+                with self.problems.collect(), self.report_errors_at(node):
                     read[id(document)] = self.read(document, numbering)
         return [
             (item, known[position] if known else read[id(document)], weight)
@@ -173,18 +176,18 @@ class _Reader(TopLevel):
             if known or id(document) in read
         ]
 
-    def document_once(self, entries: Mapping[str, YamlNode]) -> Document:
+    def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
         """That of a member; one that is named several times is read once."""
         node = entries["scenario"]
         settings = mapping(entries["set"]) if "set" in entries else {}
         plain = {name: value.plain for name, value in settings.items()}
         if isinstance(node.value, dict) or settings:
-            return self.document_of(node, plain)
+            return self.load_document(node, plain)
         if node.text not in self.named:
-            self.named[node.text] = self.document_of(node, plain)
+            self.named[node.text] = self.load_document(node, plain)
         return self.named[node.text]
 
-    def document_of(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
+    def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
         """That of a member, by name, by a file relative to this one, or in place."""
         wanted: Document | str | Path
         if isinstance(node.value, dict):
@@ -195,12 +198,12 @@ class _Reader(TopLevel):
                 file = self.document.folder / wanted
                 wanted = file if exists(ScenarioRef.at(file).file) else wanted
             elif wanted not in playable_levels():
-                raise FieldError(node, no_file(wanted))
-        with self.told(node):
+                raise FieldError(node, no_file_message(wanted))
+        with self.report_errors_at(node):
             return self.find(wanted, self.document, settings)
 
     @contextmanager
-    def told(self, node: YamlNode) -> Iterator[None]:
+    def report_errors_at(self, node: YamlNode) -> Iterator[None]:
         """All that is wrong with a member is said of where it stands."""
         try:
             yield
@@ -211,7 +214,9 @@ class _Reader(TopLevel):
                 node, ""
             ) from None
 
-    def compare(self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool) -> None:
+    def check_compatibility(
+        self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool
+    ) -> None:
         """What members must have in common."""
         _, first, _ = read[0]
         for node, scenario, _ in read[1:]:
@@ -229,9 +234,9 @@ class _Reader(TopLevel):
                     f"action_space beside `mixture`, for all of them",
                 )
 
-        largest = _of_most_agents([scenario for _, scenario, _ in read])
+        largest = _find_largest_member([scenario for _, scenario, _ in read])
         for node, scenario, _ in read:
-            if differs := _difference_of_agents(scenario, largest):
+            if differs := _describe_agent_difference(scenario, largest):
                 self.problems.add(
                     node,
                     f"{differs}; all scenarios of a mixture need the same agents or the first of "
@@ -269,7 +274,7 @@ class _Reader(TopLevel):
             types |= {kind.index: kind for kind in layout.types}
             for cls in layout.components:
                 self.add_column(columns, cls, self.entries[MIXTURE])
-        crew = _of_most_agents(members).layout
+        crew = _find_largest_member(members).layout
         return Layout(
             max(scenario.layout.height for scenario in members),
             max(scenario.layout.width for scenario in members),
@@ -282,12 +287,12 @@ class _Reader(TopLevel):
         )
 
 
-def _of_most_agents(members: Sequence[Scenario]) -> Scenario:
+def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
     """The first of the members that have the most agents."""
     return max(members, key=lambda member: len(member.sharing.names))
 
 
-def _difference_of_agents(scenario: Scenario, largest: Scenario) -> str:
+def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
     """Return the first difference of a scenario's agents from the first ones of another, in names
     or components; "" for none. One agent alone has no name, and gets there what several have."""
     ours, theirs = scenario.sharing.names, largest.sharing.names[: len(scenario.sharing.names)]
@@ -300,25 +305,25 @@ def _difference_of_agents(scenario: Scenario, largest: Scenario) -> str:
         own, other = dict(body), dict(other_body)
         for cls in own if joins else own | other:
             if own.get(cls) != other.get(cls):
-                found, expected = _component(cls, own), _component(cls, other)
+                found, expected = _describe_component(cls, own), _describe_component(cls, other)
                 return f"{name} has {found} in {scenario.name}, and {expected} in {largest.name}"
     return ""
 
 
-def _component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
+def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
     if cls not in parts:
         return f"no {cls.__name__}"
     return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))
 
 
-def _weight(node: YamlNode) -> float:
+def _read_weight(node: YamlNode) -> float:
     weight = number(node)
     if weight <= 0:
         raise FieldError(node, f"found {weight:g}, expected more than 0")
     return weight
 
 
-def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
+def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
     """The attributes that a mixture gathers from its members."""
 
     def list_of(name: str) -> tuple[int, ...]:
@@ -332,7 +337,7 @@ def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "actions": members[0].actions,
         "own_actions": members[0].own_actions,
         "area": members[0].area,
-        "sharing": _of_most_agents(members).sharing,
+        "sharing": _find_largest_member(members).sharing,
         "layout": members[0].layout,
         "reward_names": tuple(
             dict.fromkeys(name for member in members for name in member.reward_names)

@@ -60,9 +60,9 @@ from gv_engine.scenario.variants import VARIANTS
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
 _RUN = re.compile(r"(?<!\d)(\d+)(\D)")
-_TOLD = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
+_METADATA = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
 _MOVES = re.compile(r"[udlrUDLR\s]+")
-_LONGEST = 512
+_MAX_SIDE = 512
 """Cells of a row, and rows of a level."""
 
 
@@ -82,7 +82,7 @@ class SokobanLevel:
     author: str = ""
     solution: str = ""
 
-    def solved_by(self, moves: list[str]) -> SokobanLevel:
+    def with_moves(self, moves: list[str]) -> SokobanLevel:
         """Return the level with more moves behind its solution."""
         return replace(self, solution=self.solution + "".join(moves))
 
@@ -100,16 +100,16 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
     lines = text.splitlines()
     first = next((line.strip() for line in lines if line.strip()), "")
     for number, line in enumerate(lines, 1):
-        told = _TOLD.fullmatch(line)
+        told = _METADATA.fullmatch(line)
         if _is_row(line.lstrip()):
             if not drawing or last is None:
                 if last:
-                    yield last.solved_by(moves)
+                    yield last.with_moves(moves)
                 last, moves = SokobanLevel(number, [], ahead, whole.author), []
                 ahead = ""
-            last.rows.extend(_rows(line, number))
-            if len(last.rows) > _LONGEST:
-                raise ValueError(f"line {number} belongs to a level of more than {_LONGEST} rows")
+            last.rows.extend(_expand_row(line, number))
+            if len(last.rows) > _MAX_SIDE:
+                raise ValueError(f"line {number} belongs to a level of more than {_MAX_SIDE} rows")
             drawing, solving = True, False
             continue
         drawing = False
@@ -132,7 +132,7 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
         elif line.strip():
             solving = False
     if last:
-        yield last.solved_by(moves)
+        yield last.with_moves(moves)
 
 
 def _is_row(line: str) -> bool:
@@ -141,24 +141,24 @@ def _is_row(line: str) -> bool:
     return usual or (line.startswith("#") and ":" not in line)
 
 
-def _rows(line: str, number: int) -> list[str]:
+def _expand_row(line: str, number: int) -> list[str]:
     """The rows of a line, of which there are several where they are run-length encoded."""
     rows = [line.rstrip()]
     if _ENCODED.fullmatch(line):
         runs = [times for times, _ in _RUN.findall(line)]
-        if sum(int(times) if len(times) < 7 else _LONGEST**2 + 1 for times in runs) > _LONGEST**2:
+        if sum(int(times) if len(times) < 7 else _MAX_SIDE**2 + 1 for times in runs) > _MAX_SIDE**2:
             raise ValueError(f"line {number} is longer than any level")
         rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
-    if max(map(len, rows)) > _LONGEST:
-        raise ValueError(f"line {number} is longer than {_LONGEST} cells")
+    if max(map(len, rows)) > _MAX_SIDE:
+        raise ValueError(f"line {number} is longer than {_MAX_SIDE} cells")
     return rows
 
 
 # ---- tiled ---------------------------------------------------------------------------------------
 
-_MOST_TILES = 2**20
+_MAX_TILES = 2**20
 """Cells of all layers of a map."""
-_MOST_TILESETS = 100
+_MAX_TILESETS = 100
 _FLAGS = 2**28
 """From this bit on, a number in a layer says how its tile is turned or mirrored."""
 _WINDOW = {"gzip": 31, "zlib": 15}
@@ -209,28 +209,28 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
         raise ValueError(f"found <{root.tag[:20]}>, expected <map>")
     if root.get("infinite", "0") != "0":
         raise ValueError("the map is infinite; switch that off in Tiled: Map, Map Properties")
-    shape = _side(root, "height"), _side(root, "width")
+    shape = _read_side(root, "height"), _read_side(root, "width")
     shown = [each for each in root.iter("layer") if each.get("visible") not in ("0", "false")]
-    if len(shown) * shape[0] * shape[1] > _MOST_TILES:
-        raise ValueError(f"its layers have more than {_MOST_TILES:,} cells together")
+    if len(shown) * shape[0] * shape[1] > _MAX_TILES:
+        raise ValueError(f"its layers have more than {_MAX_TILES:,} cells together")
     tiles: dict[int, dict[str, str]] = {}
     tilesets = root.findall("tileset")
-    if len(tilesets) > _MOST_TILESETS:
-        raise ValueError(f"it has more than {_MOST_TILESETS} tilesets")
+    if len(tilesets) > _MAX_TILESETS:
+        raise ValueError(f"it has more than {_MAX_TILESETS} tilesets")
     for node in tilesets:
-        tiles.update(_tileset(file, node, read))
-    layers = (TileLayer(each.get("name", ""), _tiles_of(each, shape)) for each in shown)
-    return TiledMap(shape, _properties(root), layers, tiles)
+        tiles.update(_read_tileset(file, node, read))
+    layers = (TileLayer(each.get("name", ""), _read_tiles(each, shape)) for each in shown)
+    return TiledMap(shape, _read_properties(root), layers, tiles)
 
 
-def _side(root: Element, name: str) -> int:
+def _read_side(root: Element, name: str) -> int:
     found = root.get(name, "")
     if not (found.isdecimal() and len(found) < 5 and 1 <= int(found) <= LONGEST_SIDE):
         raise ValueError(f"its {name} is {found[:20]!r}, expected 1 to {LONGEST_SIDE}")
     return int(found)
 
 
-def _tiles_of(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
+def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return (H, W) the tiles of a layer, 0 where there is none."""
     data = layer.find("data")
     name, cells = f"layer {layer.get('name', '')[:40]!r}", shape[0] * shape[1]
@@ -255,7 +255,7 @@ def _tiles_of(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
     return numbers.reshape(shape) % _FLAGS
 
 
-def _tileset(
+def _read_tileset(
     file: Path, node: Element, read: Callable[[Path], bytes]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the number of each tile of a tileset with its attributes and properties."""
@@ -268,10 +268,10 @@ def _tileset(
             )
         node = parse_xml(read(file.parent / beside))
     for tile in node.findall("tile"):
-        yield first + int(tile.get("id", "")), {**tile.attrib, **_properties(tile)}
+        yield first + int(tile.get("id", "")), {**tile.attrib, **_read_properties(tile)}
 
 
-def _properties(node: Element) -> dict[str, str]:
+def _read_properties(node: Element) -> dict[str, str]:
     """Return the properties of a map or of a tile, by name."""
     found = node.iterfind("properties/property")
     return {each.get("name", ""): each.get("value") or each.text or "" for each in found}
@@ -285,11 +285,11 @@ SOKOBAN = (".xsb", ".sok")
 _BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
 """The first row of a board, behind comments."""
 _SOKOBAN_RULES = "sokoban"
-_LARGEST = 2**20
+_MAX_FILE_BYTES = 2**20
 """Bytes of a file of levels, or of a tileset."""
-_MOST_BYTES = 8 * _LARGEST
+_MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 """Bytes of all files of a pack."""
-_MOST = 1000
+_MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
     "map": Key("The level, a character per cell.", TEXT, required=True),
@@ -312,7 +312,7 @@ LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
     "one, and `file.yaml#3` is the third.",
-    either(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MOST)),
+    either(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
@@ -359,13 +359,13 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
     return kind in SOKOBAN or (kind == ".txt" and bool(_BOARD.match(raw)))
 
 
-def scenario_around(file: Path, problems: ErrorCollector) -> YamlNode:
+def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     """What a file of levels alone is as a scenario."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
     return Builder(problems).from_python(text, YamlNode(None, line=1))
 
 
-def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
+def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
     """A scenario with the levels of its pack as maps and variants; (root, ()) without a pack.
 
     Args:
@@ -379,16 +379,16 @@ def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLev
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
         raise FieldError(entries[VARIANTS], "a scenario has either `levels` or `variants`")
-    reading, found, cells = _Reading(), list[PackLevel](), 0
-    for level in _levels(node, Path(node.file).parent if node.file else folder, reading):
+    reading, found, cells = _PackFiles(), list[PackLevel](), 0
+    for level in _read_levels(node, Path(node.file).parent if node.file else folder, reading):
         found.append(level)
         cells += len(level.map.text)
-        if len(found) > _MOST or cells > MOST_CELLS:
+        if len(found) > _MAX_LEVELS or cells > MOST_CELLS:
             raise FieldError(
-                node, f"found more than {_MOST} levels, or more than {MOST_CELLS:,} cells"
+                node, f"found more than {_MAX_LEVELS} levels, or more than {MOST_CELLS:,} cells"
             )
     if not found:
-        raise FieldError(node, f"found 0 levels, expected 1 to {_MOST}")
+        raise FieldError(node, f"found 0 levels, expected 1 to {_MAX_LEVELS}")
     if reading.legend:
         own = mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**reading.legend, **own})
@@ -405,22 +405,22 @@ def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLev
     return replace(root, value=entries), tuple(found)
 
 
-def no_file(named: str) -> str:
+def no_file_message(named: str) -> str:
     """Return the message about a file that a scenario names which came without its folder."""
     return f"found {shorten(named, 60)!r}, and no other file is read for a line that was pasted"
 
 
-def no_level(wanted: str, levels: tuple[PackLevel, ...]) -> str:
+def no_level_message(wanted: str, levels: tuple[PackLevel, ...]) -> str:
     """That there is no level of a name, and which there are."""
     numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
     return f"no level {wanted!r}; there are {', '.join(numbered)}"
 
 
-def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[PackLevel]:
+def _read_levels(node: YamlNode, folder: Path | None, reading: _PackFiles) -> Iterator[PackLevel]:
     """The levels that a node says, in order."""
     if isinstance(node.value, list):
         for item in node.value:
-            yield from _levels(item, folder, reading)
+            yield from _read_levels(item, folder, reading)
     elif isinstance(node.value, dict):
         problems = ErrorCollector("")
         entries = check_keys(problems, node, _LEVEL_KEYS)
@@ -432,13 +432,13 @@ def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[
         par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **told)
     elif folder is None:
-        raise FieldError(node, no_file(word(node)))
+        raise FieldError(node, no_file_message(word(node)))
     else:
-        for file in _files(node, folder / word(node)):
-            yield from _levels_of(node, file, reading)
+        for file in _list_level_files(node, folder / word(node)):
+            yield from _read_level_file(node, file, reading)
 
 
-def _files(node: YamlNode, place: Path) -> list[Path]:
+def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
     """A file of levels, or those of a folder."""
     try:
         found = sorted(place.iterdir()) if place.is_dir() else [place]
@@ -452,7 +452,7 @@ def _files(node: YamlNode, place: Path) -> list[Path]:
     return known
 
 
-def _levels_of(node: YamlNode, file: Path, reading: _Reading) -> Iterator[PackLevel]:
+def _read_level_file(node: YamlNode, file: Path, reading: _PackFiles) -> Iterator[PackLevel]:
     """The levels in a file."""
     try:
         yield from _FORMATS[file.suffix.lower()](file, reading)
@@ -464,14 +464,14 @@ def _levels_of(node: YamlNode, file: Path, reading: _Reading) -> Iterator[PackLe
         raise FieldError(node, f"{file}: {error}") from None
 
 
-def _sokoban(file: Path, reading: _Reading) -> Iterator[PackLevel]:
+def _read_sokoban_levels(file: Path, reading: _PackFiles) -> Iterator[PackLevel]:
     for level in read_sokoban(reading.read(file).decode("utf-8-sig")):
         yield PackLevel(
-            _map(file, level.rows, level.line), level.title, level.author, level.solution
+            _rows_to_node(file, level.rows, level.line), level.title, level.author, level.solution
         )
 
 
-def _map(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
+def _rows_to_node(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
     """Rows as a node, each as long as the longest."""
     width = max(map(len, rows))
     text = "\n".join(row.ljust(width) for row in rows)
@@ -481,7 +481,7 @@ def _map(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
 # ---- Tiled ---------------------------------------------------------------------------------------
 
 
-class _Reading:
+class _PackFiles:
     """Files of a pack, which are limited together, and characters for the tiles of Tiled.
 
     Attributes:
@@ -500,15 +500,15 @@ class _Reading:
         Raises:
             OSError: it cannot be read, or this and the files before it are too large.
         """
-        found = read_bytes(file, _LARGEST, "files of levels")
+        found = read_bytes(file, _MAX_FILE_BYTES, "files of levels")
         self._bytes += len(found)
-        if self._bytes > _MOST_BYTES:
+        if self._bytes > _MAX_PACK_BYTES:
             raise OSError(
-                f"the files of a pack are at most {bytes_for_people(_MOST_BYTES)} together"
+                f"the files of a pack are at most {bytes_for_people(_MAX_PACK_BYTES)} together"
             )
         return found
 
-    def character(self, symbol: dict[str, Any], at: YamlNode) -> str:
+    def character_for(self, symbol: dict[str, Any], at: YamlNode) -> str:
         """What stands for something that a legend could say."""
         key = repr(symbol)
         if key not in self._known:
@@ -521,10 +521,10 @@ _SYMBOL = "object", "state", "color", "agent", "room"
 """Properties of a tile that mean something; its class is the object, if none says."""
 
 
-def _tiled(file: Path, reading: _Reading) -> Iterator[PackLevel]:
+def _read_tiled_level(file: Path, reading: _PackFiles) -> Iterator[PackLevel]:
     try:
         level = read_tiled(file, reading.read)
-        rows = _rows_of(level, reading, YamlNode(None, file=str(file)))
+        rows = _tiles_to_rows(level, reading, YamlNode(None, file=str(file)))
     except OSError:
         raise
     except Exception as error:  # whatever comes of damaged bytes
@@ -532,10 +532,10 @@ def _tiled(file: Path, reading: _Reading) -> Iterator[PackLevel]:
     told: dict[str, Any] = {
         key: level.properties.get(key, "") for key in ("title", "author", "solution")
     }
-    yield PackLevel(_map(file, rows), **told)
+    yield PackLevel(_rows_to_node(file, rows), **told)
 
 
-def _rows_of(level: TiledMap, reading: _Reading, at: YamlNode) -> list[str]:
+def _tiles_to_rows(level: TiledMap, reading: _PackFiles, at: YamlNode) -> list[str]:
     """The characters of a map of Tiled; of several layers, the uppermost tile of each cell."""
     rows = np.full(level.shape, ".")
     for layer in level.layers:
@@ -553,14 +553,14 @@ def _rows_of(level: TiledMap, reading: _Reading, at: YamlNode) -> list[str]:
                     f"layer {layer.name!r}, row {y + 1}, column {x + 1}: "
                     f"this tile says nothing; give it a class, the name of an object"
                 )
-            characters.append(reading.character(symbol, at) if number else ".")
+            characters.append(reading.character_for(symbol, at) if number else ".")
         shown = np.array(characters)[where.reshape(layer.tiles.shape)]
         rows = np.where(layer.tiles > 0, shown, rows)
     return ["".join(row) for row in rows.tolist()]
 
 
-_FORMATS: dict[str, Callable[[Path, _Reading], Iterator[PackLevel]]] = {
-    **dict.fromkeys((*SOKOBAN, ".txt"), _sokoban),
-    ".tmx": _tiled,
+_FORMATS: dict[str, Callable[[Path, _PackFiles], Iterator[PackLevel]]] = {
+    **dict.fromkeys((*SOKOBAN, ".txt"), _read_sokoban_levels),
+    ".tmx": _read_tiled_level,
 }
 """What reads files of levels, by the ends of their names."""

@@ -54,7 +54,7 @@ from gv_engine.scenario.json_schema import (
     unique_list,
     whole,
 )
-from gv_engine.scenario.layout import rounded
+from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import DrawnValues, table
 from gv_engine.scenario.resolver import Names
@@ -74,14 +74,14 @@ _MOST_MAPS = 1000
 _WAYS = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
-class Tables:
+class SymbolTables:
     """What stands in cells, as tables: things by their numbers, then what is in them."""
 
     def __init__(self, given: Sequence[Symbol], types: ObjectTypes) -> None:
         symbols = [*given]
         numbers: dict[Symbol | None, int] = {None: 0}
         for symbol in symbols:  # which grows
-            for inner in symbol.inner:
+            for inner in symbol.contents:
                 numbers[inner] = len(symbols)
                 symbols.append(inner)
         most = max([1, *(len(symbol.options) for symbol in symbols)])
@@ -109,7 +109,7 @@ class Tables:
         }
 
 
-class DrawnMaps:
+class RandomMaps:
     """Reads maps of which one is drawn, or a room; none of them where another reset builds levels.
 
     Args:
@@ -160,7 +160,7 @@ class DrawnMaps:
             MapReader(self._problems, each, self._legend, self._allowed, self._most)
             for each in drawn
         ]
-        ways = self._ways()
+        ways = self._read_symmetries()
         self.which = self._draws.add_numbers(range(len(drawn)))
         self.way = self._draws.add_numbers(ways)
         shapes = table(1, len(drawn), 2, 2)
@@ -169,7 +169,7 @@ class DrawnMaps:
         ]
         symbols = {c: s for level in self.maps for c, s in level.legend.items() if s}
         characters = list(symbols)
-        cells = self.over_maps(lambda character: characters.index(character), node)
+        cells = self.encode_maps(lambda character: characters.index(character), node)
         lies = {"which": self.which, "way": self.way}
         level = Call(
             as_system_function(from_maps).system,
@@ -177,20 +177,20 @@ class DrawnMaps:
                 **lies,
                 "shapes": shapes,
                 "cells": cells,
-                **Tables(list(symbols.values()), self._types).arguments,
+                **SymbolTables(list(symbols.values()), self._types).arguments,
             },
         )
         below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
         if not below:
             return (level,)
         numbers = {c: number for number, c in enumerate(below)}
-        cells = self.over_maps(lambda character: numbers.get(character, -1), node)
-        tables = Tables(list(below.values()), self._types).arguments
+        cells = self.encode_maps(lambda character: numbers.get(character, -1), node)
+        tables = SymbolTables(list(below.values()), self._types).arguments
         return level, Call(
             as_system_function(ground_of_maps).system, {**lies, "cells": cells, **tables}
         )
 
-    def _ways(self) -> tuple[int, ...]:
+    def _read_symmetries(self) -> tuple[int, ...]:
         """How maps may lie."""
         if "symmetries" not in self._entries:
             return (0,)
@@ -203,9 +203,9 @@ class DrawnMaps:
         mirrors = _WAYS["mirror"] if "mirror" in named else (0,)
         return tuple(mirror + turn for mirror in mirrors for turn in turns)
 
-    def over_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
+    def encode_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
         """A number for each character of all maps."""
-        height, width = (rounded(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
+        height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
         if len(self.maps) * height * width > MOST_CELLS:
             raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
         cells = np.zeros((len(table(0, len(self.maps))), height, width), np.int64)
@@ -215,15 +215,15 @@ class DrawnMaps:
                 cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
         return cells
 
-    def ask_for_agent(self) -> None:
+    def require_agent(self) -> None:
         """Note that nobody stands in the room, or in which of the maps."""
         if self.shape:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
         for level in self.maps:
-            level.ask_for_agent()
+            level.require_agent()
 
-    def free(self, reset: Call | None) -> list[NDArray[np.bool_]]:
+    def find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
         """The cells of each map that may be free; () if nothing is known."""
         if self.shape:
             free = np.zeros(self.shape, np.bool_)
@@ -241,7 +241,7 @@ class DrawnMaps:
                 found.append(np.ones((height, width), np.bool_))
         return found
 
-    def rooms(self, number: int, marks: list[str]) -> NDArray[np.int64]:
+    def room_numbers(self, number: int, marks: list[str]) -> NDArray[np.int64]:
         """(H, W) the room of each cell of a map, from 1 on; 0 for none."""
         level = self.maps[number]
         rooms = np.zeros(level.shape, np.int64)
@@ -275,7 +275,7 @@ _REACHED: KeyTable = {
 }
 _REGIONS: JsonSchema = map_of({"type": ["string", "array", "object"]})
 
-CHANCE_KEYS: KeyTable = {
+PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
         "Values that a level draws once, for `$name` in legend and places: a list of options, "
         "`{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
@@ -332,7 +332,7 @@ class Placement:
     apart: tuple[int, ...]
 
 
-class ChanceReader:
+class ProceduralReader:
     """Reads the level of a scenario in which something is drawn.
 
     Args:
@@ -362,11 +362,11 @@ class ChanceReader:
         self._draws = draws
         self._legend = legend
         self._allowed = allowed
-        self._maps = DrawnMaps(problems, entries, draws, legend, allowed, names.types, agents)
+        self._maps = RandomMaps(problems, entries, draws, legend, allowed, names.types, agents)
         self._rooms: dict[str, Region] = {}
         self.depth = 1
 
-    def call(self, reset: Call | None) -> Call:
+    def read_level(self, reset: Call | None) -> Call:
         """The reset of the level.
 
         Args:
@@ -377,18 +377,18 @@ class ChanceReader:
         self._rooms = {room: Region((), (room,)) for room in marked_rooms}
         with self._problems.collect():
             self._read_rooms()
-        places = self._places()
+        places = self._read_places()
         if reset is None and not any(place.symbol.facing is not None for place in places):
-            self._maps.ask_for_agent()
+            self._maps.require_agent()
         for place in places:
             with self._problems.collect():
                 self._check_room(place, reset)
         shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
         self.depth = max([1, *(symbol.depth for symbol in shown)])
-        resets = (*levels, *([self._placing(places)] if places else []))
+        resets = (*levels, *([self._make_placement_call(places)] if places else []))
         if len(self._draws):
             resets = (self._draws.call(), *resets)
-        things, through = self._reachable()
+        things, through = self._read_reachable()
         tries = _TRIES
         if "tries" in self._entries:
             if "reachable" not in self._entries:
@@ -409,13 +409,13 @@ class ChanceReader:
             with self._problems.collect():
                 if name in self._rooms:
                     raise FieldError(node, f"the legend marks the cells of {name} already")
-                self._rooms[name] = self._area(node)
+                self._rooms[name] = self._read_boxes(node)
 
-    def _region(self, node: YamlNode) -> Region:
+    def _read_region(self, node: YamlNode) -> Region:
         """A room, several `[west, east]`, or an area."""
         named = node.value if isinstance(node.value, list) else [node]
         if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
-            return self._area(node)
+            return self._read_boxes(node)
         rooms = []
         for each in named:
             if each.text not in self._rooms:
@@ -425,27 +425,27 @@ class ChanceReader:
         boxes = tuple(box for room in rooms for box in room.boxes)
         return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
 
-    def _area(self, node: YamlNode) -> Region:
+    def _read_boxes(self, node: YamlNode) -> Region:
         """`[[1, 3], [5, 7]]`, rows and columns, or `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
             entries = check_keys(self._problems, node, ("cells",))
             cells = items(entries["cells"]) if "cells" in entries else []
             if not 1 <= len(cells) <= _MOST_BOXES:
                 raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MOST_BOXES}")
-            return Region(tuple(self._box(cell) for cell in cells))
-        return Region((self._box(node),))
+            return Region(tuple(self._read_box(cell) for cell in cells))
+        return Region((self._read_box(node),))
 
-    def _box(self, node: YamlNode) -> Box:
+    def _read_box(self, node: YamlNode) -> Box:
         sides = items(node)
         if len(sides) != 2:
             hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
             raise FieldError(node, f"found {node.found}, {hint}")
-        (top, low), (left, right) = map(_limits, sides)
+        (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right
 
     # ---- places ------------------------------------------------------------------------------
 
-    def _places(self) -> list[Placement]:
+    def _read_places(self) -> list[Placement]:
         found: list[Placement] = []
         with self._problems.collect():
             listed = items(self._entries["place"]) if "place" in self._entries else []
@@ -456,32 +456,32 @@ class ChanceReader:
                 )
             for node in listed:
                 with self._problems.collect():
-                    found.append(self._place(node))
+                    found.append(self._read_place(node))
         agents = [place for place in found if place.symbol.facing is not None]
         for place in agents[self._most :]:
             which = "a second agent; there is one" if self._most == 1 else "an agent too many"
             self._problems.add(place.node, which)
         return found
 
-    def _place(self, node: YamlNode) -> Placement:
+    def _read_place(self, node: YamlNode) -> Placement:
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._problems, self._names, self._draws, node, tuple(_PLACES))
         if fault := self._allowed(symbol):
             raise FieldError(node, f"it is {fault}")
         count, region, apart = (1, 1), Region(), list[int]()
         if "count" in entries:
-            count = self._count(entries["count"])
+            count = self._read_count(entries["count"])
             if symbol.facing is not None:
                 raise FieldError(entries["count"], "it is one agent; leave it out")
         if "in" in entries:
-            region = self._region(entries["in"])
+            region = self._read_region(entries["in"])
         if "not_next_to" in entries:
             near = entries["not_next_to"]
             listed = near.value if isinstance(near.value, list) else [near]
-            apart = [self._thing(each) for each in listed]
+            apart = [self._read_type(each) for each in listed]
         return Placement(node, symbol, count, region, tuple(apart))
 
-    def _count(self, node: YamlNode) -> tuple[int, int]:
+    def _read_count(self, node: YamlNode) -> tuple[int, int]:
         if not isinstance(node.value, list):
             number = self._draws.number(node, MOST_CELLS)
             return number, number
@@ -491,7 +491,7 @@ class ChanceReader:
             )
         return self._draws.range(node.value[0], node.value[1], MOST_CELLS)
 
-    def _thing(self, node: YamlNode) -> int:
+    def _read_type(self, node: YamlNode) -> int:
         """The agent, or a type of objects."""
         if word(node) == "agent":
             return THE_AGENT
@@ -504,12 +504,12 @@ class ChanceReader:
         """Refuse a region that has no room for all things of a place, as far as that is known."""
         most = max(self._draws.options(place.count[1]))
         marks = [*self._rooms]
-        for number, free in enumerate(self._maps.free(reset), 1):
+        for number, free in enumerate(self._maps.find_free_cells(reset), 1):
             inside = np.zeros_like(free)
             for top, low, left, right in place.region.boxes:
                 inside[top : low + 1, left : right + 1] = True
             if place.region.marks:
-                rooms = self._maps.rooms(number - 1, marks)
+                rooms = self._maps.room_numbers(number - 1, marks)
                 inside |= np.isin(rooms, [1 + marks.index(m) for m in place.region.marks])
             left_over = int((free & inside).sum())
             if left_over < most:
@@ -519,7 +519,7 @@ class ChanceReader:
                     place.node, f"up to {most} of it, where its region{where} has {room}"
                 )
 
-    def _placing(self, places: list[Placement]) -> Call:
+    def _make_placement_call(self, places: list[Placement]) -> Call:
         marks = [*self._rooms]
         lines, counts = table(0, len(places)), table(0, len(places), 2)
         boxes = table(-1, len(places), max(len(place.region.boxes) for place in places) or 1, 4)
@@ -536,7 +536,7 @@ class ChanceReader:
         if any(place.region.marks for place in places):
             node = self._entries["place"]
             room_of = {c: s.room for c, s in self._legend.items() if s and s.room}
-            rooms = self._maps.over_maps(
+            rooms = self._maps.encode_maps(
                 lambda c: 1 + marks.index(room_of[c]) if c in room_of else 0, node
             )
         return Call(
@@ -550,13 +550,13 @@ class ChanceReader:
                 "marks": inside,
                 "rooms": rooms,
                 "apart": apart,
-                **Tables([place.symbol for place in places], self._names.types).arguments,
+                **SymbolTables([place.symbol for place in places], self._names.types).arguments,
             },
         )
 
     # ---- what must be reachable --------------------------------------------------------------
 
-    def _reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Types that ways must lead to, from the first one, and types that are in no way."""
         found: dict[str, list[int]] = {"things": [], "through": []}
         with self._problems.collect():
@@ -566,7 +566,7 @@ class ChanceReader:
                 if isinstance(node.value, dict):
                     entries = check_keys(self._problems, node, found)
                 for key, listed in entries.items():
-                    found[key] = [self._thing(each) for each in items(listed)]
+                    found[key] = [self._read_type(each) for each in items(listed)]
                 if not 2 <= len(found["things"]) <= _MOST_PLACES:
                     raise FieldError(
                         node, "expected where ways begin, and where they lead: [agent, Exit]"
@@ -579,7 +579,7 @@ class ChanceReader:
         return tables[0], tables[1]
 
 
-def _limits(node: YamlNode) -> tuple[int, int]:
+def _read_range(node: YamlNode) -> tuple[int, int]:
     """One row or column, or the first and the last one."""
     if not isinstance(node.value, list):
         only = integer(node, 0, LONGEST_SIDE - 1)
@@ -592,6 +592,6 @@ def _limits(node: YamlNode) -> tuple[int, int]:
     return low, high
 
 
-def is_by_chance(reset: Sequence[Call]) -> bool:
+def is_procedural(reset: Sequence[Call]) -> bool:
     """Whether `ChanceReader` has read a level, so that its worlds hold what is drawn."""
     return any(call.system is as_system_function(draw_level).system for call in reset)

@@ -28,11 +28,11 @@ from gv_engine.rules.system import (
     source_location,
 )
 from gv_engine.rules.world import View, World
-from gv_engine.scenario.calls import TYPES, built_in, kind_of
+from gv_engine.scenario.calls import TYPES, find_parameter_kind, list_built_in
 from gv_engine.scenario.document import FILE_KEYS
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.map import LEGEND
-from gv_engine.scenario.missions import asks_for_mission
+from gv_engine.scenario.missions import reads_mission
 from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.resources import HOME
 from gv_engine.scenario.schema import formats
@@ -82,7 +82,7 @@ def chapters() -> list[Chapter]:
         if each.mixed:
             found.append(("Scenario files: mixtures", _keys(each.mixed)))
     found += [
-        (f"{phase.name}: {phase.label}s", [_system(system) for system in built_in(phase)])
+        (f"{phase.name}: {phase.label}s", [_system(system) for system in list_built_in(phase)])
         for phase in _KEYS
     ]
     found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
@@ -113,13 +113,13 @@ def _told(key: Key) -> str:
 
 def _system(system: System) -> Topic:
     given = [p for p in system.parameters if p.name not in system.tables]
-    parts = tuple((p.name, kind_of(p).words, default_of(p)) for p in given)
-    values = [f"{p.name}: {default_of(p) or kind_of(p).example}" for p in given]
+    parts = tuple((p.name, find_parameter_kind(p).words, default_of(p)) for p in given)
+    values = [f"{p.name}: {default_of(p) or find_parameter_kind(p).example}" for p in given]
     if system.phase is VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(named)
-    if asks_for_mission(system):
+    if reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
     doors = {p.name: DOOR for p in given if p.required and p.name in TYPES}
     if (

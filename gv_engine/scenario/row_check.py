@@ -19,14 +19,14 @@ from components.space import Position
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.layout import OF_AGENTS, Layout
+from gv_engine.scenario.layout import AGENT_COLUMNS, Layout
 
-_AT_ONCE = 2**22
+_CHUNK_BYTES = 2**22
 """Bytes of rows that are checked at once, so that the memory for it is bounded."""
-_MOST_STEPS = 2**30
+_MAX_STEPS = 2**30
 """Steps of an episode that are believed: some more can be counted in the column."""
 
-_Wrong = tuple[NDArray[np.bool_], str]
+_Errors = tuple[NDArray[np.bool_], str]
 """(n, E) where something is wrong, and a clause about it with blanks for `_clause`."""
 
 
@@ -43,7 +43,7 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
         )
 
 
-def checked_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
+def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
     """Return rows of a layout with the columns that follow from others computed anew.
 
     Args:
@@ -58,28 +58,28 @@ def checked_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
     sound = np.zeros(rows.shape, layout.dtype)  # a copy leaves the bytes between fields unfilled
     sound[...] = rows
     each = np.atleast_1d(sound)
-    number = max(1, _AT_ONCE // layout.dtype.itemsize)
+    number = max(1, _CHUNK_BYTES // layout.dtype.itemsize)
     for start in range(0, len(each), number):
         some = each[start : start + number]
         if fault := find_fault(layout, some):
             raise ValueError(f"the snapshot is damaged: {fault}")
-        for name, column in derived_columns(layout, some).items():
+        for name, column in compute_derived_columns(layout, some).items():
             some[name] = column
     return sound
 
 
-def derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return the columns of (n,) rows that follow from others, by name.
 
     Args:
         rows: in which `find_fault` finds nothing.
     """
-    i, e = np.nonzero(_things(layout, rows) & (rows["position"]["y"] >= 0))
-    placed = np.zeros((len(rows), layout.kinds), np.int64)
+    i, e = np.nonzero(_object_mask(layout, rows) & (rows["position"]["y"] >= 0))
+    placed = np.zeros((len(rows), layout.type_table_length), np.int64)
     np.add.at(placed, (i, rows["kind"]["value"][i, e]), 1)
     found = {"placed": placed, "error": np.zeros(len(rows), np.int64)}  # of a step alone
     if layout.agents > 1:
-        found["spot"] = _spots(layout, rows)
+        found["spot"] = _agent_cell_numbers(layout, rows)
     return found
 
 
@@ -89,20 +89,20 @@ def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
     Args:
         rows: (n,) of `layout.dtype`.
     """
-    for name, found, low, high in _bounds(layout, rows):
+    for name, found, low, high in _iterate_bounds(layout, rows):
         wrong = (found < low) | (found > high)
         if wrong.any():
             return f"{name} is {found[wrong].flat[0]}"
-    for wrong, says in _relations(layout, rows):
+    for wrong, says in _find_contradictions(layout, rows):
         if wrong.any():
             i, e = np.argwhere(wrong)[0].tolist()
-            return _clause(layout, rows[i], e, says)
-    return _fault_of_crowd(layout, rows) if layout.agents > 1 else ""
+            return _format_problem(layout, rows[i], e, says)
+    return _find_agent_cell_fault(layout, rows) if layout.agents > 1 else ""
 
 
-def _clause(layout: Layout, row: Any, e: int, says: str) -> str:
+def _format_problem(layout: Layout, row: Any, e: int, says: str) -> str:
     kind = int(row["kind"]["value"][e])
-    called = layout.known[kind].name if kind in layout.known else f"of type {kind}"
+    called = layout.object_types[kind].name if kind in layout.object_types else f"of type {kind}"
     return says.format(
         entity=f"agent {e}" if 0 < e <= layout.agents else f"entity {e} ({called})",
         e=e,
@@ -111,14 +111,14 @@ def _clause(layout: Layout, row: Any, e: int, says: str) -> str:
     )
 
 
-def _things(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _object_mask(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
     """(n, E) which entities are in use, and no agents."""
     things: NDArray[np.bool_] = rows["alive"] != 0
     things[:, : layout.agents + 1] = False
     return things
 
 
-def _spots(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
+def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
     """(n, A + 1) the numbers of the agents' cells, 0 for none."""
     y, x = (rows["position"][axis][:, : layout.agents + 1].astype(np.int64) for axis in ("y", "x"))
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
@@ -127,7 +127,7 @@ def _spots(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
 # ---- each number by itself -----------------------------------------------------------------------
 
 
-def _bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield names, what is there, and what it may be at least and at most."""
     last = layout.capacity - 1
     for name, high in (("height", layout.height), ("width", layout.width)):
@@ -135,14 +135,14 @@ def _bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any,
     yield "width", rows["width"], rows["height"] > 0, np.where(rows["height"] > 0, 2**15, 0)
     yield "capacity", rows["capacity"], layout.capacity, layout.capacity
     yield "free", rows["free"], 1, layout.capacity
-    yield "steps", rows["steps"], 0, _MOST_STEPS
+    yield "steps", rows["steps"], 0, _MAX_STEPS
     for name in (*layout.layers, "recent"):
         yield name, rows[name], 0, last
     for name in ("alive", "terminated", "truncated", "done", "success"):
         yield name, rows[name], 0, 1
     yield "action", rows["action"], 0, 2**31 - 1
-    yield layout.mark, rows[layout.mark], 0, 0
-    for name in OF_AGENTS:
+    yield layout.signature_field, rows[layout.signature_field], 0, 0
+    for name in AGENT_COLUMNS:
         yield f"{name} of no agent", rows[name][:, NOTHING], 0, 0
     yield "alive of no entity", rows["alive"][:, NOTHING], 0, 0
     yield "rng.has_half", rows["rng"]["has_half"], 0, 1
@@ -160,14 +160,16 @@ def _bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any,
                 yield name, found, 0, last
             elif found.dtype == np.bool_:
                 yield name, found.view(np.uint8), 0, 1
-    yield "kind.value", rows["kind"]["value"], 0, layout.kinds - 1
+    yield "kind.value", rows["kind"]["value"], 0, layout.type_table_length - 1
     yield "color.value", rows[column_name(Color)]["value"], 0, len(COLORS) - 1
-    yield from _bounds_of_agents(layout, rows)
+    yield from _iterate_agent_bounds(layout, rows)
     yield "position.y", rows["position"]["y"], -1, layout.height
     yield "position.x", rows["position"]["x"], -1, layout.width
 
 
-def _bounds_of_agents(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+def _iterate_agent_bounds(
+    layout: Layout, rows: NDArray[Any]
+) -> Iterator[tuple[str, Any, Any, Any]]:
     begun = rows["height"] > 0  # where there is a level
     for agent in layout.everyone:
         name = "the agent" if layout.agents == 1 else f"agent {agent}"
@@ -189,9 +191,9 @@ def _bounds_of_agents(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str,
 # ---- what does not go together -------------------------------------------------------------------
 
 
-def _relations(layout: Layout, rows: NDArray[Any]) -> Iterator[_Wrong]:
+def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors]:
     """Yield what is wrong between columns whose numbers are in their bounds."""
-    alive, things = rows["alive"] != 0, _things(layout, rows)
+    alive, things = rows["alive"] != 0, _object_mask(layout, rows)
     entities = np.arange(layout.capacity)
     yield (
         ~alive & (entities > NOTHING) & (entities < rows["free"][:, None]),
@@ -215,13 +217,13 @@ def _relations(layout: Layout, rows: NDArray[Any]) -> Iterator[_Wrong]:
                 gone = has & (values != NOTHING) & ~named
                 called = f"{column_name(cls)}.{part.name}[{{e}}] is {[*values[gone], 0][0]}"
                 yield gone, f"{called}, which has been removed"
-    yield from _relations_of_types(layout, rows, things)
-    yield from _relations_of_cells(layout, rows, things)
+    yield from _find_type_errors(layout, rows, things)
+    yield from _find_cell_errors(layout, rows, things)
 
 
-def _relations_of_types(
+def _find_type_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Wrong]:
+) -> Iterator[_Errors]:
     """Yield objects that are not as their types are."""
     kinds = rows["kind"]["value"]
     known = np.array([bool(parts) for parts in layout.prefabs])
@@ -249,9 +251,9 @@ def _relations_of_types(
                 yield (states == state) & wrong, f"{says}; change states by w.set_state alone"
 
 
-def _relations_of_cells(
+def _find_cell_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Wrong]:
+) -> Iterator[_Errors]:
     """Yield objects that are not in the cells where they stand, or in hands, too."""
     y, x = (rows["position"][axis].astype(np.int64) for axis in ("y", "x"))
     height, width = rows["height"][:, None], rows["width"][:, None]
@@ -288,12 +290,12 @@ def _relations_of_cells(
         wrong[each, held[:, agent, None]] = (held[:, agent] != NOTHING)[:, None]
         yield wrong & ~things, "the agent holds {entity}, which is no object"
         yield wrong & (y >= 0), "the agent holds {entity}, which also stands on the grid"
-    yield from _relations_of_contents(layout, rows, things)
+    yield from _find_holder_errors(layout, rows, things)
 
 
-def _relations_of_contents(
+def _find_holder_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Wrong]:
+) -> Iterator[_Errors]:
     """Yield what is in a box or a hand, and somewhere else, too."""
     holders = np.zeros(things.shape, np.int64)  # hands and boxes, by what they hold
     held = rows["agent"]["holding"][:, : layout.agents + 1].astype(np.int64)
@@ -311,10 +313,10 @@ def _relations_of_contents(
     yield holders > 1, "{entity} is held twice, by agents or boxes"
 
 
-def _fault_of_crowd(layout: Layout, rows: NDArray[Any]) -> str:
+def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
     """Return what is wrong with who stands where, as a clause; each agent that stands somewhere is
     once among those of its cell."""
-    spots = _spots(layout, rows)
+    spots = _agent_cell_numbers(layout, rows)
     agents, following = (rows[name].astype(np.int64) for name in ("who", "next"))
     found = agents.reshape(len(rows), -1)
     cells = np.arange(1, found.shape[1] + 1)

@@ -30,13 +30,13 @@ from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario.document import Document, ScenarioIdentity, read_file, read_mapping, watched
-from gv_engine.scenario.grid_reader import read_document, shapes_of
-from gv_engine.scenario.layout import Layout, rounded
+from gv_engine.scenario.grid_reader import find_shapes, read_document
+from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.library import find
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
 from gv_engine.scenario.plugin import KeyCommand, playable_levels
-from gv_engine.scenario.row_check import checked_rows
+from gv_engine.scenario.row_check import repair_rows
 from gv_engine.scenario.rule_modules import SourceFile
 from gv_engine.scenario.trust import parted
 from gv_engine.scenario.type_ids import Numbering
@@ -150,7 +150,7 @@ class Scenario:
         Warns:
             UserWarning: something in it is ignored.
         """
-        scenario = _understood(document, {})
+        scenario = _build_scenario(document, {})
         for line in scenario.warnings:
             warnings.warn(line, UserWarning, stacklevel=3)
         return scenario
@@ -197,10 +197,10 @@ class Scenario:
         """(height, width) of the largest level that resets are told to make; that of the layout,
         which has steps, where it may be larger."""
         resets = tuple(call for member in self.members for call in member.calls(RESET))
-        sizes = shapes_of(resets) or [(0, 0)]
+        sizes = find_shapes(resets) or [(0, 0)]
         height, width = map(max, zip(*sizes, strict=True))
         room = self.layout.height, self.layout.width
-        told = (rounded(height), rounded(width)) == room
+        told = (round_up_size(height), round_up_size(width)) == room
         return (height, width) if told else room
 
     def mission(self, w: Any) -> str:
@@ -209,10 +209,10 @@ class Scenario:
         Args:
             w: a `World` or a `RowWorld` of this scenario.
         """
-        return "" if self.missions is None else self.missions.text(self.missions.numbers(w))
+        return "" if self.missions is None else self.missions.to_text(self.missions.encode(w))
 
     @cached_property
-    def _ends(self) -> tuple[tuple[Call, ...], ...]:
+    def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
         """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
@@ -227,7 +227,7 @@ class Scenario:
         if not (w.terminated or w.truncated):
             return ""
         member = self.members[w.member]
-        by = member._ends[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
+        by = member._end_paths[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
         cut = bool(w.truncated and not w.terminated)
         return describe_ending(member.success if w.success[agent] else None, cut, by)
 
@@ -256,7 +256,7 @@ class Scenario:
     @property
     def types(self) -> ObjectTypes:
         """Its object types, by name and by the index that grids and observations show."""
-        return self.layout.known
+        return self.layout.object_types
 
     @property
     def members(self) -> tuple[Scenario, ...]:
@@ -264,7 +264,7 @@ class Scenario:
         return self.mixture or (self,)
 
     @property
-    def shares(self) -> tuple[float, ...]:
+    def cumulative_weights(self) -> tuple[float, ...]:
         """Where the part of each member in [0, 1) ends, for a draw from there."""
         weights = self.weights or (1.0,)
         # a power of two takes nothing from their digits, and keeps the sum finite
@@ -272,7 +272,7 @@ class Scenario:
         *inner, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
         return (*(end / total for end in inner), 1.0)
 
-    def present(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
+    def present_agents(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
         """(…, A) which agents are there in worlds that play these members of a mixture.
 
         Args:
@@ -281,7 +281,7 @@ class Scenario:
         counts = np.array([len(each.sharing.names) for each in self.members])
         return np.arange(self.layout.agents) < counts[member, None]
 
-    def of_one_agent(self, what: str) -> Scenario:
+    def require_single_agent(self, what: str) -> Scenario:
         """This scenario, for something that knows one agent.
 
         Args:
@@ -297,7 +297,7 @@ class Scenario:
             )
         return self
 
-    def check(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def check_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return rows that can be this scenario's worlds, with columns that follow from others
         computed anew.
 
@@ -308,7 +308,7 @@ class Scenario:
             ValueError: they have another layout, hold what no world can, or play a member or have
                 an end or a mission that there is not.
         """
-        rows = checked_rows(self.layout, rows)
+        rows = repair_rows(self.layout, rows)
         played = np.atleast_1d(rows["member"])
         wrong = played[(played < 0) | (played >= len(self.members))]
         if len(wrong):
@@ -316,15 +316,15 @@ class Scenario:
                 f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
-        if self.layout.fewer:
-            counts, told = self.present(played).sum(axis=1), np.atleast_1d(rows["present"])
+        if self.layout.has_smaller_members:
+            counts, told = self.present_agents(played).sum(axis=1), np.atleast_1d(rows["present"])
             strange = (told != counts) & (np.atleast_1d(rows["height"]) > 0)
             if strange.any():
                 raise ValueError(
                     f"the snapshot is damaged: present is {told[strange][0]}, and its member of "
                     f"the mixture has {counts[strange][0]} agents"
                 )
-        ends = np.array([len(member._ends) for member in self.members])
+        ends = np.array([len(member._end_paths) for member in self.members])
         found = np.atleast_2d(rows["ended_by"])
         beyond = found[found > ends[played][:, None]]
         if len(beyond):
@@ -352,21 +352,21 @@ class Scenario:
             "grid", self.name, self.document, self.changes, self.code, members
         )
 
-    def watched(self) -> tuple[Path, ...]:
+    def watched_files(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
         own = watched(self.document, self.code)
-        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
+        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
-    def loaded_again(self) -> Scenario:
+    def reload(self) -> Scenario:
         """The same scenario as its files say it now.
 
         Raises:
             ScenarioError: all that is wrong with them.
         """
         with OBJECT_TYPES.rollback_on_error():  # those in play stay as they are
-            return _understood(self.document.again(), self.changes)
+            return _build_scenario(self.document.again(), self.changes)
 
-    def limited(self, max_steps: int) -> Scenario:
+    def with_step_limit(self, max_steps: int) -> Scenario:
         """The same scenario, cut off after so many steps, or never for 0.
 
         Where it has a parameter `max_steps`, as rewards may count with it, that is set.
@@ -375,7 +375,7 @@ class Scenario:
             ScenarioError: the parameter does not allow it.
         """
         if any(parameter.name == "max_steps" for parameter in self.document.parameters):
-            return _understood(self.document.with_settings(max_steps=max_steps), self.changes)
+            return _build_scenario(self.document.with_settings(max_steps=max_steps), self.changes)
         return self.with_(max_steps=max_steps or None)
 
     def with_(self, **changes: Any) -> Scenario:
@@ -401,17 +401,17 @@ class Scenario:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _understood, (self.document, self.changes, self.mixture, self.numbering)
+        return _build_scenario, (self.document, self.changes, self.mixture, self.numbering)
 
 
-def _understood(
+def _build_scenario(
     document: Document,
     changes: Mapping[str, Any],
     members: tuple[Scenario, ...] = (),
     numbering: Numbering | None = None,
 ) -> Scenario:
     if is_mixture(document):
-        fields = read_mixture(document, members, _document_of, _member)
+        fields = read_mixture(document, members, _load_member_document, _build_member)
     else:
         numbering = numbering or Numbering.of([document])
         fields = {**read_document(document, numbering), "numbering": numbering}
@@ -419,11 +419,11 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-def _member(document: Document, numbering: Numbering) -> Scenario:
-    return _understood(document, {}, (), numbering)
+def _build_member(document: Document, numbering: Numbering) -> Scenario:
+    return _build_scenario(document, {}, (), numbering)
 
 
-def _document_of(
+def _load_member_document(
     wanted: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
 ) -> Document:
     """That of a member of a mixture."""

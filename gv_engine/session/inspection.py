@@ -27,7 +27,7 @@ from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, to
 from gv_engine.rules.errors import Stopped
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, VISIBILITY
-from gv_engine.scenario.map import object_words
+from gv_engine.scenario.map import describe_object
 from gv_engine.session.action_preview import field_in_words
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.rng import generator_from_row
@@ -164,7 +164,7 @@ class Inspection:
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))
-        name = "agent" if e == AGENT else object_words(self.scenario.types, *world.appearance(e))
+        name = "agent" if e == AGENT else describe_object(self.scenario.types, *world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
     def actions(self) -> dict[str, bool]:
@@ -189,7 +189,7 @@ class Inspection:
         found = Representation.of_observation(self.scenario, representation)
         arrays = found.encode(grid, np.array(item, np.uint8), observer(self.scenario))
         if missions := self.scenario.missions:
-            arrays["mission"] = missions.numbers(self._simulation.world)
+            arrays["mission"] = missions.encode(self._simulation.world)
         return arrays
 
     def _visibility(self, name: str) -> Call | str:

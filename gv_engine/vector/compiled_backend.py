@@ -104,7 +104,7 @@ class CompiledBatch(Backend):
         )
         self.rows[:] = scenario.layout.defaults()
         self.beside, self.looks, self._stale = whole, whole["looks"], whole["stale"]
-        for name in scenario.layout.looked_at:
+        for name in scenario.layout.look_arrays:
             whole[name] = FLOOR
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])

@@ -135,7 +135,7 @@ class ObjectBatch(Backend):
         if "whole" in self.more:
             show_whole(simulation.world, agent, next(more))
         if missions := self.scenario.missions:
-            next(more)[...] = missions.numbers(simulation.world, agent)
+            next(more)[...] = missions.encode(simulation.world, agent)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         chosen = np.atleast_1d(worlds).tolist()

@@ -257,7 +257,7 @@ class Simulation:
         self.world.context.belong_to(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
-            for member, share in zip(scenario.members, scenario.shares, strict=True)
+            for member, share in zip(scenario.members, scenario.cumulative_weights, strict=True)
         ]
         self._entered = self._members[0]
         with self.world.context:

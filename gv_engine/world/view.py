@@ -128,7 +128,7 @@ class ObjectView:
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
-            w.layout.known.turn_to_view(grid, w.agent.facing[agent])
+            w.layout.object_types.turn_to_view(grid, w.agent.facing[agent])
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
@@ -143,7 +143,7 @@ class ObjectView:
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
         if w.layout.oriented:
-            w.layout.known.turn_to_view(out, w.agent.facing[agent])
+            w.layout.object_types.turn_to_view(out, w.agent.facing[agent])
 
 
 def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:

@@ -10,7 +10,7 @@ from gv_engine.domains.grid.episode import sound_between
 from gv_engine.domains.grid.input_map import Walk
 from gv_engine.domains.grid.stage import GridStage
 from gv_engine.scenario.library import PUZZLES
-from gv_engine.scenario.map import board
+from gv_engine.scenario.map import grid_to_text
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
@@ -51,7 +51,10 @@ def test_things_are_handled():
     assert game.frame().grid[3, 2, 1] == 1
     game = game_of("##### #>C.# #..E# #####")
     assert walked(game, (1, 2)) == ["MOVE_FORWARD"]
-    assert board(game.frame().grid, game.frame().types, game.frame().agent).split()[1] == "#.>C#"
+    assert (
+        grid_to_text(game.frame().grid, game.frame().types, game.frame().agent).split()[1]
+        == "#.>C#"
+    )
 
 
 def test_what_is_held_is_put_where_a_click_says():

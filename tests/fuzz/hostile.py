@@ -38,7 +38,7 @@ from gv_engine.scenario.document import read_text
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.loading import domain_of, load_scenario
 from gv_engine.scenario.lookup import reference_to
-from gv_engine.scenario.map import grid_text
+from gv_engine.scenario.map import frame_to_text
 from gv_engine.scenario.optional_deps import MINARI
 from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.replay import LINE_BEGINS, _sealed
@@ -255,7 +255,7 @@ class _NoWindow(App):
         self.has_come_to(game.scenario)
         game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
         frame: Any = game.frame()
-        say(f"{game.title} {game.scenario.description} {grid_text(frame)}")
+        say(f"{game.title} {game.scenario.description} {frame_to_text(frame)}")
 
 
 class Replays:
@@ -476,7 +476,7 @@ class Packs:
             game = Session(scenario, 1)
             game.step(game.actions[0])
             game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
-            say(f"{game.title} {game.scenario.description} {grid_text(game.frame())}")
+            say(f"{game.title} {game.scenario.description} {frame_to_text(game.frame())}")
 
 
 # ---- entries -------------------------------------------------------------------------------------

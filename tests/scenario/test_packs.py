@@ -130,7 +130,7 @@ def test_a_file_of_levels_is_a_scenario(tmp_path: Path):
     level = Scenario.load(f"{file}#1")
     assert (level.name, level.source) == ("mine-1", file)
     assert check_solution(level)[0]
-    assert file in level.watched()
+    assert file in level.watched_files()
     assert Solver(level).solve(0).verdict is Verdict.WON
     assert Scenario.load("sokoban#1").identity.digest != level.identity.digest
 

@@ -231,7 +231,7 @@ class GridEpisode(Told):
         """The same of an agent."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
-        asked = [scenario.missions.numbers(world, agent)] if scenario.missions else []
+        asked = [scenario.missions.encode(world, agent)] if scenario.missions else []
         observation = form_of(scenario, "default").one(grid, item, *asked)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
@@ -262,7 +262,7 @@ class GridEpisode(Told):
         Raises:
             ValueError: the row is not one of this scenario's.
         """
-        row = self.scenario.check(row)
+        row = self.scenario.check_rows(row)
         self._simulation.world.restore(row)
         self._know_nothing()
         self._observe()

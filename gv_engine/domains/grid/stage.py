@@ -16,7 +16,7 @@ from gv_engine.domains.grid.input_map import PUTTING, Steering, Walk, action_of
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.map import object_words
+from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.camera import Camera, corner, usual
@@ -361,7 +361,7 @@ class GridStage(Stage):
         frame = self._frame
         if (cell := self._at("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
-            words = object_words(frame.types, *frame.grid[cell].tolist())
+            words = describe_object(frame.types, *frame.grid[cell].tolist())
             text = f"{agent}{words} at {cell[0]}, {cell[1]}"
             return self._state.place(*cell), text
         if (cell := self._at("observation", self._seen, position)) is not None:
@@ -370,7 +370,7 @@ class GridStage(Stage):
             text = (
                 "not seen"
                 if kind == HIDDEN
-                else agent + object_words(frame.types, kind, state, color)
+                else agent + describe_object(frame.types, kind, state, color)
             )
             return self._seen.place(*cell), text
         return None
@@ -383,7 +383,7 @@ class GridStage(Stage):
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         if self._puts:
             pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
-        return object_words(self._frame.types, kind, state, color)
+        return describe_object(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the state alone, as large as fits, lit everywhere; of a level that is to be

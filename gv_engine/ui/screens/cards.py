@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import Entry
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
@@ -182,7 +182,7 @@ class ReplayCard(Card):
         """A line about it."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
-            f"return {signed(replay.total)}"
+            f"return {format_reward(replay.total)}"
         )
 
     def open(self, app: AppContext) -> None:
