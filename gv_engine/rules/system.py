@@ -22,7 +22,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -207,14 +207,6 @@ def source_location(function: Any) -> tuple[str, int]:
         return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
     except (OSError, TypeError):  # typed in, or a built-in one with parameters
         return "?", 0
-
-
-class SystemFunction(Protocol):
-    """Type of a function that carries its `System`."""
-
-    system: System
-
-    def __call__(self, *args: Any) -> Any: ...
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -433,6 +425,7 @@ def system_of(thing: object) -> System | None:
     return attached if isinstance(attached, System) else None
 
 
-def as_system_function(function: Callable[..., Any]) -> SystemFunction:
-    """Cast a decorated function to `SystemFunction`, for type checkers."""
-    return cast(SystemFunction, function)
+def get_system(function: Any) -> System:
+    """Return the system that the decorator `system` attached to a function."""
+    attached: System = function.system
+    return attached

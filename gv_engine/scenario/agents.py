@@ -1,4 +1,4 @@
-"""The agents of a scenario: who they are, what others see of them, and how they share a step."""
+"""Agents of a scenario: reader of the key `agents` with names, teams, components and turn order."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ AGENTS_FORM = either(
 )
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
-"""Names of teams, and the numbers of their members."""
+"""(name, numbers of its members) of each team."""
 
 _T = TypeVar("_T")
 
 
 class AgentSpecs(NamedTuple):
-    """All agents of a scenario.
+    """Specification of all agents of a scenario.
 
     Attributes:
-        sharing: what holds for them as a whole.
-        bodies: what each is made of, beside what every agent is.
-        kinds, colors: the types and colours by which others see them.
+        sharing: settings of the agents as a group.
+        bodies: components of each agent, besides those that every agent has.
+        kinds, colors: types and colours that other agents see.
     """
 
     sharing: TurnPolicy = SINGLE_AGENT
@@ -100,9 +100,10 @@ class AgentSpecs(NamedTuple):
     colors: tuple[int, ...] = ()
 
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
-        """By agent, whether it is one of those that are named, or in one of the teams."""
+        """Read the key `for`: return for each agent number True if it is named or in a named
+        team."""
         if len(self.bodies) == 1:
-            raise FieldError(node, "`for` says which of several agents; there is one")
+            raise FieldError(node, "`for` needs several agents; there is one")
         named = self.sharing.agents_by_name
         chosen: set[int] = set()
         for each in items(node) if isinstance(node.value, list) else [node]:
@@ -117,59 +118,60 @@ class AgentSpecs(NamedTuple):
 
 
 UNKNOWN_AGENTS = AgentSpecs(bodies=((),) * _MAX_AGENTS)
-"""In place of agents that are not understood, so that nothing is said of their number."""
+"""Placeholder after an error in `agents`; suppresses follow-up errors about the number of
+agents."""
 
 
 def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> AgentSpecs:
-    """A number, a list of names, or a mapping of `AGENT_KEYS`."""
+    """Read the key `agents`: a number, a list of names, or a mapping with `AGENT_KEYS`."""
     entries: dict[str, YamlNode] = {}
     if isinstance(node.value, dict):
         entries = check_keys(problems, node, AGENT_KEYS)
         if "number" in entries and "names" in entries:
             raise FieldError(node, "agents have either a `number` or `names`; both are given")
-    named_by = entries.get("names", node if isinstance(node.value, list) else None)
-    if named_by is not None:
-        if len(items(named_by)) > _MAX_AGENTS:
+    names_node = entries.get("names", node if isinstance(node.value, list) else None)
+    if names_node is not None:
+        if len(items(names_node)) > _MAX_AGENTS:
             raise FieldError(
-                named_by, f"found {len(items(named_by))} agents, expected at most {_MAX_AGENTS}"
+                names_node, f"found {len(items(names_node))} agents, expected at most {_MAX_AGENTS}"
             )
-        called = distinct(problems, named_by, _read_name)
-        if not called:
+        agent_names = distinct(problems, names_node, _read_name)
+        if not agent_names:
             return UNKNOWN_AGENTS
     else:
         alone = isinstance(node.value, dict) and "number" not in entries
         count = 1 if alone else integer(entries.get("number", node), 1, _MAX_AGENTS)
-        called = tuple(f"agent_{number}" for number in range(1, count + 1))
+        agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
 
     def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
-        found = default
+        value = default
         with problems.collect():
-            found = read(entries[name]) if name in entries else default
-        return found
+            value = read(entries[name]) if name in entries else default
+        return value
 
     def chosen(name: str, allowed: tuple[str, ...], default: str) -> str:
-        return key(name, lambda found: allowed[one_of(found, allowed, name)], default)
+        return key(name, lambda entry: allowed[one_of(entry, allowed, name)], default)
 
     no_teams: Teams = ()
     sharing = TurnPolicy(
-        called,
+        agent_names,
         chosen("turns", TURNS, SINGLE_AGENT.turns),
         chosen("done", DONE, SINGLE_AGENT.done),
         chosen("ends", ENDS, SINGLE_AGENT.ends),
-        key("teams", lambda found: _read_teams(problems, found, called), no_teams),
+        key("teams", lambda entry: _read_teams(problems, entry, agent_names), no_teams),
     )
     none: tuple[int, ...] = ()
-    colors = key("colors", lambda found: tuple(map(read_color, items(found))), none)
+    colors = key("colors", lambda entry: tuple(map(read_color, items(entry))), none)
     blocks = key(
         "blocks",
-        lambda found: {one_of(each, _BLOCKS, "obstacle") for each in items(found)},
+        lambda entry: {one_of(each, _BLOCKS, "obstacle") for each in items(entry)},
         {0},
     )
-    own: list[Any] = key("components", lambda found: read_parts(problems, names, found), [])
+    own: list[Any] = key("components", lambda entry: read_parts(problems, names, entry), [])
     besides = tuple((type(part), astuple(part)) for part in own)
-    if len(called) == 1:
+    if len(agent_names) == 1:
         return AgentSpecs(bodies=(besides,))
-    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(called)))
+    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
     barriers = tuple((tuple(_BLOCKS.values())[number], ()) for number in sorted(blocks))
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
@@ -177,10 +179,12 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
 
 
 _is_name = re.compile(r"[\w-]+").fullmatch
-_EXPECTED = "expected a name of letters, digits, _ and -"  # others separate what steps say
+# other characters separate agents in the text of a step
+_EXPECTED = "expected a name of letters, digits, _ and -"
 
 
 def _read_name(node: YamlNode) -> str:
+    """Read the name of an agent."""
     name = word(node)
     if not _is_name(name):
         raise FieldError(node, f"found {name!r}, {_EXPECTED}")
@@ -188,6 +192,7 @@ def _read_name(node: YamlNode) -> str:
 
 
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
+    """Read `teams`, a mapping of team names to lists of agent names."""
     teams = []
     if len(mapping(node)) > _MAX_AGENTS:
         raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MAX_AGENTS}")
@@ -197,6 +202,6 @@ def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) 
                 raise FieldError(members, f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
                 raise FieldError(members, f"found the team {team!r}, {_EXPECTED}")
-            found = distinct(problems, members, lambda each: one_of(each, names, "agent"))
-            teams.append((team, tuple(number + 1 for number in found)))
+            numbers = distinct(problems, members, lambda each: one_of(each, names, "agent"))
+            teams.append((team, tuple(number + 1 for number in numbers)))
     return tuple(teams)

@@ -1,4 +1,4 @@
-"""Function entries of a scenario, read as calls: parameters become arguments.
+"""Reader of function entries in scenarios: parameters become the arguments of calls.
 
 - name: getting_closer
   object_type: Exit             # converted by its reserved name
@@ -23,7 +23,7 @@ from gv_engine.rules.system import (
     Parameter,
     Phase,
     System,
-    as_system_function,
+    get_system,
 )
 from gv_engine.scenario.agents import AgentSpecs
 from gv_engine.scenario.fields import (
@@ -71,11 +71,11 @@ NESTED = {
     f"{phase.name.lower()}_function": phase
     for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
 }
-"""Names of parameters that take a function, and what kind; with an s, a list of them."""
+"""Parameter names that take a function of a phase; with an appended s, a list of functions."""
 
 
 TYPES = "object_type", "other_type", "ground_type"
-"""Names of parameters that take a type of objects."""
+"""Parameter names that take an object type."""
 
 TURN_KEYS: KeyTable = {
     "for": Key(
@@ -83,21 +83,21 @@ TURN_KEYS: KeyTable = {
         either(TEXT, list_of(TEXT)),
     )
 }
-"""What functions of a step take beside their parameters."""
+"""Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
     "says": Key("What the player is told, if this is why the episode is over.", TEXT)
 }
-"""What terminating functions take beside their parameters."""
+"""Extra keys of terminating functions."""
 
 
 class ParameterKind(NamedTuple):
-    """A kind of parameter.
+    """Kind of parameter: its allowed values and how to read them.
 
     Attributes:
-        words: what may be given, for people.
-        example: of it, as scenario files write it.
-        form: what may be given, for editors.
-        reader: of the nodes of such parameters.
+        words: description of allowed values.
+        example: example of a value in a scenario file.
+        form: JSON schema of allowed values.
+        reader: function that returns the function that reads a value's node.
     """
 
     words: str
@@ -139,7 +139,7 @@ _BY_NAME: dict[str, ParameterKind] = {
         lambda calls: calls.names.reduction,
     ),
 }
-"""Kinds of parameters that are understood by their names."""
+"""Kinds of parameters with reserved names."""
 
 _BY_TYPE: dict[Any, ParameterKind] = {
     Action: ParameterKind(
@@ -150,17 +150,18 @@ _BY_TYPE: dict[Any, ParameterKind] = {
     bool: ParameterKind("true or false", "true", TRUTH, lambda calls: truth),
     str: ParameterKind("a text", "text", TEXT, lambda calls: word),
 }
+"""Kinds of parameters by annotated type."""
 
 
 def list_built_in(phase: Phase) -> list[System]:
-    """The systems of a phase that scenarios may name, in the order of their declaration."""
+    """Return the systems of a phase that scenarios may name, in order of declaration."""
     registry = REGISTRIES[phase]
-    drawn = as_system_function(from_map).system
+    drawn = get_system(from_map)
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
 def find_parameter_kind(parameter: Parameter) -> ParameterKind:
-    """What a scenario may give a parameter."""
+    """Return the kind of a parameter, by its reserved name or its annotated type."""
     name, singular = parameter.name, parameter.name.removesuffix("s")
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -197,12 +198,13 @@ def find_parameter_kind(parameter: Parameter) -> ParameterKind:
 
 
 class CallReader:
-    """Reads function entries.
+    """Reader of function entries; collects errors and warnings.
 
     Attributes:
-        area: of the observation, once it is read; crew: all agents.
-        names: that the scenario may use.
-        warnings: what was ignored, and where.
+        area: observation area, None before it is read.
+        agents: specification of all agents.
+        names: names that the scenario may use.
+        warnings: (node, message) of everything ignored.
     """
 
     def __init__(self, problems: ErrorCollector, names: Names) -> None:
@@ -213,29 +215,34 @@ class CallReader:
         self._problems = problems
 
     def read_colors(self, node: YamlNode) -> tuple[int, ...]:
-        """Colours in order of index."""
+        """Read a list of colours; return their indices, sorted."""
         return read_colors(self._problems, node)
 
     def read_calls(
         self, node: YamlNode, phase: Phase, *, processors: bool = False
     ) -> tuple[Call, ...]:
-        """The calls of a list, in its order."""
-        found = []
+        """Return the valid calls of a list of entries, in order."""
+        calls = []
         for item in items(node):
             with self._problems.collect():
-                found.append(self.read_call(item, phase, processors=processors))
-        return tuple(found)
+                calls.append(self.read_call(item, phase, processors=processors))
+        return tuple(calls)
 
     def read_call(
-        self, node: YamlNode, phase: Phase, *, besides: Iterable[str] = (), processors: bool = False
+        self,
+        node: YamlNode,
+        phase: Phase,
+        *,
+        extra_keys: Iterable[str] = (),
+        processors: bool = False,
     ) -> Call:
-        """The call of an entry `{name: …, parameter: …}`, or of a name alone.
+        """Read an entry `{name: …, parameter: …}`, or just a name; return its call.
 
-        ErrorCollector with parameters are collected, and the call lacks these arguments.
+        Errors in parameters are collected; the call then lacks these arguments.
 
         Args:
-            besides: keys that are allowed next to the parameters.
-            processors: whether an esper.Processor may be named.
+            extra_keys: keys that are allowed besides the parameters.
+            processors: True if the entry may name an esper.Processor.
         """
         if isinstance(node.value, list):
             raise FieldError(node, f"found {node.found}, expected one function: {{name: …}}")
@@ -243,17 +250,17 @@ class CallReader:
         if "name" not in entries:
             raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
         system = self.names.system(entries["name"], phase, processors=processors)
-        says = ""
+        message = ""
         if phase is TERMINATING and "says" in entries:
-            besides = (*besides, *ENDING_KEYS)
+            extra_keys = (*extra_keys, *ENDING_KEYS)
             with self._problems.collect():
-                says = word(entries["says"])
-        whose: tuple[bool, ...] = ()
+                message = word(entries["says"])
+        mask: tuple[bool, ...] = ()
         if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
-            besides = (*besides, *TURN_KEYS)
+            extra_keys = (*extra_keys, *TURN_KEYS)
             with self._problems.collect():
-                whose = self.agents.read_agent_mask(entries["for"])
-        call = Call(system, {}, says, whose)
+                mask = self.agents.read_agent_mask(entries["for"])
+        call = Call(system, {}, message, mask)
         with self._problems.collect():
             call.arguments.update(self._make_tables(node, system))
         for parameter in system.parameters:
@@ -267,41 +274,44 @@ class CallReader:
                 call.arguments[parameter.name] = parameter.default
             else:
                 fault = f"{system.name} needs {parameter.name!r}, it is missing"
-                if parameter.name == "action":  # as conditions have it
-                    fault += "; if that of the step is meant, let the rule read w.action instead"
+                if parameter.name == "action":  # conditions have it
+                    fault += "; for the action of the step, let the rule read w.action instead"
                 self._problems.add(node, fault)
-        known = [p.name for p in system.parameters if p.name not in system.tables]
-        known += besides
+        allowed = [p.name for p in system.parameters if p.name not in system.tables]
+        allowed += extra_keys
         for key, value in entries.items():
-            if key not in ("name", *known):
-                self._report_unknown(system, key, value, known)
+            if key not in ("name", *allowed):
+                self._report_unknown(system, key, value, allowed)
         if is_complete(call):
             self._run_check(call, node, entries)
-            by_itself = phase is TRANSITION and not call.is_per_agent
-            if call.agent_mask and (by_itself or system.is_processor):
-                fault = f"{system.name} is nobody's, it runs once a step; leave out `for`"
+            runs_once = phase is TRANSITION and not call.is_per_agent
+            if call.agent_mask and (runs_once or system.is_processor):
+                fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
                 self._problems.add(entries["for"], fault)
         return call
 
     def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
-        """The values that a system has worked out ahead for an area, if there is one."""
+        """Return the arguments that the system computes from the observation area."""
         try:
             return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
             raise FieldError(node, str(error)) from None
 
-    def _report_unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
+    def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
+        """Report an unknown parameter; only warn if it resembles no parameter of a built-in
+        system."""
         message = f"{system.name} takes no {key!r}"
         is_built_in = system in (
             REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase]
         )
-        if is_built_in and not get_close_matches(key, known, 1):
-            # scenarios of the reference give `teleport` a parameter that means nothing
+        if is_built_in and not get_close_matches(key, allowed, 1):
+            # scenarios of GridVerse pass an unused parameter to `teleport`
             self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + suggestion(key, known))
+            self._problems.add(node, message + suggestion(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
+        """Report the error message of the system's own check."""
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise
@@ -313,5 +323,5 @@ class CallReader:
 
 
 def is_complete(call: Call) -> bool:
-    """Whether all arguments could be read."""
+    """Return True if the call has a value for every parameter."""
     return len(call.arguments) == len(call.system.parameters)

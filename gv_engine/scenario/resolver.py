@@ -32,7 +32,7 @@ from gv_engine.rules.system import (
     VISIBILITY,
     Phase,
     System,
-    as_system_function,
+    get_system,
     system_of,
     unwrap_partials,
 )
@@ -64,7 +64,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     f"builtins:{f.__name__}": f for f in (all, any, max, min, sum)
 }
 """Functions of several numbers, by name."""
-_DRAWN = as_system_function(from_map).system
+_DRAWN = get_system(from_map)
 
 
 class Names:

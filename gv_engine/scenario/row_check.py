@@ -1,7 +1,6 @@
-"""Sound rows: columns that follow from others, and what no world of a layout can hold.
+"""Checks of rows: find contents that no world of a layout can have, and compute derived columns.
 
-Rows that come from outside pass `checked_rows`; `gv-engine check` holds rules to the same after
-each step, by `find_fault`.
+Rows from outside pass `repair_rows`; `gv-engine check` runs `find_fault` after each step of a rule.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.layout import AGENT_COLUMNS, Layout
 
 _CHUNK_BYTES = 2**22
-"""Bytes of rows that are checked at once, so that the memory for it is bounded."""
+"""Size of rows in bytes that are checked at once, to limit memory."""
 _MAX_STEPS = 2**30
-"""Steps of an episode that are believed: some more can be counted in the column."""
+"""Maximum accepted number of steps; the column can count further."""
 
 _Errors = tuple[NDArray[np.bool_], str]
-"""(n, E) where something is wrong, and a clause about it with blanks for `_clause`."""
+"""(n, E) mask of wrong entities, and a template of the problem for `_format_problem`."""
 
 
 def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
-    """Make sure that rows have the columns of a layout.
+    """Raise a ValueError for rows with other columns than the layout.
 
     Raises:
-        ValueError: they have not.
+        ValueError: the rows have another dtype.
     """
     if rows.dtype != layout.dtype:
         raise ValueError(
@@ -44,13 +43,13 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
 
 
 def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of a layout with the columns that follow from others computed anew.
+    """Return a copy of rows from an untrusted source, checked, with derived columns computed again.
 
     Args:
-        rows: () or (n,), from anywhere.
+        rows: rows of shape () or (n,), from an untrusted source.
 
     Raises:
-        ValueError: they have another layout or shape, or hold what no world can.
+        ValueError: the rows have another layout or shape, or are invalid.
     """
     require_layout(layout, rows)
     if rows.ndim > 1:
@@ -69,41 +68,42 @@ def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of (n,) rows that follow from others, by name.
+    """Return the columns of (n,) rows that follow from other columns, by name.
 
     Args:
-        rows: in which `find_fault` finds nothing.
+        rows: valid rows by `find_fault`.
     """
     i, e = np.nonzero(_object_mask(layout, rows) & (rows["position"]["y"] >= 0))
     placed = np.zeros((len(rows), layout.type_table_length), np.int64)
     np.add.at(placed, (i, rows["kind"]["value"][i, e]), 1)
-    found = {"placed": placed, "error": np.zeros(len(rows), np.int64)}  # of a step alone
+    columns = {"placed": placed, "error": np.zeros(len(rows), np.int64)}
     if layout.agents > 1:
-        found["spot"] = _agent_cell_numbers(layout, rows)
-    return found
+        columns["spot"] = _agent_cell_numbers(layout, rows)
+    return columns
 
 
 def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return what rows hold that no world of the layout can, as a clause; empty if nothing.
+    """Return a clause about the first content that no world of the layout can have; "" for none.
 
     Args:
-        rows: (n,) of `layout.dtype`.
+        rows: (n,) rows of `layout.dtype`.
     """
-    for name, found, low, high in _iterate_bounds(layout, rows):
-        wrong = (found < low) | (found > high)
+    for name, values, low, high in _iterate_bounds(layout, rows):
+        wrong = (values < low) | (values > high)
         if wrong.any():
-            return f"{name} is {found[wrong].flat[0]}"
-    for wrong, says in _find_contradictions(layout, rows):
+            return f"{name} is {values[wrong].flat[0]}"
+    for wrong, template in _find_contradictions(layout, rows):
         if wrong.any():
             i, e = np.argwhere(wrong)[0].tolist()
-            return _format_problem(layout, rows[i], e, says)
+            return _format_problem(layout, rows[i], e, template)
     return _find_agent_cell_fault(layout, rows) if layout.agents > 1 else ""
 
 
-def _format_problem(layout: Layout, row: Any, e: int, says: str) -> str:
+def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
+    """Return the template of a problem, filled in for entity `e` of a row."""
     kind = int(row["kind"]["value"][e])
     called = layout.object_types[kind].name if kind in layout.object_types else f"of type {kind}"
-    return says.format(
+    return template.format(
         entity=f"agent {e}" if 0 < e <= layout.agents else f"entity {e} ({called})",
         e=e,
         place=f"({row['position']['y'][e]}, {row['position']['x'][e]})",
@@ -112,23 +112,20 @@ def _format_problem(layout: Layout, row: Any, e: int, says: str) -> str:
 
 
 def _object_mask(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """(n, E) which entities are in use, and no agents."""
+    """Return the (n, E) mask of entities in use other than agents."""
     things: NDArray[np.bool_] = rows["alive"] != 0
     things[:, : layout.agents + 1] = False
     return things
 
 
 def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
-    """(n, A + 1) the numbers of the agents' cells, 0 for none."""
+    """Return the (n, A + 1) numbers of the agents' cells, row by row from 1; 0 for none."""
     y, x = (rows["position"][axis][:, : layout.agents + 1].astype(np.int64) for axis in ("y", "x"))
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
 
 
-# ---- each number by itself -----------------------------------------------------------------------
-
-
 def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Yield names, what is there, and what it may be at least and at most."""
+    """Yield (name, values, least, greatest) for each column with bounded values."""
     last = layout.capacity - 1
     for name, high in (("height", layout.height), ("width", layout.width)):
         yield name, rows[name], 0, high
@@ -146,7 +143,7 @@ def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, A
         yield f"{name} of no agent", rows[name][:, NOTHING], 0, 0
     yield "alive of no entity", rows["alive"][:, NOTHING], 0, 0
     yield "rng.has_half", rows["rng"]["has_half"], 0, 1
-    # a half that is used up is 0
+    # a used half is 0
     yield "rng.half", rows["rng"]["half"], 0, rows["rng"]["has_half"] * np.uint64(2**32 - 1)
     yield "the last bit of rng.inc_low", rows["rng"]["inc_low"] & np.uint64(1), 1, 1
     for cls in layout.components:
@@ -154,12 +151,12 @@ def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, A
         yield f"{column}.has", rows[column]["has"], 0, 1
         yield f"{column}.has of no entity", rows[column]["has"][:, NOTHING], 0, 0
         for part in fields_of(cls):
-            name, found = f"{column}.{part.name}", rows[column][part.name]
-            yield f"{name} of no entity", found[:, NOTHING], part.default, part.default
+            name, values = f"{column}.{part.name}", rows[column][part.name]
+            yield f"{name} of no entity", values[:, NOTHING], part.default, part.default
             if part.is_entity:
-                yield name, found, 0, last
-            elif found.dtype == np.bool_:
-                yield name, found.view(np.uint8), 0, 1
+                yield name, values, 0, last
+            elif values.dtype == np.bool_:
+                yield name, values.view(np.uint8), 0, 1
     yield "kind.value", rows["kind"]["value"], 0, layout.type_table_length - 1
     yield "color.value", rows[column_name(Color)]["value"], 0, len(COLORS) - 1
     yield from _iterate_agent_bounds(layout, rows)
@@ -170,10 +167,11 @@ def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, A
 def _iterate_agent_bounds(
     layout: Layout, rows: NDArray[Any]
 ) -> Iterator[tuple[str, Any, Any, Any]]:
-    begun = rows["height"] > 0  # where there is a level
+    """Yield (name, values, least, greatest) for the columns of agents."""
+    begun = rows["height"] > 0  # rows with a level
     for agent in layout.everyone:
         name = "the agent" if layout.agents == 1 else f"agent {agent}"
-        # one of several may have left
+        # with several agents, one may have left
         away = np.where(begun & ((layout.agents == 1) | (rows["done"][:, agent] == 0)), 0, -1)
         for axis, side in (("y", "height"), ("x", "width")):
             yield f"{name}'s {axis}", rows["position"][axis][:, agent], away, rows[side] - 1
@@ -188,11 +186,8 @@ def _iterate_agent_bounds(
         yield "next", rows["next"], 0, layout.agents
 
 
-# ---- what does not go together -------------------------------------------------------------------
-
-
 def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors]:
-    """Yield what is wrong between columns whose numbers are in their bounds."""
+    """Yield (mask, template) of contradictions between columns whose values are in bounds."""
     alive, things = rows["alive"] != 0, _object_mask(layout, rows)
     entities = np.arange(layout.capacity)
     yield (
@@ -209,7 +204,7 @@ def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors
             yield things & has, f"{{entity}} is no agent and has {name}"
         for part in fields_of(cls):
             values, default = column[part.name], part.default
-            # a default that is no number equals nothing
+            # a default of NaN is unequal to itself
             wrong = ~has & (values != default) & (values == values if default != default else True)
             yield wrong, f"{{entity}} has not {name}, and {column_name(cls)}.{part.name} of it"
             if part.is_entity:
@@ -224,7 +219,7 @@ def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors
 def _find_type_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
 ) -> Iterator[_Errors]:
-    """Yield objects that are not as their types are."""
+    """Yield (mask, template) of objects whose components or state contradict their type."""
     kinds = rows["kind"]["value"]
     known = np.array([bool(parts) for parts in layout.prefabs])
     yield things & ~known[kinds], "{entity} is of no type that these worlds have"
@@ -254,7 +249,8 @@ def _find_type_errors(
 def _find_cell_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
 ) -> Iterator[_Errors]:
-    """Yield objects that are not in the cells where they stand, or in hands, too."""
+    """Yield (mask, template) of objects whose position contradicts the cells, or that are held and
+    on the grid."""
     y, x = (rows["position"][axis].astype(np.int64) for axis in ("y", "x"))
     height, width = rows["height"][:, None], rows["width"][:, None]
     yield (
@@ -296,8 +292,8 @@ def _find_cell_errors(
 def _find_holder_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
 ) -> Iterator[_Errors]:
-    """Yield what is in a box or a hand, and somewhere else, too."""
-    holders = np.zeros(things.shape, np.int64)  # hands and boxes, by what they hold
+    """Yield (mask, template) of objects in a box that are also on the grid, or held twice."""
+    holders = np.zeros(things.shape, np.int64)  # number of hands and boxes with each entity
     held = rows["agent"]["holding"][:, : layout.agents + 1].astype(np.int64)
     np.add.at(holders, (np.arange(len(rows))[:, None], held), 1)
     if Box in layout.components:
@@ -314,20 +310,19 @@ def _find_holder_errors(
 
 
 def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return what is wrong with who stands where, as a clause; each agent that stands somewhere is
-    once among those of its cell."""
+    """Return a clause if the lists of agents in cells contradict the agents' positions, else ""."""
     spots = _agent_cell_numbers(layout, rows)
     agents, following = (rows[name].astype(np.int64) for name in ("who", "next"))
-    found = agents.reshape(len(rows), -1)
-    cells = np.arange(1, found.shape[1] + 1)
+    here = agents.reshape(len(rows), -1)
+    cells = np.arange(1, here.shape[1] + 1)
     met = np.zeros(len(rows), np.int64)
     wrong = ((spots == 0) & (following != 0)).any(1)
     for _ in layout.everyone:
-        there = found != NOTHING
-        wrong |= (there & (np.take_along_axis(spots, found, 1) != cells)).any(1)
-        met += there.sum(1)
-        found = np.take_along_axis(following, found, 1)
-    wrong |= (found != NOTHING).any(1) | (met != (spots > 0).sum(1))
+        occupied = here != NOTHING
+        wrong |= (occupied & (np.take_along_axis(spots, here, 1) != cells)).any(1)
+        met += occupied.sum(1)
+        here = np.take_along_axis(following, here, 1)
+    wrong |= (here != NOTHING).any(1) | (met != (spots > 0).sum(1))
     if not wrong.any():
         return ""
-    return "w.who and w.next have other agents than stand there; move them by w.stand alone"
+    return "w.who and w.next disagree with the agents' positions; move agents by w.stand only"

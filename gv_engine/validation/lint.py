@@ -31,7 +31,7 @@ from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     Phase,
-    as_system_function,
+    get_system,
     source_location,
 )
 from gv_engine.scenario.fields import YamlNode, located, mapping, suggestion
@@ -128,12 +128,12 @@ _LISTS = {
 }
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
 """Columns of components that tell no rule from others."""
-_MOVE = as_system_function(move_agent).system
-_MAKE_WAY = [as_system_function(rule).system for rule in (push, let_pass)]
+_MOVE = get_system(move_agent)
+_MAKE_WAY = [get_system(rule) for rule in (push, let_pass)]
 """Rules that change what blocks the move of the same step."""
-_GO_BY_MOVE = [as_system_function(rule).system for rule in (slide, hold_down)]
-_FOLLOW = as_system_function(follow).system
-_SET_STATES = [as_system_function(rule).system for rule in (switch, hold_down)]
+_GO_BY_MOVE = [get_system(rule) for rule in (slide, hold_down)]
+_FOLLOW = get_system(follow)
+_SET_STATES = [get_system(rule) for rule in (switch, hold_down)]
 
 
 class Finding(NamedTuple):

@@ -76,7 +76,7 @@ def test_the_level_itself_is_fine(tmp_path):
         # spaces
         ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'?"),
         ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
-        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space by itself"),
+        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space"),
         ("[RED]", "[REED]", "5: state_space.colors[0]: no colour 'REED'; did you mean 'RED'?"),
         ("[RED]", "[red]", "5: state_space.colors[0]: no colour 'red'; did you mean 'RED'?"),
         ("Key]", "Kye]", "did you mean 'Key'? (allowed: Floor, Wall, Exit, "),

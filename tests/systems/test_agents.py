@@ -218,8 +218,11 @@ def test_a_function_for_some_agents_runs_in_their_turns(world: str):
             "no agent or team 'dan'",
         ),
         ({"transition_functions": [{"name": "turn_agent", "for": []}]}, "found an empty list"),
-        ({"transition_functions": [{"name": "move_obstacles", "for": "ann"}]}, "is nobody's"),
-        ({"agents": 1}, "`for` says which of several agents; there is one"),
+        (
+            {"transition_functions": [{"name": "move_obstacles", "for": "ann"}]},
+            "runs once a step, not for an agent",
+        ),
+        ({"agents": 1}, "`for` needs several agents; there is one"),
         (
             {"agents": {"names": ["ann", "bob | cat"]}},
             r"\[1\]: found 'bob \| cat', expected a name",
