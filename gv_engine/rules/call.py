@@ -69,11 +69,8 @@ class Call:
     def is_per_agent(self) -> bool:
         """Return True if the system, or a call nested in its arguments, takes `agent`. Other calls
         run once a step."""
-        return any(
-            has_parameter(function, "agent")
-            for part in self.walk()
-            for function in part.system.functions
-        )
+        functions = (function for part in self.walk() for function in part.system.functions)
+        return any(has_parameter(function, "agent") for function in functions)
 
     @property
     def masked_value(self) -> float | bool | None:
@@ -107,13 +104,11 @@ class Call:
         if helper is None:
             return None
         agents, acting = has_parameter(helper, "agent"), has_parameter(helper, "action")
-        arguments = self.bind_arguments(helper)
+        values = self.bind_arguments(helper)
         # most helpers fit as they are; this runs for each action of each step
-        if agents and acting and arguments == (helper.__defaults__ or ()):
+        if agents and acting and values == (helper.__defaults__ or ()):
             return helper
-        return lambda w, agent, action: helper(
-            w, *(agent,) * agents, *(action,) * acting, *arguments
-        )
+        return lambda w, agent, action: helper(w, *(agent,) * agents, *(action,) * acting, *values)
 
     def walk(self) -> Iterator[Call]:
         """Yield the call itself and all calls nested in its arguments, depth first."""

@@ -338,9 +338,8 @@ def build_type(
             components, state = (*components, Condition), (Condition, "value")
     states = tuple(states)
     parts = _parts(name, components)
-    for cls in {cls for brought in state_components for cls, _ in brought} & {
-        cls for cls, _ in parts
-    }:
+    gained = {cls for brought in state_components for cls, _ in brought}
+    for cls in gained & {cls for cls, _ in parts}:
         raise ValueError(
             f"object type {name}: {cls.__name__} is always there, so no state brings it"
         )

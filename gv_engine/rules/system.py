@@ -286,20 +286,9 @@ def system(
         for helper, first in asking:
             if helper is not None:
                 _check_helper(function, helper, first, names)
-        function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
-            function,
-            phase,
-            function.__name__,
-            parameters,
-            remember,
-            when,
-            check,
-            tables or {},
-            rows,
-            says,
-            until,
-            answers,
-        )
+        options = remember, when, check, tables or {}, rows, says, until, answers
+        attached = System(function, phase, function.__name__, parameters, *options)
+        function.system = attached  # type: ignore[attr-defined]  # functions carry attributes
         return function
 
     return mark

@@ -44,7 +44,7 @@ ACTION_SPACE, ACTIONS_OF_ALL = (
 """JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
 actions."""
 
-_MAX_OWN_ACTIONS = 100
+_MAX_OWN = 100
 _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 _KEY = "gv_engine.ui.input.bindings:free_key"
 """Import path of the function that reads a key; it is in a package that imports this one."""
@@ -61,10 +61,8 @@ def read_actions(
     own = {command.name: command for command in known}
     declared: dict[str, YamlNode] = {}
     actions = distinct(problems, node, lambda item: _read_entry(problems, item, own, declared))
-    if len(declared) > _MAX_OWN_ACTIONS:
-        raise FieldError(
-            node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN_ACTIONS}"
-        )
+    if len(declared) > _MAX_OWN:
+        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
     names = [action_name(number) for number in actions]
     usual = [command for command in DOMAINS["grid"].keys if command.name in names]
     for name, at in declared.items():

@@ -43,17 +43,15 @@ from gv_engine.scenario.json_schema import (
 from gv_engine.scenario.object_types import COMPONENTS, read_parts
 from gv_engine.scenario.resolver import Names
 
-_MAX_AGENTS = 256
+_MAX = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MAX_AGENTS)),
-    "names": Key(
-        "What they are called, in place of a number.", list_of(TEXT, maxItems=_MAX_AGENTS)
-    ),
+    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MAX)),
+    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MAX)),
     "teams": Key(
         "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
-        map_of(unique_list(TEXT), maxProperties=_MAX_AGENTS),
+        map_of(unique_list(TEXT), maxProperties=_MAX),
     ),
     "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
     "blocks": Key(
@@ -75,9 +73,7 @@ AGENT_KEYS: KeyTable = {
     ),
     "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
 }
-AGENTS_FORM = either(
-    whole(1, _MAX_AGENTS), list_of(TEXT, maxItems=_MAX_AGENTS), object_schema(AGENT_KEYS)
-)
+AGENTS_FORM = either(whole(1, _MAX), list_of(TEXT, maxItems=_MAX), object_schema(AGENT_KEYS))
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """(name, numbers of its members) of each team."""
@@ -117,7 +113,7 @@ class AgentSpecs(NamedTuple):
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
-UNKNOWN_AGENTS = AgentSpecs(bodies=((),) * _MAX_AGENTS)
+ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
 """Placeholder after an error in `agents`; suppresses follow-up errors about the number of
 agents."""
 
@@ -131,16 +127,16 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
             raise FieldError(node, "agents have either a `number` or `names`; both are given")
     names_node = entries.get("names", node if isinstance(node.value, list) else None)
     if names_node is not None:
-        if len(items(names_node)) > _MAX_AGENTS:
+        if len(items(names_node)) > _MAX:
             raise FieldError(
-                names_node, f"found {len(items(names_node))} agents, expected at most {_MAX_AGENTS}"
+                names_node, f"found {len(items(names_node))} agents, expected at most {_MAX}"
             )
         agent_names = distinct(problems, names_node, _read_name)
         if not agent_names:
-            return UNKNOWN_AGENTS
+            return ANY_AGENTS
     else:
         alone = isinstance(node.value, dict) and "number" not in entries
-        count = 1 if alone else integer(entries.get("number", node), 1, _MAX_AGENTS)
+        count = 1 if alone else integer(entries.get("number", node), 1, _MAX)
         agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
 
     def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
@@ -163,9 +159,7 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
     none: tuple[int, ...] = ()
     colors = key("colors", lambda entry: tuple(map(read_color, items(entry))), none)
     blocks = key(
-        "blocks",
-        lambda entry: {one_of(each, _BLOCKS, "obstacle") for each in items(entry)},
-        {0},
+        "blocks", lambda entry: {one_of(each, _BLOCKS, "obstacle") for each in items(entry)}, {0}
     )
     own: list[Any] = key("components", lambda entry: read_parts(problems, names, entry), [])
     besides = tuple((type(part), astuple(part)) for part in own)
@@ -194,8 +188,8 @@ def _read_name(node: YamlNode) -> str:
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
     """Read `teams`, a mapping of team names to lists of agent names."""
     teams = []
-    if len(mapping(node)) > _MAX_AGENTS:
-        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MAX_AGENTS}")
+    if len(mapping(node)) > _MAX:
+        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MAX}")
     for team, members in mapping(node).items():
         with problems.collect():
             if team in names:

@@ -90,8 +90,8 @@ ENDING_KEYS: KeyTable = {
 """Extra keys of terminating functions."""
 
 
-class ParameterKind(NamedTuple):
-    """Kind of parameter: its allowed values and how to read them.
+class ValueKind(NamedTuple):
+    """Kind of parameter value: what is allowed and how to read it.
 
     Attributes:
         words: description of allowed values.
@@ -106,51 +106,45 @@ class ParameterKind(NamedTuple):
     reader: Callable[[CallReader], Callable[[YamlNode], Any]]
 
 
-_PLAIN_VALUE = ParameterKind(
-    "a number, true, false, or a list of them", "1", PLAIN, lambda calls: read_plain
-)
+_OTHER = ValueKind("a number, true, false, or a list of them", "1", PLAIN, lambda _: read_plain)
 
-_BY_NAME: dict[str, ParameterKind] = {
-    "shape": ParameterKind("[height, width]", "[9, 9]", PAIR, lambda calls: read_pair),
-    "layout": ParameterKind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda calls: read_pair),
-    "area": ParameterKind(
-        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda calls: read_area
+_BY_NAME: dict[str, ValueKind] = {
+    "shape": ValueKind("[height, width]", "[9, 9]", PAIR, lambda _: read_pair),
+    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda _: read_pair),
+    "area": ValueKind(
+        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda _: read_area
     ),
     **dict.fromkeys(
         TYPES,
-        ParameterKind(
-            "the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type
-        ),
+        ValueKind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
     ),
-    "color": ParameterKind("the name of a colour", "RED", COLOR, lambda calls: read_color),
-    "colors": ParameterKind(
+    "color": ValueKind("the name of a colour", "RED", COLOR, lambda _: read_color),
+    "colors": ValueKind(
         "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.read_colors
     ),
-    "distance_function": ParameterKind(
+    "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
         either(named(DISTANCES), REFERENCE),
         lambda calls: calls.names.distance,
     ),
-    "reduction": ParameterKind(
+    "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
         either(named(REDUCTIONS), REFERENCE),
         lambda calls: calls.names.reduction,
     ),
 }
-"""Kinds of parameters with reserved names."""
+"""Kinds of values by reserved parameter name."""
 
-_BY_TYPE: dict[Any, ParameterKind] = {
-    Action: ParameterKind(
-        "the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action
-    ),
-    int: ParameterKind("a whole number", "2", WHOLE, lambda calls: read_integer),
-    float: ParameterKind("a number", "1.0", NUMBER, lambda calls: number),
-    bool: ParameterKind("true or false", "true", TRUTH, lambda calls: truth),
-    str: ParameterKind("a text", "text", TEXT, lambda calls: word),
+_BY_TYPE: dict[Any, ValueKind] = {
+    Action: ValueKind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
+    int: ValueKind("a whole number", "2", WHOLE, lambda _: read_integer),
+    float: ValueKind("a number", "1.0", NUMBER, lambda _: number),
+    bool: ValueKind("true or false", "true", TRUTH, lambda _: truth),
+    str: ValueKind("a text", "text", TEXT, lambda _: word),
 }
-"""Kinds of parameters by annotated type."""
+"""Kinds of values by annotated type."""
 
 
 def list_built_in(phase: Phase) -> list[System]:
@@ -160,14 +154,14 @@ def list_built_in(phase: Phase) -> list[System]:
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
-def find_parameter_kind(parameter: Parameter) -> ParameterKind:
-    """Return the kind of a parameter, by its reserved name or its annotated type."""
+def find_value_kind(parameter: Parameter) -> ValueKind:
+    """Return the kind of a parameter's values, by its reserved name or its annotated type."""
     name, singular = parameter.name, parameter.name.removesuffix("s")
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name in NESTED:
         phase = NESTED[name]
-        return ParameterKind(
+        return ValueKind(
             f"a {phase.label}",
             "{name: …}",
             function(phase),
@@ -176,7 +170,7 @@ def find_parameter_kind(parameter: Parameter) -> ParameterKind:
     if singular in NESTED:
         phase = NESTED[singular]
         words = f"a list of {phase.label}s"
-        return ParameterKind(
+        return ValueKind(
             words,
             "[…]",
             list_of(function(phase)),
@@ -188,13 +182,13 @@ def find_parameter_kind(parameter: Parameter) -> ParameterKind:
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if Callable in (kind, get_origin(kind)):
-        return ParameterKind(
+        return ValueKind(
             "a function",
             "./rules.py:name",
             either(named([*DISTANCES, *REDUCTIONS]), REFERENCE),
             lambda calls: calls.names.parameter,
         )
-    return _BY_TYPE.get(kind, _PLAIN_VALUE)
+    return _BY_TYPE.get(kind, _OTHER)
 
 
 class CallReader:
@@ -219,7 +213,7 @@ class CallReader:
         return read_colors(self._problems, node)
 
     def read_calls(
-        self, node: YamlNode, phase: Phase, *, processors: bool = False
+        self, node: YamlNode, phase: Phase, processors: bool = False
     ) -> tuple[Call, ...]:
         """Return the valid calls of a list of entries, in order."""
         calls = []
@@ -229,12 +223,7 @@ class CallReader:
         return tuple(calls)
 
     def read_call(
-        self,
-        node: YamlNode,
-        phase: Phase,
-        *,
-        extra_keys: Iterable[str] = (),
-        processors: bool = False,
+        self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
     ) -> Call:
         """Read an entry `{name: …, parameter: …}`, or just a name; return its call.
 
@@ -268,7 +257,7 @@ class CallReader:
                 continue
             if parameter.name in entries:
                 with self._problems.collect():
-                    read = find_parameter_kind(parameter).reader(self)
+                    read = find_value_kind(parameter).reader(self)
                     call.arguments[parameter.name] = read(entries[parameter.name])
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default

@@ -29,13 +29,7 @@ from gv_engine.rules.system import (
     get_system,
 )
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
-from gv_engine.scenario.agents import (
-    AGENT_KEYS,
-    AGENTS_FORM,
-    UNKNOWN_AGENTS,
-    AgentSpecs,
-    read_agents,
-)
+from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_AGENTS, AgentSpecs, read_agents
 from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
@@ -331,7 +325,7 @@ class _Reader(TopLevel):
         self.agents = self.key(
             "agents",
             lambda node: read_agents(self.problems, self.names, node),
-            UNKNOWN_AGENTS if "agents" in self.entries else self.agents,
+            ANY_AGENTS if "agents" in self.entries else self.agents,
         )
         self.read.agents = self.agents
         self.names.own_actions = tuple(command.name for command in own_actions)
@@ -357,8 +351,10 @@ class _Reader(TopLevel):
             RESET: (*(map(self.mission.wrap_reset, levels) if self.mission else levels), *settling),
             TRANSITION: self.key("transition_functions", self.make_list_reader(TRANSITION), ()),
             REWARD: self.key("reward_functions", self.make_list_reader(REWARD), ()),
-            TERMINATING: self.key("terminating_function", self.read_terminating, ()),
-            SUCCESS: self.key("success_function", self.read_success, ()),
+            TERMINATING: self.key(
+                "terminating_function", lambda node: (self.read_test(node, True),), ()
+            ),
+            SUCCESS: self.key("success_function", lambda node: (self.read_test(node, False),), ()),
             VISIBILITY: visibility,
             OBSERVATION: own,
             RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
@@ -445,13 +441,7 @@ class _Reader(TopLevel):
     def make_list_reader(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
         return lambda node: self.read.read_calls(node, phase, processors=True)
 
-    def read_terminating(self, node: YamlNode) -> tuple[Call, ...]:
-        return (self.read_test(node, processors=True),)
-
-    def read_success(self, node: YamlNode) -> tuple[Call, ...]:
-        return (self.read_test(node, processors=False),)
-
-    def read_test(self, node: YamlNode, *, processors: bool) -> Call:
+    def read_test(self, node: YamlNode, processors: bool) -> Call:
         """Read one function of TERMINATING."""
         if isinstance(node.value, list):
             raise FieldError(
@@ -501,22 +491,17 @@ class _Reader(TopLevel):
         allowed = make_symbol_check(self.names, self.draws, objects, colors)
         is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
         is_random = self.entries.keys() & PROCEDURAL_KEYS or not is_fixed
-        built: tuple[Call, ...] = ()
+        agents, built = len(self.agents.bodies), tuple[Call, ...]()
         if "reset_function" in keys:
             built = self.key(
                 "reset_function", lambda node: (self.read.read_call(node, RESET),), built
             )
         elif not is_random:
             return self.key(
-                "map",
-                lambda node: read_map(
-                    self.problems, node, legend, allowed, len(self.agents.bodies)
-                ),
-                built,
+                "map", lambda node: read_map(self.problems, node, legend, allowed, agents), built
             )
         if not is_random or ("reset_function" in keys and not built):
             return built
-        agents = len(self.agents.bodies)
         level = ProceduralReader(
             self.problems, self.names, self.entries, self.draws, legend, allowed, agents
         )

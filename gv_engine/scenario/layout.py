@@ -18,13 +18,7 @@ from components.agent import Agent
 from components.appearance import Kind
 from components.mission import Mission
 from components.space import Position
-from gv_engine.rules.component import (
-    NOTHING,
-    Field,
-    column_name,
-    fields_of,
-    is_read_often,
-)
+from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, ObjectType, ObjectTypes, Parts
 

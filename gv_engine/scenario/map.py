@@ -315,12 +315,8 @@ def read_map(
         if symbol.facing is not None:
             starts.append((y, x, symbol.facing))
     cells.flags.writeable = False
-    arguments = {
-        "shape": level.shape,
-        "cells": cells,
-        "starts": np.array(starts or [(0, 0, FORWARD)]),
-    }
-    reset = Call(get_system(from_map), arguments)
+    values = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
+    reset = Call(get_system(from_map), values)
     if not any(symbol.ground for _, _, symbol in level.symbols()):
         return (reset,)
     ground = np.zeros((*cells.shape[:2], 3), np.uint8)

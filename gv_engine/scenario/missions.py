@@ -106,9 +106,7 @@ class Missions:
             start = next(starts, len(self.texts))  # equal templates share one number
             self.firsts += (start + 1 if own else 0,)
             self.texts[start : start + len(own)] = own
-        self._types = {
-            kind.index: to_snake_case(kind.name).replace("_", " ") for kind in layout.types
-        }
+        self._types = {k.index: to_snake_case(k.name).replace("_", " ") for k in layout.types}
         limits = [self._find_limits(field, layout) for field in fields]
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
@@ -270,10 +268,10 @@ class _Reader:
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
             raise FieldError(node, f"found {node.found}, {hint}")
-        component = (
-            self._read_component(node.value["component"]) if "component" in node.value else None
-        )
-        fields = {public_field_name(f.name): f for f in list_observed_fields(component or Mission)}
+        component: type = Mission
+        if "component" in node.value:
+            component = self._read_component(node.value["component"])
+        fields = {public_field_name(f.name): f for f in list_observed_fields(component)}
         entries = check_keys(self._problems, node, {**MISSION_KEYS, **fields})
         if "text" not in entries:
             raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
@@ -300,7 +298,7 @@ class _Reader:
                 "among": types,
                 "wordings": wordings,
             }
-        return MissionSpec(component or Mission, texts, arguments)
+        return MissionSpec(component, texts, arguments)
 
     def _read_component(self, node: YamlNode) -> type:
         """Return the class that `component` names; it must be a subclass of `Mission`."""

@@ -79,6 +79,7 @@ MIXTURE_KEYS: KeyTable = {
 }
 """Keys of mixtures."""
 
+ReadScenario = Callable[[Document, Numbering], "Scenario"]
 FindDocument = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
 
 
@@ -88,10 +89,7 @@ def is_mixture(document: Document) -> bool:
 
 
 def read_mixture(
-    document: Document,
-    members: tuple[Scenario, ...],
-    find: FindDocument,
-    read: Callable[[Document, Numbering], Scenario],
+    document: Document, members: tuple[Scenario, ...], find: FindDocument, read: ReadScenario
 ) -> dict[str, Any]:
     """Return the arguments of the `Scenario` that a mixture's document describes.
 
@@ -110,12 +108,7 @@ def read_mixture(
 class _Reader(TopLevel):
     """Reader of a mixture's document; collects all errors."""
 
-    def __init__(
-        self,
-        document: Document,
-        find: FindDocument,
-        read: Callable[[Document, Numbering], Scenario],
-    ) -> None:
+    def __init__(self, document: Document, find: FindDocument, read: ReadScenario) -> None:
         super().__init__(document)
         self.find = find
         self.read = read

@@ -28,7 +28,7 @@ from gv_engine.rules.system import (
     source_location,
 )
 from gv_engine.rules.world import View, World
-from gv_engine.scenario.calls import TYPES, find_parameter_kind, list_built_in
+from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import FILE_KEYS
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.map import LEGEND
@@ -113,8 +113,8 @@ def _told(key: Key) -> str:
 
 def _system(system: System) -> Topic:
     given = [p for p in system.parameters if p.name not in system.tables]
-    parts = tuple((p.name, find_parameter_kind(p).words, default_of(p)) for p in given)
-    values = [f"{p.name}: {default_of(p) or find_parameter_kind(p).example}" for p in given]
+    parts = tuple((p.name, find_value_kind(p).words, default_of(p)) for p in given)
+    values = [f"{p.name}: {default_of(p) or find_value_kind(p).example}" for p in given]
     if system.phase is VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name

@@ -251,18 +251,8 @@ class Scenario:
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        texts = self.mission(w), self.describe_ending(w, agent), message
-        return Canvas(
-            show,
-            member.name,
-            self.area,
-            observation,
-            named,
-            member.max_steps,
-            *texts,
-            self.types,
-            agent,
-        )
+        status = member.max_steps, self.mission(w), self.describe_ending(w, agent), message
+        return Canvas(show, member.name, self.area, observation, named, *status, self.types, agent)
 
     @property
     def types(self) -> ObjectTypes:
