@@ -317,7 +317,7 @@ class Layout:
         """dtype of a row in a batch: the row itself, then data derived from it.
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
-        copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 stands for cell c.
+        copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
 
         `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
         bit whether the cell blocks vision. `beneath` holds the same of the ground layer, if there

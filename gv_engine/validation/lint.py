@@ -73,8 +73,8 @@ def undeclared(scenario: Scenario) -> list[str]:
     """A sentence for each function that names an action which the scenario has not declared."""
     own = [command.name for command in scenario.own_actions]
     said = {
-        f"{from_here(*source_location(function))}: {function.__name__} asks for {action.name}, which "
-        f"no action_space declares{suggestion(action.name, own, 'declared')}"
+        f"{from_here(*source_location(function))}: {function.__name__} asks for {action.name}, "
+        f"which no action_space declares{suggestion(action.name, own, 'declared')}"
         for call in _calls(scenario)
         for function, uses in _functions(call).items()
         for _, value in uses
