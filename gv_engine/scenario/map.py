@@ -256,10 +256,10 @@ def _check_layer(
     if layer == GROUND and symbol.facing is not None:
         raise FieldError(node, "the agent stands on the ground: write `agent` beside `ground`")
     for kind in (kind for option in symbol.options for kind in draws.options(option.kind)):
-        kind_type = names.types[kind]
-        if kind != FLOOR and kind_type.layer != layer:
+        each = names.types[kind]
+        if kind != FLOOR and each.layer != layer:
             hint = f"only a type with `layer: {layer}` may stand here"
-            raise FieldError(node, f"{kind_type.name} has the layer `{kind_type.layer}`; {hint}")
+            raise FieldError(node, f"{each.name} has the layer `{each.layer}`; {hint}")
 
 
 def _read_facing(node: YamlNode) -> int:

@@ -457,7 +457,7 @@ def reads_mission(system: System) -> bool:
     for function in system.functions:
         _collect_functions(function, functions)
     column = column_name(Mission)
-    return system.objects is None and any(column in each.__code__.co_names for each in functions)
+    return system.objects is None and any(column in f.__code__.co_names for f in functions)
 
 
 def _collect_functions(function: Any, functions: set[FunctionType]) -> None:

@@ -417,17 +417,14 @@ def _build_scenario(
     """Return the scenario of a document, with changed attributes; `members` and `numbering` if
     known."""
     if is_mixture(document):
-        fields = read_mixture(document, members, _load_member_document, _build_member)
+        fields = read_mixture(
+            document, members, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
+        )
     else:
         numbering = numbering or Numbering.of([document])
         fields = {**read_document(document, numbering), "numbering": numbering}
     scenario = Scenario(document=document, **fields)
     return scenario.with_(**changes) if changes else scenario
-
-
-def _build_member(document: Document, numbering: Numbering) -> Scenario:
-    """Return the scenario of a mixture's member."""
-    return _build_scenario(document, {}, (), numbering)
 
 
 def _load_member_document(
