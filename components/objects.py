@@ -13,7 +13,7 @@ from components.matter import Opaque, Portable, Solid
 from components.mission import Mission
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
-from gv_engine.rules.component import components_in
+from gv_engine.rules.component import list_components
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, object_type
 
@@ -61,4 +61,4 @@ def built_in_components() -> tuple[type, ...]:
 
     Only worlds whose scenario has missions have the columns of Mission.
     """
-    return tuple(cls for cls in components_in(__package__) if cls is not Mission)
+    return tuple(cls for cls in list_components(__package__) if cls is not Mission)

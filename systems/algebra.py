@@ -30,7 +30,7 @@ def refuse(w: Rewriting, agent: int) -> None:
     episode."""
     if w.valid:
         return
-    if w.forgives:
+    if w.tolerates_invalid:
         w.score(w.rewards.invalid, discount=1.0)
     else:
         w.give_up()
@@ -39,14 +39,14 @@ def refuse(w: Rewriting, agent: int) -> None:
 @system(TERMINATING, says="The expression has outgrown its room")
 def outgrow(w: Rewriting, agent: int) -> None:
     """An expression that no longer fits into an observation loses the episode."""
-    if not w.fits:
+    if not w.fits_observation:
         w.lose()
 
 
 @system(TERMINATING, says="The problem is over")
 def reach_goal(w: Rewriting, agent: int) -> None:
     """The environment decides if its goal is reached."""
-    w.ask_goal()
+    w.check_goal()
 
 
 @system(TERMINATING, says="No moves are left")
@@ -80,14 +80,14 @@ def revisit(w: Rewriting, agent: int) -> None:
 @system(REWARD)
 def helpful_move(w: Rewriting, agent: int) -> None:
     """A rule that simplifies pays a little."""
-    if w.helps:
+    if w.has_rewarded_rule:
         w.score(w.rewards.helpful)
 
 
 @system(REWARD)
 def unhelpful_move(w: Rewriting, agent: int) -> None:
     """A rule that only shifts brackets or expands an expression costs a little."""
-    if w.hinders:
+    if w.has_penalized_rule:
         w.score(w.rewards.unhelpful)
 
 

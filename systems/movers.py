@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, turned
+from gv_engine.rules.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, rotate
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import TRANSITION, system
 from gv_engine.rules.world import World
@@ -41,7 +41,7 @@ def patrol(w: World, object_type: int) -> None:
         direction = w.state_of(thing)
         y, x = beside(w.position.y[thing], w.position.x[thing], direction)
         if not is_free(w, y, x):
-            w.set_state(thing, turned(direction, BACKWARD))
+            w.set_state(thing, rotate(direction, BACKWARD))
         elif w.agent_at(w.position.y[thing], w.position.x[thing]) == NOTHING:
             w.place(thing, y, x)
 
@@ -127,7 +127,7 @@ def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bo
     y, x = towards(w, agent, action)
     if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:
         return False
-    return w.state_of(w.at[y, x]) == turned(w.agent.facing[agent], action)
+    return w.state_of(w.at[y, x]) == rotate(w.agent.facing[agent], action)
 
 
 def can_enter_or_leave_one_way(w: World, agent: int, action: int, object_type: int) -> bool:

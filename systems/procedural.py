@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import NoRoomError
-from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
+from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, rotate
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
 from systems.building import (
@@ -84,7 +84,7 @@ def walled_room(w: World, shape: Sequence[int]) -> None:
 
 
 def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
-    """Return the map cell (y, x) of a world cell, for a map that may be turned or mirrored."""
+    """Return the map cell (y, x) of a world cell, for a map that may be rotate or mirrored."""
     height, width = w.height, w.width
     for _ in range(transform % 4):  # undo a quarter turn
         y, x = width - 1 - x, y
@@ -93,12 +93,12 @@ def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
 
 
 def to_world_direction(transform: int, direction: int) -> int:
-    """Return the world direction of a direction on a map that may be turned or mirrored."""
+    """Return the world direction of a direction on a map that may be rotate or mirrored."""
     if transform >= 4 and direction in (LEFT, RIGHT):
-        direction = turned(direction, BACKWARD)
+        direction = rotate(direction, BACKWARD)
     quarters = transform % 4
     turn = RIGHT if quarters == 1 else BACKWARD if quarters == 2 else LEFT
-    return direction if quarters == 0 else turned(direction, turn)
+    return direction if quarters == 0 else rotate(direction, turn)
 
 
 def spawn_random(
@@ -162,7 +162,7 @@ def build_map(
     holds: Table,
     oriented: Table,
 ) -> None:
-    """Place the objects of a (height, width) map that may be turned or mirrored, in the world's row
+    """Place the objects of a (height, width) map that may be rotate or mirrored, in the world's row
     order."""
     for y in range(w.height):
         for x in range(w.width):
@@ -185,7 +185,7 @@ def from_maps(
     holds: Table,
     oriented: Table,
 ) -> None:
-    """Build one of several maps, turned or mirrored.
+    """Build one of several maps, rotate or mirrored.
 
     Args:
         which, way: table values: index of the map, and its `transform`.

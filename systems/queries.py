@@ -15,9 +15,9 @@ from gv_engine.rules.geometry import (
     LEFT,
     MOVE_RIGHT,
     RIGHT,
+    rotate,
     step_x,
     step_y,
-    turned,
 )
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.world import Columns, World, verb
@@ -62,7 +62,7 @@ def ahead(w: World, agent: int) -> int:
 
 def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
     """Return the cell (y, x) next to the agent in a direction relative to its orientation."""
-    absolute = turned(w.agent.facing[agent], direction)
+    absolute = rotate(w.agent.facing[agent], direction)
     return beside(w.position.y[agent], w.position.x[agent], absolute)
 
 

@@ -24,7 +24,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             grid=grid,
             agent=(int(w.position.y[agent]), int(w.position.x[agent]), int(w.agent.facing[agent])),
             item=w.appearance(holding) if holding else (0, 0, 0),
-            seen=canvas.area.on_grid(w, agent, observation[..., 0] != HIDDEN),
+            seen=canvas.area.grid_mask(w, agent, observation[..., 0] != HIDDEN),
             observation=observation,
             observer=canvas.area.observer,
             types=canvas.types,

@@ -13,7 +13,7 @@ from gv_engine.rules.geometry import (
     TURN_LEFT,
     TURN_RIGHT,
     Action,
-    turned,
+    rotate,
 )
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import TRANSITION, system
@@ -63,7 +63,7 @@ def can_turn(w: World, agent: int, action: int) -> bool:
 def turn_agent(w: World, agent: int) -> None:
     """Turn left or right by a quarter."""
     way = LEFT if w.action[agent] == TURN_LEFT else RIGHT
-    w.agent.facing[agent] = turned(w.agent.facing[agent], way)
+    w.agent.facing[agent] = rotate(w.agent.facing[agent], way)
 
 
 def can_open(w: World, agent: int, action: int, on_action: Action = Action.ACTUATE) -> bool:
@@ -322,7 +322,7 @@ def push(
         w.place(thing, y, x)
         if not is_at(w, y, x, ground_type):
             return
-        y, x = beside(y, x, turned(w.agent.facing[agent], w.action[agent]))
+        y, x = beside(y, x, rotate(w.agent.facing[agent], w.action[agent]))
     if w.inside(y, x):
         other = find_receiver(w, y, x, other_type)
         if other != NOTHING:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.geometry import Area, in_line, ones
+from gv_engine.rules.geometry import Area, count_bits, flat_view
 from gv_engine.rules.system import VISIBILITY, system
 from gv_engine.rules.world import View, World
 
@@ -127,13 +127,13 @@ def cast_light(
     view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]
 ) -> NDArray[np.int32]:
     """Return (h * w,) the number of rays that carry light to each cell; opaque cells stop rays."""
-    lit, opaque = view.lit, in_line(view.opaque)
+    lit, opaque = view.lit, flat_view(view.opaque)
     for number in range(len(beams)):
         beam = beams[number]
         shining = beam[0]  # all rays start in the agent's cell
         for k in range(len(outward)):
             cell = outward[k]
-            reached = ones(beam[k] & shining)
+            reached = count_bits(beam[k] & shining)
             lit[cell] = reached if number == 0 else lit[cell] + reached
             shining &= ~(beam[k] * opaque[cell])
     return lit
@@ -156,7 +156,7 @@ def raytracing(
 ) -> None:
     """The agent sees each cell that enough rays of light reach: a number of rays, or a share of
     those that cross the cell."""
-    lit, seen = cast_light(view, outward, beams), in_line(view.seen)
+    lit, seen = cast_light(view, outward, beams), flat_view(view.seen)
     for k in range(len(lit)):
         if absolute_counts:
             seen[k] = lit[k] >= threshold
@@ -175,7 +175,7 @@ def stochastic_raytracing(
 ) -> None:
     """The agent sees each cell with a probability equal to the share of its rays that carry
     light."""
-    lit, seen = cast_light(view, outward, beams), in_line(view.seen)
+    lit, seen = cast_light(view, outward, beams), flat_view(view.seen)
     for k in range(len(lit)):
         likely = lit[k] / crossings[k] if crossings[k] > 0 else 0.0
         seen[k] = w.rng.random() <= likely

@@ -19,7 +19,7 @@ from gv_engine import AGENT, Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.map import board
+from gv_engine.scenario.map import grid_to_text
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import DISABLED, KEEP
 from tests import DATA
@@ -96,7 +96,9 @@ class Session:
     @property
     def board(self) -> str:
         """The grid in the characters of maps, the agents on top."""
-        rows = board(cells_of(self.row, self.scenario.layout), self.scenario.types).split("\n")
+        rows = grid_to_text(cells_of(self.row, self.scenario.layout), self.scenario.types).split(
+            "\n"
+        )
         for agent in self.scenario.layout.everyone:
             y, x, facing = agent_of(self.row, agent).tolist()
             if y >= 0:
@@ -106,7 +108,7 @@ class Session:
     @property
     def view(self) -> str:
         """The observation in the characters of maps, `?` where nothing is seen."""
-        return board(self.batch.outputs.grid[self._first], self.scenario.types)
+        return grid_to_text(self.batch.outputs.grid[self._first], self.scenario.types)
 
     @property
     def item(self) -> str:

@@ -234,7 +234,7 @@ class Replay:
     @property
     def _order(self) -> tuple[int, ...]:
         """Numbers of the recording's transitions."""
-        parts = [part for call in self.scenario.calls(Phase.TRANSITION) for part in call.parts()]
+        parts = [part for call in self.scenario.calls(Phase.TRANSITION) for part in call.walk()]
         return tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain")
 
     def _first(self, bench: Scenario) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.rollout import rows_of_steps
-from gv_engine.rules.errors import MissingExtraError, shortened
+from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.files import parse_json, read_bytes
 from gv_engine.scenario.loading import read_scenario
 from gv_engine.scenario.lookup import checked, found_again, reference_to
@@ -269,7 +269,7 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
         raise _make_damage_error(name, error) from None
     if spec.get("id") != _ID or not isinstance(source, str | dict):
         raise ValueError(
-            f"{name} is of {shortened(str(spec.get('id', 'no environment')), 60)}, and not of a "
+            f"{name} is of {shorten(str(spec.get('id', 'no environment')), 60)}, and not of a "
             f"scenario by {_ID}: name one that `gv-engine minari --from` has made"
         )
     if missing:
@@ -286,7 +286,7 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
 
 def _make_damage_error(name: str, error: Exception) -> ValueError:
     """Return the error for a dataset that cannot be read."""
-    cause = shortened(f"{type(error).__name__}: {error}", 200)
+    cause = shorten(f"{type(error).__name__}: {error}", 200)
     return ValueError(f"{name} is damaged, or of another version of Minari: {cause}")
 
 

@@ -77,7 +77,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         check_no_own_options(self, options, _OWN_OPTIONS)
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
-        self.scenario.of_one_agent("this environment")
+        self.scenario.require_single_agent("this environment")
         self._encoder = make_encoder(self.scenario, observation_representation)
         space = self._encoder.single_observation_space
         if not isinstance(space, Box):

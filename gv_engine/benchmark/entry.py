@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
-from gv_engine.rules.errors import GVEngineError, nearest, shortened
+from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.scenario.files import (
     append_line,
     checked_digest,
@@ -58,8 +58,10 @@ def scenarios() -> dict[str, Scenario]:
 
 def unknown_scenario(name: object) -> BenchmarkError:
     """The error that says that the benchmark has no such scenario."""
-    told = shortened(json.dumps(name), 60)
-    return BenchmarkError(f"the benchmark plays no {told}: {nearest(str(name), scenarios())}")
+    told = shorten(json.dumps(name), 60)
+    return BenchmarkError(
+        f"the benchmark plays no {told}: {describe_allowed(str(name), scenarios())}"
+    )
 
 
 def matching(patterns: Sequence[Any]) -> list[str]:
@@ -208,7 +210,7 @@ class BenchmarkEntry:
             )
         given = _mapping(read_bytes(path / ENTRY_FILE, _LARGEST, "entries"), path / ENTRY_FILE)
         if given.get("format") != _FORMAT:
-            told = shortened(json.dumps(given.get("format")), 40)
+            told = shorten(json.dumps(given.get("format")), 40)
             raise BenchmarkError(
                 f'{path / ENTRY_FILE}: found the format {told}, expected {{"format": {_FORMAT}, …}}'
             )
@@ -216,7 +218,7 @@ class BenchmarkEntry:
         kinds = {**dict.fromkeys(texts, str), "settings": dict, "scenarios": list}
         for name, value in given.items():
             if name != "format" and not isinstance(value, kinds.get(name, ())):
-                told = shortened(json.dumps({name: value}), 60)
+                told = shorten(json.dumps({name: value}), 60)
                 raise BenchmarkError(
                     f"{path / ENTRY_FILE}: found {told}; allowed are texts "
                     f"{', '.join(f'`{each}`' for each in texts)}, a mapping `settings`, and a "
@@ -312,9 +314,9 @@ def _mapping(data: bytes, place: object) -> dict[str, Any]:
     try:
         given = parse_json(data)
     except (ValueError, RecursionError) as error:
-        raise BenchmarkError(f"{place} is no JSON: {shortened(str(error), 100)}") from None
+        raise BenchmarkError(f"{place} is no JSON: {shorten(str(error), 100)}") from None
     if not isinstance(given, dict):
-        raise BenchmarkError(f"{place}: found {shortened(str(given), 40)}, expected {{…}}")
+        raise BenchmarkError(f"{place}: found {shorten(str(given), 40)}, expected {{…}}")
     return given
 
 
@@ -334,7 +336,7 @@ def _understood(given: dict[str, Any]) -> EntryPart:
     if scenario not in [*scenarios()]:
         raise unknown_scenario(scenario)
     if not isinstance(held_out := given.get("held_out", True), bool):
-        told = shortened(json.dumps(held_out), 40)
+        told = shorten(json.dumps(held_out), 40)
         raise ValueError(f"its held_out is {told}, expected true or false")
     return EntryPart(
         scenario,
@@ -353,14 +355,14 @@ def _understood(given: dict[str, Any]) -> EntryPart:
 def _whole(given: dict[str, Any], name: str, most: int = _MOST, usual: int = 0) -> int:
     value = given.get(name, usual)
     if type(value) is not int or not 0 <= value <= most:
-        told = shortened(json.dumps(value), 40)
+        told = shorten(json.dumps(value), 40)
         raise ValueError(f"its {name} is {told}, expected a whole number from 0 to {most:,}")
     return value
 
 
 def _number(value: Any, name: str, most: float = _MOST) -> float:
     if type(value) not in (int, float) or not 0 <= value <= most:
-        told = shortened(json.dumps(value), 40)
+        told = shorten(json.dumps(value), 40)
         raise ValueError(f"its {name} is {told}, expected a number from 0 to {most:,}")
     return float(value)
 
@@ -368,11 +370,11 @@ def _number(value: Any, name: str, most: float = _MOST) -> float:
 def _lengths(given: dict[str, Any], name: str) -> tuple[int, ...]:
     values = given[name]
     if not isinstance(values, list) or len(values) != TESTED:
-        found = f"{len(values)} numbers" if isinstance(values, list) else shortened(str(values), 40)
+        found = f"{len(values)} numbers" if isinstance(values, list) else shorten(str(values), 40)
         raise ValueError(f"its {name} are {found}, expected {TESTED}, one for each level")
     for value in values:
         if type(value) is not int or not 0 <= value < _MOST:
-            told = shortened(json.dumps(value), 40)
+            told = shorten(json.dumps(value), 40)
             raise ValueError(
                 f"its {name} have {told}, expected steps to a success, 0 where there was none"
             )

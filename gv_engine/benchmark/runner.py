@@ -18,7 +18,7 @@ from gv_engine.benchmark.entry import (
 )
 from gv_engine.rollout.policy import BUILT_IN, GREEDY, absolute
 from gv_engine.rollout.shards import Job
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.scenario.files import parse_json, read_bytes
 from gv_engine.session.autoplay import SOLVER
 
@@ -64,7 +64,7 @@ class Making:
             told = ", ".join(f"{name} ({kind.__name__})" for name, kind in wanted.items())
             raise BenchmarkError(
                 f"settings of an entry of {self.policy} are {told or 'none'}, and not "
-                f"{shortened(str(self.settings), 60)}"
+                f"{shorten(str(self.settings), 60)}"
             )
 
     @property

@@ -21,7 +21,7 @@ from gv_engine.cli.options import (
     share,
 )
 from gv_engine.cli.output import progress, undisturbed
-from gv_engine.rules.errors import MissingExtraError, printable, shortened
+from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
 from gv_engine.scenario.optional_deps import RL, command_line
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
         )
         return BenchmarkEntry(
             path,
-            printable(path.resolve().name),
+            escape_unprintable(path.resolve().name),
             about,
             options.policy,
             usual | given,
@@ -268,7 +268,7 @@ def _print(entries: Sequence[BenchmarkEntry]) -> None:
 def _tell_old(entry: BenchmarkEntry) -> None:
     """Say which parts are of scenarios that have changed since."""
     if old := _missing(entry, [*entry.parts()]):
-        names = shortened(", ".join(dict.fromkeys(name for name, _ in old)), 100)
+        names = shorten(", ".join(dict.fromkeys(name for name, _ in old)), 100)
         complain(
             f"{entry.path}: parts of scenarios that have changed since: {len(old)}, of {names}; "
             f"make them again"

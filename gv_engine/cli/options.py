@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.rules.errors import TrustError, nearest, printable, shortened
+from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
 from gv_engine.rules.errors import complain as complain
 from gv_engine.scenario.fields import value_of
 from gv_engine.scenario.plugin import DOMAINS
@@ -200,7 +200,7 @@ def seeds(text: str) -> range:
         found = range(*map(int, ends))
         if found and found.stop <= 2**31:
             return found
-    found_text = shortened(text, 40)
+    found_text = shorten(text, 40)
     raise argparse.ArgumentTypeError(f"found {found_text!r}, expected seeds from 0 on, as 0:3")
 
 
@@ -244,7 +244,7 @@ def seed_of_many(text: str) -> int:
 def at_most(most: int, number: int) -> int:
     """A number that has been read, unless it is too large."""
     if number > most:
-        found = shortened(str(number), 40)
+        found = shorten(str(number), 40)
         raise argparse.ArgumentTypeError(f"found {found}, allowed are at most {most}")
     return number
 
@@ -255,7 +255,7 @@ def _at_least(least: int, text: str) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        found = shortened(text, 40)
+        found = shorten(text, 40)
         raise argparse.ArgumentTypeError(
             f"found {found!r}, expected a whole number from {least} on"
         )
@@ -264,7 +264,7 @@ def _at_least(least: int, text: str) -> int:
 
 def say(message: str) -> None:
     """Say what came of it."""
-    print(printable(message))
+    print(escape_unprintable(message))
 
 
 # ---- pictures ------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse
     views = recording.views_of(scenario)
     view = options.view or next(iter(views))
     if view not in views:
-        raise UsageError(f"--view {view}: {nearest(view, views)}")
+        raise UsageError(f"--view {view}: {describe_allowed(view, views)}")
     with recording.Recorder(out, scenario, view, options.cell, options.fps) as recorder:
         for frame in frames:
             recorder.add(frame)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from gv_engine.cli.options import INTERRUPTED, TERMINATED
-from gv_engine.rules.errors import printable
+from gv_engine.rules.errors import escape_unprintable
 
 # ---- progress ------------------------------------------------------------------------------------
 
@@ -35,8 +35,10 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
     said = TextColumn("{task.fields[says]}", markup=False)
     columns = named, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), said
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(printable(what), total=total, says="")
-        yield lambda number=1, says="": bar.update(task, advance=number, says=printable(says))
+        task = bar.add_task(escape_unprintable(what), total=total, says="")
+        yield lambda number=1, says="": bar.update(
+            task, advance=number, says=escape_unprintable(says)
+        )
 
 
 class Terminated(KeyboardInterrupt):
@@ -108,8 +110,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         rows: one value for each column.
         title: said above.
     """
-    heads = [printable(column.removesuffix(">")) for column in columns]
-    texts = [[printable(str(value)) for value in row] for row in rows]
+    heads = [escape_unprintable(column.removesuffix(">")) for column in columns]
+    texts = [[escape_unprintable(str(value)) for value in row] for row in rows]
     if not sys.stdout.isatty():
         for row in [heads, *texts] if any(heads) else texts:
             print(*row, sep="\t")
@@ -121,7 +123,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     from rich.text import Text
 
     # a `Text`, as names may hold what rich takes for markup
-    named = Text(printable(title), "table.title") if title else None
+    named = Text(escape_unprintable(title), "table.title") if title else None
     table = Table(title=named, title_justify="left", box=box.SIMPLE_HEAD)
     table.show_header = any(heads)
     for column, head in zip(columns, heads, strict=True):

@@ -31,7 +31,7 @@ from gv_engine.cli.replay import watch
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.policy import by_agent, load_policy
 from gv_engine.rules.errors import Stopped, StoppedError
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import Autoplayer, Opponent, actor_of
@@ -270,4 +270,4 @@ def told(played: EpisodeSummary) -> str:
     steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
     ending = played.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]
-    return f"seed {played.seed}, {ending}, return {signed(played.total)} in {steps}"
+    return f"seed {played.seed}, {ending}, return {format_reward(played.total)} in {steps}"

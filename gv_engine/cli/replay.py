@@ -17,7 +17,7 @@ from gv_engine.cli.options import (
     say,
     scenario_options,
 )
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay, ReplayError
@@ -102,7 +102,7 @@ def _described(replay: Replay) -> str:
         replay.scenario.name,
         f"seed {replay.seed}",
         "1 step" if steps == 1 else f"{steps} steps",
-        f"return {signed(replay.total)}",
+        f"return {format_reward(replay.total)}",
         replay.outcome,
     ]
     return ", ".join(filter(None, told))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gv_engine.cli import output
 from gv_engine.cli.options import Commands, UsageError, add_command, say
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.library import built_in_grids
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if (name := _bare(options.name)) not in known:
         telling = [*_on(name, found)]
         if not telling:
-            near, _, _ = nearest(name, known).partition("(allowed")
+            near, _, _ = describe_allowed(name, known).partition("(allowed")
             raise UsageError(
                 f"nothing is called {options.name!r}, and nothing tells of it; {near}see "
                 f"`gv-engine rules` for all"

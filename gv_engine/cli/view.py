@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.ui.window.app import App
     from gv_engine.ui.window.viewer import NoDisplay
 
-    scenario = scenario.of_one_agent("a wall")
+    scenario = scenario.require_single_agent("a wall")
     worlds = BatchViewer(scenario, options.num_envs, options.policy, options.seed, options.threads)
     app = App.load(**consent(options))
 

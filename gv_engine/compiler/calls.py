@@ -10,15 +10,15 @@ import numpy as np
 
 from gv_engine.compiler.intrinsics import fields, whose
 from gv_engine.compiler.parameters import is_data, parts
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.system import (
     OBSERVATION,
     REWARD,
     TERMINATING,
     VISIBILITY,
-    measured,
-    takes,
+    has_parameter,
+    to_measurement,
 )
 
 
@@ -27,7 +27,7 @@ def ends(call: Call) -> dict[str, int]:
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
-            zip(parts(call.name, call), call.paths(), strict=True), 1
+            zip(parts(call.name, call), call.walk_paths(), strict=True), 1
         )
         if all(part.system.phase is TERMINATING for part in path)
     }
@@ -67,7 +67,7 @@ def _unmeasured(w: Any, p: Any) -> Any:
 
 def _remembering(before: Any, remember: Any, values: Any) -> Any:
     def measure(w: Any, p: Any) -> Any:
-        return (*before(w, p), measured(remember(w, *values(w, p, ()))))
+        return (*before(w, p), to_measurement(remember(w, *values(w, p, ()))))
 
     return measure
 
@@ -176,7 +176,7 @@ def _in_turns(whose_turns: tuple[bool, ...], run: Any) -> Any:
 
 def _or(call: Call, run: Any) -> Any:
     """What is asked in the turns of some agents, and known in those of others."""
-    whose_turns, otherwise = call.whose, call.otherwise
+    whose_turns, otherwise = call.agent_mask, call.masked_value
 
     def asked(w: Any, p: Any, was: Any) -> Any:
         return run(w, p, was) if whose_turns[whose(w)] else otherwise
@@ -194,15 +194,15 @@ def arguments(
     """`(w, p, was)` → what follows `w` in a call of the function, or of a helper."""
     values: Any = None
     number = None
-    agent = takes(helper or call.system.function, "agent")
+    agent = has_parameter(helper or call.system.function, "agent")
     back = fields([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.remember(remember, arguments(prefix, call, past, remember))
     elif call.system.phase in (VISIBILITY, OBSERVATION) or (
-        helper and any(takes(helper, name) for name in ("action", "tried"))
+        helper and any(has_parameter(helper, name) for name in ("action", "tried"))
     ):
         number = 0
-    names = list(call.names(helper))
+    names = list(call.argument_names(helper))
     while names or values is None:
         data = list(takewhile(lambda name: is_data(call.arguments[name]), names))
         picked = fields([f"{prefix}_{name}" for name in data], number, prefix, agent)
@@ -216,7 +216,7 @@ def arguments(
             value, field = call.arguments[names[0]], f"{prefix}_{names.pop(0)}"
             if isinstance(value, tuple):
                 values = _result(values, _several(field, value, past), back)
-            elif is_nested(value):
+            elif is_nested_call(value):
                 values = _result(values, nested(field, value, past), back)
             else:
                 values = _constant(values, int(value) if isinstance(value, Action) else value)
@@ -234,16 +234,16 @@ def _several(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) ->
 def nested(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     """`(w, p, was)` → result of a call."""
     run = _whoever_acts(prefix, call, past)
-    if not call.whose:
+    if not call.agent_mask:
         return run
-    return _in_turns(call.whose, run) if call.otherwise is None else _or(call, run)
+    return _in_turns(call.agent_mask, run) if call.masked_value is None else _or(call, run)
 
 
 def _whoever_acts(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     if prefix in past.ends:
         number = past.ends[prefix]
         end = _as_end(call.system.function, arguments(prefix, call, past), number)
-        return _of_ends(end) if any(map(is_nested, call.arguments.values())) else end
+        return _of_ends(end) if any(map(is_nested_call, call.arguments.values())) else end
     function, values, when = call.system.function, arguments(prefix, call, past), call.system.when
     if (until := call.system.until) is not None:
         return _again(until, arguments(prefix, call, past, until), function, values)

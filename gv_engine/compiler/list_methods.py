@@ -129,7 +129,7 @@ def _find_strange(w: Any) -> Any:
     """For the kernels: find out objects of which types have components that these do not give."""
     layout = LAYOUTS[w]
     agrees = agreeing([part for part in prefabs(layout) if part[1] == "has"])
-    kinds = layout.kinds
+    kinds = layout.type_table_length
 
     def impl(w: Any) -> None:
         w.strange = 0
@@ -146,7 +146,7 @@ def _having(w: Any, columns: Any) -> Any:
     own = {
         kind.index
         for kind in LAYOUTS[w].types
-        for cls in (*dict(LAYOUTS[w].prefabs[kind.index]), *kind.changes(0))
+        for cls in (*dict(LAYOUTS[w].prefabs[kind.index]), *kind.component_changes(0))
         if column_name(cls) == columns.column
     }
     if any(column_name(cls) == columns.column for cls, _ in LAYOUTS[w].agent_prefabs[0]):

@@ -22,7 +22,7 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.rules.world import VERBS
-from gv_engine.scenario.layout import HEAD, RNG
+from gv_engine.scenario.layout import LEADING_FIELDS, RNG
 from gv_engine.world.autoreset import (
     BEGIN,
     BUSY,
@@ -82,7 +82,7 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Loop:
 
 def _kernel(known: Collection[str], elements: Elements) -> FunctionType:
     """The loop itself, for programs that know these parameters; it sees the heads of rows alone."""
-    batch, head = batch_at(elements), record_at(np.dtype(HEAD, align=True))
+    batch, head = batch_at(elements), record_at(np.dtype(LEADING_FIELDS, align=True))
     count, fetch, find = given("count", types.int64), given("fetch"), given("find", types.int64)
     begin, act, reveal = given("begin"), given("act"), given("reveal")
     mend = given("mend", types.int64)

@@ -116,7 +116,7 @@ def know(layout: Layout) -> None:
     """From now on, the methods of the rows of a layout can be compiled."""
     # for ever, so that the types are others: nobody plays with these
     copied = replace(layout, types=tuple(map(replace, layout.types)))
-    LAYOUTS.setdefault(showing(from_dtype(layout.looks_dtype), layout.shown), copied)
+    LAYOUTS.setdefault(showing(from_dtype(layout.looks_dtype), layout.look_fields), copied)
 
 
 def _bare(function: Callable[..., Any]) -> inspect.Signature:

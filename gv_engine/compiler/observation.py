@@ -17,7 +17,7 @@ from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.compiler.intrinsics import intrinsic
 from gv_engine.compiler.simd import cut, show
 from gv_engine.rules.component import NOTHING, OUTSIDE
-from gv_engine.rules.geometry import relative, step_x, step_y
+from gv_engine.rules.geometry import step_x, step_y, to_relative
 from gv_engine.scenario.layout import Layout
 
 # ---- sight ---------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def look_at_others(w: Any, agent: int, view: Any) -> None:
         dy, dx = w.position.y[other] - y, w.position.x[other] - x
         i, j = first - dy * ahead_y - dx * ahead_x, middle + dy * ahead_x - dx * ahead_y
         if 0 <= i < height and 0 <= j < width and other != agent and y + dy >= 0:
-            way = relative(w.agent.facing[other], facing)
+            way = to_relative(w.agent.facing[other], facing)
             view.cover(i, j, other, w.look_of(other) & ~STATE | np.uint32(way) << np.uint32(8))
 
 
@@ -100,7 +100,7 @@ def turner(layout: Layout) -> Any:
         for i in range(grid.shape[0]):
             for j in range(grid.shape[1]):
                 if grid[i, j, 0] in kinds:
-                    grid[i, j, 1] = relative(grid[i, j, 1], facing)
+                    grid[i, j, 1] = to_relative(grid[i, j, 1], facing)
 
     return turn
 

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.geometry import USUAL_ACTIONS, Action
 from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.system import (
@@ -38,7 +38,7 @@ def inner(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value
-        elif is_nested(value):
+        elif is_nested_call(value):
             for number, part in enumerate(value):
                 yield f"{prefix}_{name}_{number}", part
 
@@ -73,7 +73,7 @@ def fields_of_calls(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]
 def functions_of_calls(scenario: Scenario, *phases: Phase) -> Iterator[Callable[..., Any]]:
     """Functions, helpers and functions among the arguments of calls, those in others included."""
     for _, whole in fields_of_calls(scenario, *phases):
-        for call in whole.parts():
+        for call in whole.walk():
             yield from filter(callable, (*call.system.functions, *call.arguments.values()))
 
 
@@ -87,7 +87,7 @@ def runs_engine_rules_only(scenario: Scenario) -> bool:
 
 def is_data(value: Any) -> bool:
     """Whether an argument is a value in the record; all others are compiled."""
-    compiled = callable(value) or is_nested(value) or isinstance(value, str | Action)
+    compiled = callable(value) or is_nested_call(value) or isinstance(value, str | Action)
     return not (compiled or value is None)
 
 
@@ -129,7 +129,7 @@ def parameters(
         values["turns"] = np.asarray(TURNS.index(sharing.turns))
         values["leaves"] = np.asarray(sharing.done == LEAVE)
         values["one_suffices"] = np.asarray(sharing.ends == ANY)
-        if member.layout.fewer:
+        if member.layout.has_smaller_members:
             values["present"] = np.asarray(len(sharing.names))
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
@@ -145,7 +145,7 @@ def parameters(
     for name, value in values.items():
         records[number][name] = value
     if len(scenario.members) > 1:
-        records["share"] = scenario.shares
+        records["share"] = scenario.cumulative_weights
     return records
 
 

@@ -32,7 +32,7 @@ from gv_engine.compiler.program_cache import (
     kept_program,
     make_place,
 )
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import DoesNotCompileError, RuleError, complain
 from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.system import Phase
@@ -276,7 +276,7 @@ def check_compilable(scenario: Scenario) -> None:
         for member in scenario.members
         for phase in Phase
         for call in member.calls(phase)
-        for part in call.parts()
+        for part in call.walk()
     ):
         if system.is_processor:
             raise DoesNotCompileError(
@@ -301,7 +301,7 @@ def program_of(scenario: Scenario, slots: Sequence[int], elements: Elements) -> 
         DoesNotCompileError: the view is too wide for its visibility function, or a rule asks for
             what has no bounds; all else is found out in `Program.prepare`.
     """
-    calls = [call for _, whole in fields_of_calls(scenario) for call in whole.parts()]
+    calls = [call for _, whole in fields_of_calls(scenario) for call in whole.walk()]
     functions = functions_of(part for call in calls for part in _functions_in(call))
     checked = "running" in (elements["parameters"].names or ())
     _check(scenario, functions, checked)
@@ -367,12 +367,14 @@ def _spelled(scenario: Scenario) -> Iterator[str]:
             constants = [
                 (name, text_of(value))
                 for name, value in call.arguments.items()
-                if not (is_data(value) or is_nested(value))
+                if not (is_data(value) or is_nested_call(value))
             ]
-            yield str((field, prefix, system.phase.name, system.by_itself, helpers, constants))
+            yield str((field, prefix, system.phase.name, system.is_spontaneous, helpers, constants))
     yield str(asked_actions(scenario))
     layout = scenario.layout
-    yield str((layout.meaning, layout.states, layout.kinds, layout.height, layout.width))
+    yield str(
+        (layout.signature, layout.states, layout.type_table_length, layout.height, layout.width)
+    )
 
 
 def _surroundings() -> str:

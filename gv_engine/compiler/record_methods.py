@@ -35,8 +35,8 @@ from gv_engine.compiler.records import (
     ViewRecord,
 )
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import in_line, ones
-from gv_engine.rules.system import measured
+from gv_engine.rules.geometry import count_bits, flat_view
+from gv_engine.rules.system import to_measurement
 from gv_engine.rules.world import VERBS
 
 # ---- the same text -------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ for _name in observation.BY_BITS:
     _teach_view(_name)
 
 
-@overload(measured, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(to_measurement, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _measured(value: Any) -> Any:
     def impl(value: Any) -> Any:
         return 0 + value
@@ -82,7 +82,7 @@ def _measured(value: Any) -> Any:
     return as_it_is if is_wide or isinstance(value, types.BaseTuple) else impl
 
 
-@overload(ones, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(count_bits, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _ones(bits: Any) -> Any:
     def impl(bits: Any) -> Any:
         return count_ones(bits)
@@ -90,7 +90,7 @@ def _ones(bits: Any) -> Any:
     return impl
 
 
-@overload(in_line, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(flat_view, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _line(array: Any) -> Any:
     if getattr(array, "layout", "") == "C":
         return lambda array: line_of(array)
@@ -118,7 +118,7 @@ def _nothing_is_intact(w: Any) -> Any:
     """For the kernels: whether no rule has written to a column of NOTHING."""
     layout = LAYOUTS[w]
     agrees = agreeing(prefabs(layout))
-    empty = layout.kinds
+    empty = layout.type_table_length
     return lambda w: agrees(w, NOTHING, empty)
 
 
@@ -130,7 +130,7 @@ def _in_line(w: Any) -> Any:
 
 @method("agents")
 def _agents(w: Any) -> Any:
-    if LAYOUTS[w].fewer:
+    if LAYOUTS[w].has_smaller_members:
         return lambda w: range(1, w.present + 1)
     behind = LAYOUTS[w].agents + 1
     return lambda w: range(1, behind)

@@ -71,11 +71,11 @@ def _spawn(w: Any, kind: Any) -> Any:
 @cache
 def _new(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
     """Of `prefabs` the columns that new objects change: what is not alive reads its defaults."""
-    kinds = slice(layout.kinds)
+    kinds = slice(layout.type_table_length)
     return [
         (column, field, table)
         for column, field, table in prefabs(layout)
-        if (table[kinds] != table[layout.kinds]).any()
+        if (table[kinds] != table[layout.type_table_length]).any()
     ]
 
 
@@ -161,7 +161,7 @@ def _become_nothing(w: Any, e: Any) -> Any:
     """For the kernels: take all components from an entity, wherever it says that it stands."""
     layout = LAYOUTS[w]
     write = _writer(layout)
-    empty = layout.kinds
+    empty = layout.type_table_length
 
     def impl(w: Any, e: Any) -> None:
         write(w, e, empty)
@@ -177,14 +177,14 @@ def _become_empty(w: Any) -> Any:
     empty = np.zeros((), layout.looks_dtype)
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
         empty[name] = layout.defaults()[name]
-    for name in layout.looked_at:
+    for name in layout.look_arrays:
         empty[name] = FLOOR
     start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
     fill = filling(start, empty.tobytes()[start:])
     if not layout.is_large:
         return lambda w: fill(w)
     clear = clearing(
-        [(column, name, table[layout.kinds]) for column, name, table in prefabs(layout)]
+        [(column, name, table[layout.type_table_length]) for column, name, table in prefabs(layout)]
     )
 
     forget = _forget_drawn if layout.drawn else _note_nothing
@@ -237,7 +237,7 @@ def _become_agent(w: Any, e: Any) -> Any:
     """For the kernels: give an entity the components of an agent."""
     layout = LAYOUTS[w]
     write = _writer(layout)
-    before = layout.kinds
+    before = layout.type_table_length
     return lambda w, e: write(w, e, before + e)
 
 
@@ -333,7 +333,7 @@ def _set_state(w: Any, e: Any, state: Any) -> Any:
     write = register_jitable(first)
     for column, field in LAYOUTS[w].states:
         write = _write_state(write, column, field)
-    for cls in LAYOUTS[w].brought:
+    for cls in LAYOUTS[w].state_component_classes:
         write = _bring(write, LAYOUTS[w], cls)
     return lambda w, e, state: write(w, e, state)
 
@@ -349,12 +349,14 @@ def _write_state(before: Any, column: str, field: str) -> Any:
 
 def _bring(before: Any, layout: Layout, cls: type) -> Any:
     """Then let a component come or go with the new state."""
-    most = max(len(kind.brings) for kind in layout.types)
-    numbers = np.full((layout.kinds, most), -1)  # where states have nothing to do with it
+    most = max(len(kind.state_components) for kind in layout.types)
+    numbers = np.full(
+        (layout.type_table_length, most), -1
+    )  # where states have nothing to do with it
     given: list[tuple[float, ...] | None] = [None]
     for kind in layout.types:
-        for state in range(len(kind.brings)):
-            changes = kind.changes(state)
+        for state in range(len(kind.state_components)):
+            changes = kind.component_changes(state)
             if cls in changes:
                 numbers[kind.index, state] = len(given) if changes[cls] is not None else 0
                 given.append(changes[cls])

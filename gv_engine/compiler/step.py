@@ -29,10 +29,10 @@ from gv_engine.rules.system import (
     VISIBILITY,
     Phase,
 )
-from gv_engine.rules.turns import arrange, forget, is_over, prepare
-from gv_engine.rules.world import stands_somewhere
+from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order
+from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.missions import shown_fields
+from gv_engine.scenario.missions import list_observed_fields
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
@@ -58,7 +58,7 @@ def _asked(scenario: Scenario, phase: Phase) -> list[UnitWithMemory]:
     asked = []
     for field, given in fields_of_calls(scenario, phase):
         past = PreStepMeasurements(ends(given) if phase is TERMINATING else None)
-        once = phase in (RESET, TRANSITION) and not given.is_an_agents
+        once = phase in (RESET, TRANSITION) and not given.is_per_agent
         unit = Unit(nested(given.name, given, past), field, once)
         asked.append(UnitWithMemory(unit, Unit(past.measure, field) if past.length else None))
     return asked
@@ -117,11 +117,11 @@ def _or_in_turns(before: Any, whose_turns: tuple[bool, ...], own: Any) -> Any:
 
 def _answers(before: Any, prefix: str, call: Call) -> Any:
     """Action mask: whether an action is answered before, or by a transition or one inside it."""
-    if call.whose:
-        own = _answers(_no_action, prefix, replace(call, whose=()))
-        return before if own is _no_action else _or_in_turns(before, call.whose, own)
+    if call.agent_mask:
+        own = _answers(_no_action, prefix, replace(call, agent_mask=()))
+        return before if own is _no_action else _or_in_turns(before, call.agent_mask, own)
     when, inside = call.system.when, _any_action
-    if call.system.by_itself:
+    if call.system.is_spontaneous:
         inside = before if when is None else _no_action
         for field, part in inner(prefix, call):
             if part.system.phase is TRANSITION:
@@ -139,9 +139,9 @@ def _answers(before: Any, prefix: str, call: Call) -> Any:
 def _tells(before: Any, prefix: str, call: Call) -> Any:
     """Action mask: whether an action is answered before, or by a reward or a terminating function,
     or one inside it."""
-    if call.whose:
-        own = _tells(_no_action, prefix, replace(call, whose=()))
-        return before if own is _no_action else _or_in_turns(before, call.whose, own)
+    if call.agent_mask:
+        own = _tells(_no_action, prefix, replace(call, agent_mask=()))
+        return before if own is _no_action else _or_in_turns(before, call.agent_mask, own)
     if (answers := call.system.answers) is not None:
         asked = arguments(prefix, call, PreStepMeasurements(), answers)
         alone = before is _no_action
@@ -199,7 +199,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
     systems = BoundSystems(
         _beginning(
-            _count_those_present if scenario.layout.fewer else _all_are_present,
+            _count_those_present if scenario.layout.has_smaller_members else _all_are_present,
             call(_CLEAR),
             in_turn(resets, acting=False),
         ),
@@ -244,7 +244,7 @@ def _beginning(count: Any, clear: Any, reset: Any) -> Any:
         for agent in range(1, len(w.done)):
             w.action[agent] = 0
             w.total[agent] = 0.0
-            forget(w, agent)
+            clear_step_results(w, agent)
             w.done[agent] = agent > len(w.agents())
         reset(w, p)
         forget_terms(terms)
@@ -266,10 +266,10 @@ def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
         w.action[agent] = action
         w.terminated = 0
         w.truncated = 0
-        forget(w, agent)
+        clear_step_results(w, agent)
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
         move(w, p)
-        if stands_somewhere(w, agent):
+        if check_agent_placed(w, agent):
             score(w, p, scored, terms)
             w.terminated = w.done[agent] = over(w, p, ended[0])
             if w.terminated and w.error == 0:
@@ -287,8 +287,8 @@ def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any)
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
         w.action[1] = action
-        prepare(w, p.leaves)
-        arrange(w, p.turns)
+        begin_step(w, p.leaves)
+        set_turn_order(w, p.turns)
         forget_terms(terms)
         w.terminated = 0
         w.truncated = 0
@@ -296,7 +296,7 @@ def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any)
         move(w, p)
         standing = True
         for agent in w.agents():
-            standing &= w.live[agent] == 0 or stands_somewhere(w, agent)
+            standing &= w.live[agent] == 0 or check_agent_placed(w, agent)
         if standing:
             score(w, p, scored, terms)
             for agent in w.agents():
@@ -306,7 +306,7 @@ def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any)
                     if w.done[agent] and w.error == 0:
                         w.success[agent] = well(w, p, now(w, done[0]))
                     w.total[agent] += w.reward[agent]
-            w.terminated = is_over(w, p.one_suffices)
+            w.terminated = is_episode_over(w, p.one_suffices)
         w.steps += 1
         w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
 
@@ -382,7 +382,7 @@ def _showing_those_left(looks: Any, answer: Any) -> Any:
 def asking(layout: Layout) -> Any:
     """`(w, p, out)`: write what the agent is asked to do, as `Missions.numbers` tells it."""
     write: Any = _no_numbers
-    for number, field in enumerate(shown_fields(layout.mission) if layout.mission else ()):
+    for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
         write = _number(write, field.name, number)
 
     def ask(w: Any, p: Any, out: Any) -> None:

@@ -23,7 +23,7 @@ from gv_engine.editor.yaml_text import (
     remove,
     scalar,
 )
-from gv_engine.rules.errors import FaultPlace, GVEngineError, ScenarioError
+from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.document import Document, read_text
 from gv_engine.scenario.files import exists
 from gv_engine.scenario.json_schema import Format
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     """
 
     says: str
-    place: FaultPlace = FaultPlace()
+    place: ProblemPlace = ProblemPlace()
     is_slip: bool = False
 
 
@@ -133,7 +133,7 @@ class EditorDocument:
                 warnings.simplefilter("ignore", UserWarning)
                 self.scenario = Scenario.read(document)
             self.faults = ()
-            files = (file for file in self.scenario.watched() if file.suffix == ".py")
+            files = (file for file in self.scenario.watched_files() if file.suffix == ".py")
             self._rules = Watch(files)
         except ScenarioError as error:
             self.faults = self._faults(error)
@@ -143,14 +143,16 @@ class EditorDocument:
 
     def rules_differ(self) -> bool:
         """Whether files of rules have changed since they were read; what is said now holds."""
-        files = [f for f in self.scenario.watched() if f.suffix == ".py"] if self.scenario else []
+        files = (
+            [f for f in self.scenario.watched_files() if f.suffix == ".py"] if self.scenario else []
+        )
         if self._rules is None or not self._rules.differs(files):
             return False
         self._read = None
         return True
 
     def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
-        places = error.places or (FaultPlace(),) * len(error.problems)
+        places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
             Fault(self.in_short(text), place)
             for text, place in zip(error.problems, places, strict=True)

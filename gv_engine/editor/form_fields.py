@@ -10,7 +10,7 @@ from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System
-from gv_engine.scenario.calls import kind_of
+from gv_engine.scenario.calls import find_value_kind
 from gv_engine.scenario.fields import value_of
 from gv_engine.scenario.json_schema import (
     COLOR,
@@ -174,7 +174,7 @@ def parameter_keys(system: System) -> KeyTable:
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
         if parameter.name not in system.tables
-        for kind in [kind_of(parameter)]
+        for kind in [find_value_kind(parameter)]
     }
 
 

@@ -19,7 +19,7 @@ from gv_engine.rules.system import (
     System,
     system_of,
 )
-from gv_engine.scenario.calls import NESTED, TYPES, kind_of
+from gv_engine.scenario.calls import NESTED, TYPES, find_value_kind
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FieldError, YamlNode, value_of
 from gv_engine.scenario.json_schema import Functions, KeyTable
@@ -197,7 +197,7 @@ class RuleList:
 
     def _example(self, parameter: Parameter) -> Any:
         """Something that a parameter may be given."""
-        name, example = parameter.name, kind_of(parameter).example
+        name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):
             inner = self._functions[f"{phase.name.lower()}_function"].systems
             plain = next(s for s in inner if not any(p.required for p in s.parameters))

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import DTypeLike, NDArray
 
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 
 # ---- arguments -----------------------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ def check_options(options: Any, *names: str) -> dict[str, Any]:
         raise ValueError(f"options={options!r}: allowed are a dictionary and None")
     for name in options:
         if name not in names:
-            known = nearest(name, names) if names else "no options are allowed here"
+            known = describe_allowed(name, names) if names else "no options are allowed here"
             raise ValueError(f"reset: no option {name!r}: {known}")
     return dict(options)
 
@@ -147,7 +147,9 @@ def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
     arrays = {}
     for name, buffer in out.items():
         if name not in specs:
-            raise ValueError(f"out has {name!r}, which is no output: {nearest(name, specs)}")
+            raise ValueError(
+                f"out has {name!r}, which is no output: {describe_allowed(name, specs)}"
+            )
         arrays[name] = _as_output_array(f"out[{name!r}]", buffer, *specs[name])
     for first, second in combinations(arrays, 2):
         if np.may_share_memory(arrays[first], arrays[second]):

@@ -92,7 +92,7 @@ class GridEnv(ScenarioEnv[Any]):
         self.scenario: Scenario
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
-        self.scenario.of_one_agent("this environment")
+        self.scenario.require_single_agent("this environment")
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
         self._encoder = make_encoder(self.scenario, observation_representation)
@@ -130,7 +130,7 @@ class GridEnv(ScenarioEnv[Any]):
     def mission(self) -> str:
         """Mission of the agent as text; empty if the scenario has no missions."""
         missions = self.scenario.missions
-        return missions.text(self._batch.outputs.mission[0]) if missions else ""
+        return missions.to_text(self._batch.outputs.mission[0]) if missions else ""
 
     @property
     def _action_legend(self) -> str:
@@ -253,4 +253,4 @@ def resolve_grid_scenario(
         grid = scenario
     else:
         grid = Scenario.load(scenario, **options)
-    return grid if max_steps is None else grid.limited(check_at_least(0, max_steps=max_steps))
+    return grid if max_steps is None else grid.with_step_limit(check_at_least(0, max_steps=max_steps))

@@ -27,8 +27,8 @@ from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     DoesNotCompileError,
     GVEngineError,
-    nearest,
-    shortened,
+    describe_allowed,
+    shorten,
 )
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
@@ -68,7 +68,7 @@ def _runtime_calls(member: Scenario) -> Iterator[Call]:
     for phase in Phase:
         if phase not in (RESET, RENDERING):
             for call in member.calls(phase):
-                yield from call.parts()
+                yield from call.walk()
 
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
@@ -243,7 +243,7 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
     seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_list else []
     if not 0 < len(seeds) <= _MAX_LEVELS or not all(map(_is_seed, seeds)):
         raise LevelsError(
-            f"levels={shortened(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
+            f"levels={shorten(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
             f"numbers from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file "
             f"{FILE_SUFFIX}"
         )
@@ -264,7 +264,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
     """
     if path.suffix != FILE_SUFFIX:
         allowed = (*SETS, "0:100", f"a file {FILE_SUFFIX} of `gv-engine splits --out`")
-        raise LevelsError(f"no levels {str(path)!r}: {nearest(str(path), allowed)}")
+        raise LevelsError(f"no levels {str(path)!r}: {describe_allowed(str(path), allowed)}")
     try:
         about = parse_json(read_bytes(path, _MAX_BYTES, "sets of levels"))
         if about["format"] != _FORMAT:
@@ -273,7 +273,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # contents of a file may be anything
-        cause = shortened(f"{type(error).__name__}: {error}", 200)
+        cause = shorten(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
     if reference["source"] != reference_to(scenario)["source"]:
         raise LevelsError(f"{path} has levels of {reference['name']}, not of {scenario.name}")

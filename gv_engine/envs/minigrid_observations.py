@@ -107,7 +107,7 @@ class MiniGridEncoder(ObservationEncoder):
                 "direction": spaces.Discrete(len(MINIGRID_DIRECTIONS)),
                 MISSION: spaces.Text(
                     min_length=0,
-                    max_length=missions.longest if missions else 1,
+                    max_length=missions.max_text_length if missions else 1,
                     charset=missions.characters if missions else " ",
                 ),
             }
@@ -166,7 +166,7 @@ class MiniGridEncoder(ObservationEncoder):
         """Return the observation of one world, with the mission as text."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
-        mission = self._missions.text(arrays[MISSION]) if self._missions else ""
+        mission = self._missions.to_text(arrays[MISSION]) if self._missions else ""
         return {**arrays, "direction": arrays["direction"].item(), MISSION: mission}
 
 

@@ -24,7 +24,7 @@ from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer, with_usable_modes
 from gv_engine.envs.scenario_vector_env import VectorStep, add_presence_masks
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rules.errors import MissingExtraError, nearest
+from gv_engine.rules.errors import MissingExtraError, describe_allowed
 from gv_engine.scenario.optional_deps import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
@@ -105,7 +105,9 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
     def _check_agent(self, agent: Any) -> None:
         """Raise ValueError if there is no agent of this name."""
         if agent not in self._agent_indices:
-            raise ValueError(f"no agent {agent!r}: {nearest(str(agent), self.possible_agents)}")
+            raise ValueError(
+                f"no agent {agent!r}: {describe_allowed(str(agent), self.possible_agents)}"
+            )
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -196,7 +198,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         if scenario.mixture:
             info["member"] = int(out.member[index])
         if scenario.missions:
-            info["mission"] = scenario.missions.text(out.mission[index])
+            info["mission"] = scenario.missions.to_text(out.mission[index])
         return info
 
     def snapshot(self) -> NDArray[Any]:
@@ -219,7 +221,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
     def _present_agents(self) -> list[str]:
         """Return the names of the agents of the mixture's member that is played; all agents without
         a mixture."""
-        present = self.scenario.present(int(self._batch.outputs.member[0])).tolist()
+        present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
     def fork(self) -> ParallelGridEnv:
@@ -285,9 +287,9 @@ class EachAgentVectorEnv(GridVectorEnv):
     def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return (N, A) or (A,) True for agents that exist, given the member of each line's
         world."""
-        if not self.scenario.layout.fewer:
+        if not self.scenario.layout.has_smaller_members:
             return self._all[: len(self.scenario.sharing.names)]
-        return self.scenario.present(self._by_world(member)[:, 0])
+        return self.scenario.present_agents(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
         """Return the lines of an array as (N, A, …)."""

@@ -30,8 +30,8 @@ from gv_engine.envs.representations import (
     agent_id_grid,
     observer_pose,
 )
-from gv_engine.rules.errors import nearest
-from gv_engine.scenario.map import mission_line, object_words, view_text
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.scenario.map import describe_object, format_mission
 
 if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
@@ -280,7 +280,7 @@ class TextView(ObservationEncoder):
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
         (height, width), listed = self._shape, self._representation.listed
-        words = [object_words(self._scenario.types, *look) for look in listed.tolist()]
+        words = [describe_object(self._scenario.types, *look) for look in listed.tolist()]
         line = len(_FARTHEST) + max(map(len, words))
         self.space = spaces.Text(
             max_length=height * (width + 1) + (height * width + 1) * line,
@@ -311,13 +311,13 @@ class TextView(ObservationEncoder):
 
     def _text(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], mission: str = "") -> str:
         """Return the text of one view, its held object and its mission."""
-        return view_text(grid, item, self._scenario.types, self._observer, mission)
+        return view_to_text(grid, item, self._scenario.types, self._observer, mission)
 
     def space_with_mission(self, missions: Missions) -> spaces.Text:
         """Return the text space with the mission line added."""
-        line = f"{mission_line('')}\n"
+        line = f"{format_mission('')}\n"
         return spaces.Text(
-            max_length=self.space.max_length + len(line) + missions.longest,
+            max_length=self.space.max_length + len(line) + missions.max_text_length,
             charset=self.space.character_set.union(missions.characters, line),
         )
 
@@ -327,9 +327,9 @@ class TextView(ObservationEncoder):
         """Return the text of one view with its mission, or the texts of many."""
         grid, item, mission = (arrays[name] for name in ("grid", "item", MISSION))
         if item.ndim == 1:
-            return self._text(grid, item, missions.text(mission))
+            return self._text(grid, item, missions.to_text(mission))
         return tuple(
-            self._text(cells, held, missions.text(numbers))
+            self._text(cells, held, missions.to_text(numbers))
             for cells, held, numbers in zip(grid, item, mission, strict=True)
         )
 
@@ -471,13 +471,13 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = options.pop("name", None)
     if name not in _ENCODERS:
-        raise ValueError(f"no representation {name!r}: {nearest(name, REPRESENTATION_NAMES)}")
+        raise ValueError(f"no representation {name!r}: {describe_allowed(name, REPRESENTATION_NAMES)}")
     encoder_class = _ENCODERS[name]
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:
         if option not in known:
-            allowed = nearest(option, known) if known else "no options are allowed here"
+            allowed = describe_allowed(option, known) if known else "no options are allowed here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
 from components.objects import BOX
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD, ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
@@ -136,7 +136,7 @@ class Representation:
         types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
         if name not in _CODES:
-            raise ValueError(f"no representation {name!r}: {nearest(name, tuple(_CODES))}")
+            raise ValueError(f"no representation {name!r}: {describe_allowed(name, tuple(_CODES))}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
         if is_state and BOX in kinds:
             raise ValueError(

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 
 from gv_engine.envs.render_modes import Renderer, with_usable_modes
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.scenario.plugin import AnyScenario
 
 _Observation = TypeVar("_Observation")
@@ -75,7 +75,7 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
         except TypeError:
             number = -1
         if not 0 <= number < self.num_actions:
-            shown, last = shortened(repr(action), 100), self.num_actions - 1
+            shown, last = shorten(repr(action), 100), self.num_actions - 1
             raise ValueError(f"action {shown}: allowed are 0 to {last}, {self._action_legend}")
         if not self._started:
             raise ValueError("call reset() before the first step()")

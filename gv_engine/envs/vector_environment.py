@@ -108,7 +108,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
         if not self.is_multi_agent:
-            self.scenario.of_one_agent("this environment")
+            self.scenario.require_single_agent("this environment")
         num_lines = num_worlds * self.scenario.layout.agents
         super().__init__(num_lines, autoreset_mode, render_mode, reward_dtype)
         self.num_actions = len(self.scenario.actions)
@@ -303,7 +303,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         missions = self.scenario.missions
         if missions is None:
             return ("",) * self.num_envs
-        return tuple(map(missions.text, self._batch.outputs.mission))
+        return tuple(map(missions.to_text, self._batch.outputs.mission))
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """Add the final observations and infos of the episodes that SAME_STEP resets have just

@@ -7,8 +7,8 @@ from typing import Any
 
 from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Color, class_of, index_of
-from gv_engine.rules.call import Call, is_nested
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.call import Call, is_nested_call
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import NESTED, TYPES
@@ -29,7 +29,7 @@ def _pair(value: Any) -> tuple[int, int]:
 def _distance(value: Any) -> Any:
     found = _METRICS.get(value, value)
     if not callable(found):
-        raise TypeError(f"no distance function {value!r}: {nearest(value, DISTANCES)}")
+        raise TypeError(f"no distance function {value!r}: {describe_allowed(value, DISTANCES)}")
     return found
 
 
@@ -78,7 +78,7 @@ def to_objects(name: str, value: Any, function: Callable[[Call], Any], types: Ob
         types: of the scenario.
         function: turns a nested call into a function of objects.
     """
-    if is_nested(value):
+    if is_nested_call(value):
         several = isinstance(value, tuple)
         return [function(part) for part in value] if several else function(value)
     if name in TYPES and value is not None:

@@ -11,7 +11,7 @@ from components.appearance import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS, ObjectTypes
 
@@ -80,7 +80,7 @@ def _thing(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridO
     kind, state, color = cell
     if kind not in types:
         indices = [each.index for each in types]
-        raise ValueError(f"{where} has type {kind}: {nearest(kind, indices)}")
+        raise ValueError(f"{where} has type {kind}: {describe_allowed(kind, indices)}")
     known = types[kind]
     if not (known.in_grid or (seen and kind != NONE_GRID_OBJECT)):
         raise ValueError(f"{where} is a {known.name}, which no cell of a state holds")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_type_hints, overload
 import components
 from components.appearance import NONE
 from gv_engine.rules.component import Int8, column_name, component, fields_of
-from gv_engine.rules.objects import ABOVE, Color, ObjectType, declared
+from gv_engine.rules.objects import ABOVE, Color, ObjectType, declare_type
 
 CLASSES: dict[ObjectType, Any] = {}
 """The class of each type that has one."""
@@ -39,7 +39,7 @@ class StateNumber(ComponentNumber):
 
     def __set__(self, thing: Any, value: Any) -> None:
         super().__set__(thing, value)
-        for part, values in thing.kind.changes(int(value)).items():
+        for part, values in thing.kind.component_changes(int(value)).items():
             if values is None:
                 thing.discard(part)
             else:
@@ -128,19 +128,21 @@ def declare(cls: Any) -> None:
             parts[components.Color] = (int(color),)
     states: Any = base.states if base else ()
     state: ComponentNumber | None = state_field(base) if base else None
-    if base and base.brings:
+    if base and base.state_components:
         states = {
             name: [part(*values) for part, values in brought]
-            for name, brought in zip(base.states, base.brings, strict=True)
+            for name, brought in zip(base.states, base.state_components, strict=True)
         }
-        parts = {part: values for part, values in parts.items() if part not in base.changes(0)}
+        parts = {
+            part: values for part, values in parts.items() if part not in base.component_changes(0)
+        }
     status = cls.__dict__.get("Status")
     if status is not None:
         states, state = (
             tuple(member.name for member in status),
             ComponentNumber(own, "status", status),
         )
-    kind = declared(
+    kind = declare_type(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),
         states=states,

@@ -158,7 +158,7 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     if system.phase not in (OBSERVATION, VISIBILITY):
         return functools.partial(run, call_, layout=layout)
     given = {k: v for k, v in call_.arguments.items() if k not in system.tables}
-    types = OBJECT_TYPES if layout is None else layout.known
+    types = OBJECT_TYPES if layout is None else layout.object_types
     own = {name: to_objects(name, value, function_of, types) for name, value in given.items()}
     if system.objects is None:
         return functools.partial(BuiltInFunction(system), **own)
@@ -247,7 +247,7 @@ def _see(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
 
 
 def _refuse_faults(call_: Call, area: Area | None = None) -> None:
-    if fault := call_.fault(area):
+    if fault := call_.run_check(area):
         raise ValueError(f"{call_.name}: {fault}")
 
 
@@ -294,7 +294,7 @@ def _adapted(
     def adapted(w: Any, agent: int, *further: Any) -> Any:
         def ask(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
             given = zip((p.name for p in parameters), arguments, strict=True)
-            types = w.layout.known
+            types = w.layout.object_types
             named = {name: to_objects(name, value, function_of, types) for name, value in given}
             with playing(w.layout):
                 return call(function, first, named, rng)

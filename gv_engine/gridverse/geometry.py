@@ -14,8 +14,8 @@ from enum import IntEnum
 from typing import Any, NamedTuple, SupportsIndex, overload
 
 from gv_engine.rules import geometry
-from gv_engine.rules.errors import nearest
-from gv_engine.rules.geometry import euclidean, manhattan, step_x, step_y, turned
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.geometry import euclidean, manhattan, rotate, step_x, step_y
 
 
 class Shape(NamedTuple):
@@ -48,11 +48,11 @@ class Orientation(IntEnum):
     def __mul__(self, other: Area) -> Area: ...
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Orientation):
-            return Orientation(turned(self, other))
+            return Orientation(rotate(self, other))
         if isinstance(other, Position):
             # where the steps down and right lead after the rotation
-            down = Position.from_orientation(Orientation(turned(self, Orientation.BACKWARD)))
-            right = Position.from_orientation(Orientation(turned(self, Orientation.RIGHT)))
+            down = Position.from_orientation(Orientation(rotate(self, Orientation.BACKWARD)))
+            right = Position.from_orientation(Orientation(rotate(self, Orientation.RIGHT)))
             return Position(
                 other.y * down.y + other.x * right.y, other.y * down.x + other.x * right.x
             )
@@ -68,7 +68,7 @@ class Orientation(IntEnum):
 
     def __neg__(self) -> Orientation:
         """The rotation that undoes this one."""
-        return next(other for other in Orientation if turned(self, other) == Orientation.FORWARD)
+        return next(other for other in Orientation if rotate(self, other) == Orientation.FORWARD)
 
 
 class Position(NamedTuple):
@@ -153,7 +153,7 @@ class Area(geometry.Area):
             ValueError: another selection.
         """
         if selection not in _SELECTIONS:
-            raise ValueError(f"selection={selection!r}: {nearest(selection, _SELECTIONS)}")
+            raise ValueError(f"selection={selection!r}: {describe_allowed(selection, _SELECTIONS)}")
         for y in range(self.ymin, self.ymax + 1):
             for x in range(self.xmin, self.xmax + 1):
                 border = y in (self.ymin, self.ymax) or x in (self.xmin, self.xmax)

@@ -28,7 +28,7 @@ from gv_engine.gridverse.values import Value
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.objects import OBJECT_TYPES, Color, ObjectType, ObjectTypes
-from gv_engine.scenario.layout import Layout, prefab, rounded
+from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
 from gv_engine.world.world import ObjectWorld
 
 # ---- household -----------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class ObjectStore:
 
     def _class(self, index: int) -> type[GridObject]:
         if index not in self._classes:
-            self._classes[index] = class_of(self.world.layout.known[index])
+            self._classes[index] = class_of(self.world.layout.object_types[index])
         return self._classes[index]
 
     def parts(self, e: int) -> dict[type, Any]:
@@ -131,7 +131,9 @@ class ObjectStore:
         """
         layout = self.world.layout
         known = set(layout.components)
-        if (kind.in_grid and kind not in layout.types) or not known.issuperset(kind.classes):
+        if (kind.in_grid and kind not in layout.types) or not known.issuperset(
+            kind.component_classes
+        ):
             listed = ", ".join(known.name for known in layout.types if known.in_grid)
             raise RuleError(
                 f"{kind.name} cannot be in this world, which has {listed}: list it in the "
@@ -169,7 +171,7 @@ def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> Obj
         ValueError: two of these have one index.
     """
     types = _types((*_PLAYED.get(), *wanted))
-    world = ObjectWorld(_layout(rounded(height), rounded(width), types))
+    world = ObjectWorld(_layout(round_up_size(height), round_up_size(width), types))
     world.set_shape(height, width)
     return world
 
@@ -185,9 +187,9 @@ def _types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
                 f"{kind.name} and {found[kind.index].name} have the index {kind.index}, each in "
                 f"scenarios of its own; no grid can have both"
             )
-        columns |= {column_name(cls): cls for cls in kind.classes}
-    for kind in OBJECT_TYPES.everywhere():
-        own = {column_name(cls): cls for cls in kind.classes}
+        columns |= {column_name(cls): cls for cls in kind.component_classes}
+    for kind in OBJECT_TYPES.iterate_all():
+        own = {column_name(cls): cls for cls in kind.component_classes}
         if kind.index not in found and all(columns.get(n, cls) is cls for n, cls in own.items()):
             columns |= own
             found[kind.index] = kind
@@ -196,7 +198,7 @@ def _types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
 
 @cache
 def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
-    own = {column_name(cls): cls for kind in types for cls in kind.classes}
+    own = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
         own.pop(column_name(cls), None)
     every = (*built_in_components(), *(own[name] for name in sorted(own)))
@@ -251,7 +253,7 @@ class GridObject(Value):
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
         if type(self) is GridObject:
             raise TypeError("GridObject stands for all types; make an object of a subclass")
-        self._begin({part: part(*given) for part, given in prefab(self.kind)})
+        self._begin({part: part(*given) for part, given in make_prefab(self.kind)})
         if len(values) > len(self._fields):
             raise TypeError(
                 f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
@@ -295,7 +297,7 @@ class GridObject(Value):
     @classmethod
     def can_be_represented_in_state(cls) -> bool:
         """Whether (type, state, colour) say all about it; not about what holds another object."""
-        return not any(entity_fields(cls.kind.classes))
+        return not any(entity_fields(cls.kind.component_classes))
 
     # ---- what it is like ---------------------------------------------------------------------
 

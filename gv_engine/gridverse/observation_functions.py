@@ -38,7 +38,7 @@ def from_visibility(
     cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)
     view.show(state.world, AGENT, cells, item)
     agent = np.array([view.y, view.x, FORWARD])
-    return Observation.shown(cells, agent, item, state.world.layout.known)
+    return Observation.shown(cells, agent, item, state.world.layout.object_types)
 
 
 def shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:

@@ -22,8 +22,8 @@ from gv_engine.rules.system import (
     VISIBILITY,
     Parameter,
     Phase,
-    takes,
-    unwrapped,
+    has_parameter,
+    unwrap_partials,
 )
 
 Rng = np.random.Generator | None
@@ -143,21 +143,21 @@ def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
 
 def _hints(function: Any) -> dict[str, Any]:
     try:
-        return get_type_hints(unwrapped(function), include_extras=True)
+        return get_type_hints(unwrap_partials(function), include_extras=True)
     except (NameError, TypeError):  # a name that only type checkers import, or no plain function
         return {}
 
 
 def name_of(function: Any) -> str:
     """What to call a function."""
-    plain = unwrapped(function)
+    plain = unwrap_partials(function)
     return getattr(plain, "__name__", type(plain).__name__)
 
 
 def call(function: Any, first: tuple[Any, ...], arguments: dict[str, Any], rng: Any) -> Any:
     """Call a function of any kind, with the generator if it takes one."""
     try:
-        takes_rng = takes(function, "rng")
+        takes_rng = has_parameter(function, "rng")
     except TypeError:  # partials of unhashable arguments
-        takes_rng = takes.__wrapped__(function, "rng")
+        takes_rng = has_parameter.__wrapped__(function, "rng")
     return function(*first, **arguments, **({"rng": rng} if takes_rng else {}))

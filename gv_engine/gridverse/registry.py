@@ -22,7 +22,7 @@ import systems  # noqa: F401  # fills the registries of systems
 from gv_engine.gridverse.functions import BuiltInFunction, system_from
 from gv_engine.gridverse.observation_functions import SHORTHANDS, from_visibility
 from gv_engine.gridverse.protocols import PROTOCOLS, leading
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.system import (
     OBSERVATION,
     REGISTRIES,
@@ -118,7 +118,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         known = {parameter.name: parameter for parameter in taken if parameter.name != "rng"}
         for key in parameters:
             if key not in known:
-                there_are = nearest(key, known) if known else "it takes none"
+                there_are = describe_allowed(key, known) if known else "it takes none"
                 raise TypeError(f"{name} takes no parameter {key!r}: {there_are}")
         for key, parameter in known.items():
             if parameter.default is parameter.empty and key not in parameters:

@@ -55,7 +55,7 @@ def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
 
 def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
     """Yield each function that a call reaches, with the (name, value) pairs that it uses."""
-    for part in call.parts():
+    for part in call.walk():
         system = part.system
         roots = *system.functions, system.objects, *part.arguments.values()
         yield from functions_of(roots).items()

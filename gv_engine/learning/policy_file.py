@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
-from gv_engine.rules.errors import GVEngineError, reason, shortened
+from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import Archive, ArrayError, parse_json, replacing
 
 POLICY_FILE = "policy.npz"
@@ -111,7 +111,7 @@ class PolicyFile(NamedTuple):
                 raise ArrayError(f"its network sizes are {tuple(spec)}")
             return policy
         except OSError as error:
-            raise RunError(reason(error)) from None
+            raise RunError(error_text(error)) from None
         except Exception as error:  # values from a file may be anything
             raise damaged_file_error(path, error) from None
 
@@ -125,4 +125,4 @@ def _check_array(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
 def damaged_file_error(path: Path, error: Exception) -> RunError:
     """Return the error for a file whose reading raised `error`."""
     cause = str(error) if isinstance(error, ArrayError) else f"{type(error).__name__}: {error}"
-    return RunError(f"{path} is damaged, or of another version: {shortened(cause, 200)}")
+    return RunError(f"{path} is damaged, or of another version: {shorten(cause, 200)}")

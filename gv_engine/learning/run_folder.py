@@ -34,7 +34,7 @@ from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.learning.ppo import Learner, TrainingMetrics
 from gv_engine.learning.spec import ScenarioSpec
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.scenario.files import (
     ArrayError,
     held,
@@ -375,7 +375,7 @@ def _read_run_file(path: Path) -> dict[str, Any]:
         raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
     levels, seeds = about["levels"], about["level_seeds"]
     if not isinstance(levels, str | None):
-        raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
+        raise ValueError(f"its levels are {shorten(repr(levels), 40)}")
     return {
         "scenario": checked(about["scenario"]),
         "settings": _check_settings(about["settings"]),
@@ -389,9 +389,9 @@ def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
     """Return the stop condition; raise a ValueError if a field has a wrong type or range."""
     steps, until = stop_condition
     if type(steps) is not int or steps < 1:
-        raise ValueError(f"steps is {shortened(repr(steps), 40)}; expected an integer above 0")
+        raise ValueError(f"steps is {shorten(repr(steps), 40)}; expected an integer above 0")
     if until is not None and not (type(until) is float and 0 < until <= 1):
-        text = shortened(repr(until), 40)
+        text = shorten(repr(until), 40)
         raise ValueError(f"until is {text}; expected None, or a float above 0 and at most 1")
     return stop_condition
 
@@ -403,7 +403,7 @@ def _check_settings(settings: dict[str, Any]) -> Hyperparameters:
         kind = type(getattr(defaults, field.name))
         value = settings[field.name]
         if type(value) is not kind or not 0 <= value <= 2**62:
-            text = shortened(repr(value), 40)
+            text = shorten(repr(value), 40)
             raise ValueError(f"{field.name} is {text}, expected {kind.__name__} from 0 to 2**62")
     return replace(defaults, **settings)
 

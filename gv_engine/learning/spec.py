@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.observation_base import MISSION
 from gv_engine.envs.representations import Arrays
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.scenario import Scenario
 
@@ -110,7 +110,7 @@ class ScenarioSpec(NamedTuple):
 
 
 def _describe_actions(names: tuple[str, ...]) -> str:
-    return shortened(f"the actions {', '.join(names)}", _MAX_TEXT)
+    return shorten(f"the actions {', '.join(names)}", _MAX_TEXT)
 
 
 def _describe_view(shape: tuple[int, int]) -> str:
@@ -124,18 +124,18 @@ def _describe_agents(number: int) -> str:
 def _describe_type(index: int, names: tuple[str, ...]) -> str:
     name, *states = names
     state_text = f" ({', '.join(states)})" if states else ""
-    return shortened(f"{name}{state_text} as object type {index}", _MAX_TEXT)
+    return shorten(f"{name}{state_text} as object type {index}", _MAX_TEXT)
 
 
 def _describe_texts(texts: tuple[str, ...]) -> str:
     if not texts:
         return "no mission"
-    return shortened(f"the missions {', '.join(map(repr, texts))}", _MAX_TEXT)
+    return shorten(f"the missions {', '.join(map(repr, texts))}", _MAX_TEXT)
 
 
 def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
     sizes = ", ".join(f"{name} of {size}" for name, size in fields)
-    return shortened(f"missions with other fields, {sizes}", _MAX_TEXT)
+    return shorten(f"missions with other fields, {sizes}", _MAX_TEXT)
 
 
 class NetworkSpec(NamedTuple):

@@ -49,7 +49,7 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollout.policy import without_files
 from gv_engine.rollout.rollout import FinishedEpisode, rows_of_steps
-from gv_engine.rules.errors import GVEngineError, reason, shortened
+from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import (
     ArrayError,
     is_file_name,
@@ -399,7 +399,7 @@ def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
     for name in dict.fromkeys((*asked, *there)):
         if name not in ("arrays", *_COUNTS) and _compared(name, there) != _compared(name, asked):
             values = (json.dumps(of.get(name), ensure_ascii=False) for of in (there, asked))
-            told = (shortened(value, 60) for value in values)
+            told = (shorten(value, 60) for value in values)
             raise RolloutError(
                 f"{path} is of another rollout: its {name} is {', not '.join(told)}; go on with "
                 "the options that it was made with"
@@ -457,7 +457,7 @@ def _about(path: Path) -> dict[str, Any]:
                 raise ValueError(f"{name} is {about[name]!r}")
         for name, kind in about["arrays"].items():
             if not is_file_name(name) or len(name) > _LONGEST_NAME:
-                raise ValueError(f"{shortened(name, 100)!r} is no name of an array")
+                raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
             if type(kind.get("crc32")) is not int:
                 raise ValueError(f"the crc32 of {name} is {kind.get('crc32')!r}")
             if len(kind["shape"]) > _MOST_AXES:
@@ -473,7 +473,7 @@ def _about(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
     except Exception as error:  # whatever comes of values that may be anything
-        why = shortened(f"{type(error).__name__}: {error}", 200)
+        why = shorten(f"{type(error).__name__}: {error}", 200)
         raise RolloutError(f"{path / LISTING} is damaged, or of another version: {why}") from None
     return dict(about)
 
@@ -515,7 +515,7 @@ def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
             head = read_head(opened)
             begin = opened.tell()
     except OSError as error:
-        raise RolloutError(reason(error)) from None
+        raise RolloutError(error_text(error)) from None
     except ArrayError as error:
         raise RolloutError(f"{file} is damaged: {error}") from None
     if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:

@@ -15,7 +15,7 @@ from gv_engine.compiler.rng import random
 from gv_engine.envs.representations import Arrays
 from gv_engine.learning.checkpoint_policy import CheckpointPolicy
 from gv_engine.learning.policy_file import POLICY_FILE
-from gv_engine.rules.errors import GVEngineError, nearest, shortened
+from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
@@ -291,14 +291,14 @@ def load_policy(
         raise PolicyError(f"{name}: behind the run {where} may stand :{GREEDY} alone")
     if not colon or not where.endswith(".py"):
         known = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
-        raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
+        raise PolicyError(f"no policy {name!r}: {describe_allowed(name, known)}")
     try:
         module = rule_modules.load_rule_file(Path(where))
     except rule_modules.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
     if function is None:
-        defined = nearest(attribute, rule_modules.defined_in(module))
+        defined = describe_allowed(attribute, rule_modules.defined_in(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
     return CallablePolicy(function, num_envs, num_actions, name)
 
@@ -310,7 +310,7 @@ def _takes(named: str, function: Any, *given: str) -> None:
         PolicyError: it does not.
     """
     if not callable(function):
-        found = shortened(repr(function), 60)
+        found = shorten(repr(function), 60)
         raise PolicyError(f"{named} is {found}; expected a function, or a class")
     try:
         signature(function).bind(*given)
@@ -389,10 +389,10 @@ def by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in text.split(","):
         called, _, policy = part.partition("=")
-        if called not in sharing.called:
-            known = nearest(called, sharing.called)
+        if called not in sharing.agents_by_name:
+            known = describe_allowed(called, sharing.agents_by_name)
             raise PolicyError(f"--policy {text}: no agent or team {called!r}: {known}")
-        found |= {sharing.names[agent - 1]: policy for agent in sharing.called[called]}
+        found |= {sharing.names[agent - 1]: policy for agent in sharing.agents_by_name[called]}
     return found
 
 

@@ -169,7 +169,7 @@ def find_ended(
     """(N,) what holds of worlds that play these members, whose agents' flags are (N, A)."""
     if flags.ndim == 1:
         return flags
-    there = scenario.present(member)
+    there = scenario.present_agents(member)
     suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
     every, some = (flags | ~there).all(axis=1), (flags & there).any(axis=1)
     ended: NDArray[np.bool_] = np.where(suffices, some, every)

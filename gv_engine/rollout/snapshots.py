@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import GVEngineError, reason, shortened
+from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import Archive, ArrayError, bytes_for_people, parse_json, replacing
 from gv_engine.scenario.lookup import checked, found_again, reference_to
 from gv_engine.scenario.plugin import AnyScenario
@@ -51,7 +51,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"{path}: the name of a snapshot must end with .npz")
-    rows = scenario.check(rows)
+    rows = scenario.check_rows(rows)
     if rows.nbytes > _LARGEST:
         raise ValueError(
             f"{path}: {len(rows):,} worlds are {bytes_for_people(rows.nbytes)}, a snapshot holds "
@@ -97,15 +97,15 @@ def load(
             if rows.ndim != 1:
                 raise ArrayError(f"rows has {rows.ndim} axes, not 1")
     except OSError as error:
-        raise SnapshotError(reason(error)) from None
+        raise SnapshotError(error_text(error)) from None
     except ArrayError as error:
         raise SnapshotError(
             f"{path} is no snapshot of GV Engine, or a damaged one: {error}; "
             f"gv_engine.rollout.snapshots.save writes them"
         ) from None
-    name = shortened(known["name"], 100)
+    name = shorten(known["name"], 100)
     try:
-        rows = scenario.check(rows)
+        rows = scenario.check_rows(rows)
     except ValueError as error:
         raise SnapshotError(
             f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"

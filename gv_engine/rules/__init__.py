@@ -1,1 +1,2 @@
-"""What rules are written in: components, object types, systems, geometry, verbs. NumPy at most."""
+"""API that rules are written with: components, object types, systems, geometry, world methods.
+Imports nothing heavier than NumPy."""

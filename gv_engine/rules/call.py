@@ -1,4 +1,4 @@
-"""Calls: systems with the arguments that a scenario gives them."""
+"""Calls: systems together with the arguments that a scenario gives them."""
 
 from __future__ import annotations
 
@@ -9,118 +9,123 @@ from typing import Any
 
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import REWARD, TERMINATING, System, takes
+from gv_engine.rules.system import REWARD, TERMINATING, System, has_parameter
 
 
 @dataclass(frozen=True)
 class Call:
-    """A system with the arguments that a scenario gives it: one entry of an ordered list.
+    """System with the arguments that a scenario gives it: one entry of a scenario's function list.
 
     Attributes:
-        system: what to call.
+        system: the function to call, with its condition and helpers.
         arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
             functions and actions become part of what is compiled.
-        says: what the scenario tells the player in place of the system's own words.
-        whose: by agent, whether it runs in the agent's turn; () if it does in all turns.
+        ending_message: text for the player if this call ends the episode; "" for the system's.
+        agent_mask: by agent number, True if the call runs in that agent's turn; () for all turns.
     """
 
     system: System
     arguments: dict[str, Any]
-    says: str = field(default="", compare=False)
-    whose: tuple[bool, ...] = ()
+    ending_message: str = field(default="", compare=False)
+    agent_mask: tuple[bool, ...] = ()
 
     @classmethod
-    def of(cls, system: System, given: Mapping[str, Any], area: Area | None = None) -> Call:
-        """The call with these arguments, and for others their defaults, or what an area makes.
+    def of(cls, system: System, arguments: Mapping[str, Any], area: Area | None = None) -> Call:
+        """Return a call of a system with these arguments, defaults for the others, and tables for
+        an area.
 
         Raises:
-            TypeError: one that has no default is missing.
-            ValueError: something cannot be made.
+            TypeError: an argument without a default is missing.
+            ValueError: a table cannot be made for the area.
         """
         for p in system.parameters:
-            if p.required and p.name not in (*given, *system.tables):
+            if p.required and p.name not in (*arguments, *system.tables):
                 raise TypeError(f"{system.name} needs {p.name!r}")
-        own = {p.name: p.default for p in system.parameters if not p.required}
-        made = {} if area is None else system.made_for(area)
-        return cls(system, {**own, **given, **made})
+        defaults = {p.name: p.default for p in system.parameters if not p.required}
+        tables = {} if area is None else system.make_tables(area)
+        return cls(system, {**defaults, **arguments, **tables})
 
-    def fault(
+    def run_check(
         self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES
     ) -> str:
-        """What the system's check says against the arguments, as text; empty if nothing.
+        """Run the system's own `check` on the arguments; return its error message, or "".
 
         Args:
-            area: of the observation; without it, a check that asks for it is left out.
-            agents: how many there are.
-            types: of the scenario.
+            area: observation area; without it, a check that takes `area` is skipped.
+            agents: number of agents in the scenario.
+            types: object types of the scenario.
         """
-        check, asked = self.system.check, self.system.checked
-        if check is None or (area is None and "area" in asked):
+        check, parameters = self.system.check, self.system.check_parameters
+        if check is None or (area is None and "area" in parameters):
             return ""
-        given = {"area": area, "agents": agents, "types": types, **self.arguments}
-        return check(**{name: given[name] for name in asked if name in given})
+        values = {"area": area, "agents": agents, "types": types, **self.arguments}
+        return check(**{name: values[name] for name in parameters if name in values})
 
     @property
     def name(self) -> str:
         return self.system.name
 
     @property
-    def is_an_agents(self) -> bool:
-        """Whether it, or one that is nested in it, asks for an agent; if not, it runs once a step,
-        whoever acts."""
-        return any(
-            takes(function, "agent") for part in self.parts() for function in part.system.functions
-        )
+    def is_per_agent(self) -> bool:
+        """Return True if the system, or a call nested in its arguments, takes `agent`. Other calls
+        run once a step."""
+        functions = (function for part in self.walk() for function in part.system.functions)
+        return any(has_parameter(function, "agent") for function in functions)
 
     @property
-    def otherwise(self) -> float | bool | None:
-        """What comes of it in the turn of an agent that it is not for."""
+    def masked_value(self) -> float | bool | None:
+        """Result of the call for agents that `agent_mask` excludes: 0.0 for rewards, False for
+        terminations, else None."""
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
-    def names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
-        """Names of the arguments that the system's function takes, or one of its helpers."""
+    def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
+        """Return the names of the scenario's arguments that the system's function takes, or that
+        `helper` takes."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
         return tuple(name for name in inspect.signature(helper).parameters if name in own)
 
-    def bound(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
-        """The trailing arguments for the system's function, or for one of its helpers."""
-        return tuple(self.arguments[name] for name in self.names(helper))
+    def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
+        """Return the values of the scenario's arguments for the system's function, or for `helper`,
+        in order."""
+        return tuple(self.arguments[name] for name in self.argument_names(helper))
 
-    def condition(
+    def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
-        """`(w, agent, action)` → whether it runs in this turn, and its `when` or `answers` is true
-        of a world; None if neither is asked."""
-        if whose := self.whose:
-            holds = replace(self, whose=()).condition(helper)
+        """Return a function `(w, agent, action)` that evaluates a `when` or `answers` helper and
+        the agent mask; None if there is neither."""
+        if mask := self.agent_mask:
+            holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
-                whose[agent] and (holds is None or holds(w, agent, action))
+                mask[agent] and (holds is None or holds(w, agent, action))
             )
         if helper is None:
             return None
-        given, agents, acting = self.bound(helper), takes(helper, "agent"), takes(helper, "action")
-        # as most are: asked for each action of each step
-        if agents and acting and given == (helper.__defaults__ or ()):
+        agents, acting = has_parameter(helper, "agent"), has_parameter(helper, "action")
+        values = self.bind_arguments(helper)
+        # most helpers fit as they are; this runs for each action of each step
+        if agents and acting and values == (helper.__defaults__ or ()):
             return helper
-        return lambda w, agent, action: helper(w, *(agent,) * agents, *(action,) * acting, *given)
+        return lambda w, agent, action: helper(w, *(agent,) * agents, *(action,) * acting, *values)
 
-    def parts(self) -> Iterator[Call]:
-        """The call itself and all that are nested in its arguments."""
-        return (path[-1] for path in self.paths())
+    def walk(self) -> Iterator[Call]:
+        """Yield the call itself and all calls nested in its arguments, depth first."""
+        return (path[-1] for path in self.walk_paths())
 
-    def paths(self) -> Iterator[tuple[Call, ...]]:
-        """For each of its `parts`, the calls from this one down to it."""
+    def walk_paths(self) -> Iterator[tuple[Call, ...]]:
+        """Yield, for each call of `walk`, the chain of calls from this one down to it."""
         yield (self,)
         for argument in self.arguments.values():
-            if is_nested(argument):
+            if is_nested_call(argument):
                 for part in argument if isinstance(argument, tuple) else (argument,):
-                    yield from ((self, *path) for path in part.paths())
+                    yield from ((self, *path) for path in part.walk_paths())
 
 
-def is_nested(argument: Any) -> bool:
-    """Whether an argument is a call, or a list of calls, whose results the system gets."""
+def is_nested_call(argument: Any) -> bool:
+    """Return True for an argument that is a call, or a tuple of calls: the system gets their
+    results."""
     if isinstance(argument, tuple):
         return any(isinstance(part, Call) for part in argument)
     return isinstance(argument, Call)

@@ -1,7 +1,7 @@
-"""Components: small dataclasses of numbers whose fields become columns.
+"""Components: small dataclasses of numbers whose fields become columns of a world.
 
-A component says what an entity *is*; a class without fields is a mark. The engine reads the
-fields' types to lay out the columns of a world (see `gv_engine.scenario.layout`):
+A component without fields is a tag. The types of the fields give the dtypes of the columns (see
+`gv_engine.scenario.layout`):
 
 >>> @component
 ... class Lamp:
@@ -25,20 +25,21 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 NOTHING = 0
-"""The entity that is not there: every column reads its default at this index."""
+"""Entity 0, the null entity: every column holds its default at this index."""
 AGENT = 1
-"""The agent's entity: the first one of every world."""
+"""Entity 1: the first agent of every world."""
 OUTSIDE = -1
-"""Stands for the entity of a cell beyond the grid, where an agent looks over the edge."""
+"""Entity number that a view shows for cells beyond the edge of the grid."""
 
 Int8 = Annotated[int, np.dtype(np.int8)]
 Int16 = Annotated[int, np.dtype(np.int16)]
 Int32 = Annotated[int, np.dtype(np.int32)]
 Float64 = Annotated[float, np.dtype(np.float64)]
 EntityId = Annotated[int, "entity"]
-"""Index of another entity, `NOTHING` for none; as wide as the world's capacity needs."""
+"""Index of another entity, `NOTHING` for none; its dtype is as wide as the world's capacity
+needs."""
 Coordinate = Annotated[int, "coordinate"]
-"""Row or column of a cell, -1 for none; as wide as the largest grid needs."""
+"""Row or column of a cell, -1 for none; its dtype is as wide as the largest grid needs."""
 
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _WORLD_ATTRIBUTES = frozenset(
@@ -150,7 +151,8 @@ _C = TypeVar("_C")
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a component: its name, dtype (or what the layout gives one) and default."""
+    """Field of a component, one column of a world: name, default, and dtype or a name that the
+    layout resolves."""
 
     name: str
     dtype: np.dtype[Any] | str
@@ -158,7 +160,7 @@ class Field:
 
     @property
     def is_entity(self) -> bool:
-        """Whether it holds the index of an entity."""
+        """True if the field holds entity indices."""
         return isinstance(self.dtype, str) and self.dtype == "entity"
 
 
@@ -172,35 +174,37 @@ def component(cls: type[_C]) -> type[_C]: ...
 def component(*, often: bool) -> Callable[[type[_C]], type[_C]]: ...
 @dataclass_transform()
 def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
-    """Make a class a component: a dataclass with slots whose fields are numbers with defaults.
+    """Turn a class into a component: a dataclass with slots whose fields are numbers with defaults.
 
     Args:
-        often: whether nearly every step reads it: such columns lie together at the head of a row.
+        often: True if nearly every step reads the component; such columns lie together at the
+            start of a row, for fewer cache misses.
 
     Raises:
-        TypeError: a field is no number or has no default, or a name is taken by the engine.
+        TypeError: a field is not a number or has no default, or the engine uses the name itself.
     """
     if cls is None:
         return functools.partial(component, often=often)
-    made = dataclass(slots=True)(cls)
-    name = snake_case(cls.__name__)
+    data_class = dataclass(slots=True)(cls)
+    name = to_snake_case(cls.__name__)
     if name in _WORLD_ATTRIBUTES:
         raise TypeError(
-            f"component {cls.__name__}: its column would be w.{name}, which every world already "
-            f"has; choose another name"
+            f"component {cls.__name__}: its column would be w.{name}, which every world "
+            f"already has; choose another name"
         )
-    hints = get_type_hints(made, include_extras=True)
+    hints = get_type_hints(data_class, include_extras=True)
     fields = [
-        _field(cls, field, hints[field.name])
-        for field in dataclasses.fields(made)  # type: ignore[arg-type]  # a dataclass since above
+        _read_field(cls, field, hints[field.name])
+        for field in dataclasses.fields(data_class)  # type: ignore[arg-type]
     ]
-    _COLUMNS[made] = (name, tuple(fields))
+    _COLUMNS[data_class] = (name, tuple(fields))
     if often:
-        _OFTEN.add(made)
-    return made
+        _OFTEN.add(data_class)
+    return data_class
 
 
-def _field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
+def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
+    """Return the column for a dataclass field, with the dtype that its type hint names."""
     if field.name == "has":
         raise TypeError(f"component {cls.__name__}: 'has' is the column of its presence")
     if not isinstance(field.default, int | float):
@@ -219,31 +223,31 @@ def _field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
 
 
 def is_component(thing: object) -> bool:
-    """Whether this is a class made by `component`."""
+    """Return True for a class that `component` has decorated."""
     return isinstance(thing, type) and thing in _COLUMNS
 
 
-def components_in(package: str) -> tuple[type[Any], ...]:
-    """The components that modules of a package have declared, in order of their names."""
+def list_components(package: str) -> tuple[type[Any], ...]:
+    """Return the components that the modules of a package declare, sorted by name."""
     declared = (cls for cls in _COLUMNS if cls.__module__.startswith(f"{package}."))
     return tuple(sorted(declared, key=lambda cls: cls.__name__))
 
 
 def column_name(cls: type[Any]) -> str:
-    """The name of the component's columns in a world: `MovingThing` → `moving_thing`."""
+    """Return the name of a component's columns in a world: `MovingThing` → `moving_thing`."""
     return _COLUMNS[cls][0]
 
 
 def fields_of(cls: type[Any]) -> tuple[Field, ...]:
-    """The component's columns in order of declaration."""
+    """Return the fields of a component in order of declaration."""
     return _COLUMNS[cls][1]
 
 
 def is_read_often(cls: type[Any]) -> bool:
-    """Whether nearly every step reads the component."""
+    """Return True for a component declared with `often=True`: nearly every step reads it."""
     return cls in _OFTEN
 
 
-def snake_case(name: str) -> str:
-    """`CamelCase` → `camel_case`."""
+def to_snake_case(name: str) -> str:
+    """Convert a name from `CamelCase` to `camel_case`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -1,4 +1,4 @@
-"""Errors that say what was found, what is allowed, and the likely fix."""
+"""Exceptions of the engine. Messages say what was found, what is allowed, and the likely fix."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from itertools import accumulate
 from typing import NamedTuple
 
 _SCREEN = 4000
-"""Characters of a message, about as many as a screen has room for."""
+"""Maximum number of characters of a message, about one screen."""
 _MOST_COMPARED = 300
-"""Names; each that is compared with a wrong one takes up to 0.1 ms."""
+"""Maximum number of names that a wrong name is compared with; each takes up to 0.1 ms."""
 _LONGEST_LINE = 1000
 
 
 class GVEngineError(Exception):
-    """Base of the engine's own errors, whose text is printable whatever it quotes."""
+    """Base class of the engine's exceptions. Their text never holds unprintable characters."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return escape_unprintable(super().__str__())
 
 
 class RuleError(GVEngineError, RuntimeError):
-    """A rule met a world in which it is not defined, or broke a promise that rules make.
+    """A rule failed: it is not defined for this world, or broke what rules promise.
 
     Attributes:
-        worlds: numbers of all worlds of a batch that failed in this step; the text is of the first.
-        told: the error of that one, without its number.
+        worlds: indices of all worlds of a batch that failed in this step; the text is of the first.
+        world_error: error of the first of these worlds, without its index; None outside a batch.
     """
 
     worlds: tuple[int, ...] = ()
-    told: RuleError | None = None
+    world_error: RuleError | None = None
 
     @classmethod
-    def of_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
-        """The error of a step, from that of the first of the worlds which it failed in."""
+    def in_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
+        """Return the error of a batch step, from the error of the first of the worlds that
+        failed."""
         first, *others = failed
-        error = error.told or error
+        error = error.world_error or error
         more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
-        found = type(error)(f"world {first}: {error}{more}")
-        found.worlds, found.told = (first, *others), error
-        return found
+        batch_error = type(error)(f"world {first}: {error}{more}")
+        batch_error.worlds, batch_error.world_error = (first, *others), error
+        return batch_error
 
 
 class Stopped(BaseException):
@@ -53,21 +54,22 @@ class StoppedError(RuleError):
 
 
 class ColumnError(RuleError):
-    """A rule wrote what no column holds; says which rule, where the error carries its system."""
+    """A rule wrote a value that no column holds. The text names the rule if `system` is
+    attached."""
 
     def __str__(self) -> str:
         system = getattr(self, "system", None)
-        said = super().__str__()
-        return f"{system.title}: {said}" if system else said
+        message = super().__str__()
+        return f"{system.title}: {message}" if system else message
 
 
 class CapacityError(RuleError):
-    """A world ran out of entities."""
+    """A world ran out of free entities."""
 
 
 class NoRoomError(RuleError):
-    """A thing that a level places finds no free cell; made of its number and its line, 0 for none,
-    or of a text."""
+    """A placed object found no free cell. Arguments: a message, or (index in `place`, line number
+    or 0)."""
 
     def __str__(self) -> str:
         if len(self.args) != 2:
@@ -81,7 +83,7 @@ class NoRoomError(RuleError):
 
 
 class OutOfBoundsError(IndexError):
-    """An index that an array or a column does not have, in the words of NumPy."""
+    """Index out of bounds of an array or a column, with NumPy's message."""
 
     def __init__(self, index: int, axis: int, size: int) -> None:
         super().__init__(index, axis, size)
@@ -95,25 +97,25 @@ class DoesNotCompileError(GVEngineError, RuntimeError):
 
 
 class BuiltInDoesNotCompileError(DoesNotCompileError):
-    """A rule of the engine cannot be compiled here: a fault of the engine or its installation."""
+    """A built-in rule cannot be compiled: a bug of the engine or a broken installation."""
 
 
 class MissingExtraError(GVEngineError, ModuleNotFoundError):
-    """A library that only some worlds need is not installed."""
+    """An optional dependency, which only some domains need, is not installed."""
 
 
 class SeveralAgentsError(GVEngineError, ValueError):
-    """A scenario with several agents, where there is room for one."""
+    """A scenario has several agents where only one is supported."""
 
 
-class FaultPlace(NamedTuple):
-    """Where in a scenario something is wrong.
+class ProblemPlace(NamedTuple):
+    """Location of a problem in a scenario.
 
     Attributes:
-        path: of the value, as messages give it; "" for the whole.
-        line: of its file, from 1; None in a scenario that is no file.
-        file: that it stands in, if that is another one than the scenario's.
-        cells: y, x on the map; () if it is about no cell.
+        path: keys that lead to the value, as messages show them; "" for the whole scenario.
+        line: line in the file, from 1; None for a scenario without a file.
+        file: path of the file, if it is not the scenario's own; else "".
+        cells: (y, x) of cells of the map; () if the problem has none.
     """
 
     path: str = ""
@@ -123,42 +125,42 @@ class FaultPlace(NamedTuple):
 
 
 class ScenarioError(GVEngineError, ValueError):
-    """A scenario with mistakes.
+    """A scenario has mistakes.
 
-    Its text is `problems`, or the first of them and how many there are more.
+    The text lists `problems`; a long list is cut, with the number of the rest.
 
     Attributes:
-        problems: all of them, one located line each.
-        places: where each of them is, as far as the reader has told; () if it has not.
+        problems: all problems, each one line with its location.
+        places: location of each problem; () if the reader gives none.
     """
 
-    places: tuple[FaultPlace, ...] = ()
+    places: tuple[ProblemPlace, ...] = ()
 
     def __init__(self, problems: Iterable[str]) -> None:
-        told = [problems] if isinstance(problems, str) else problems  # as whoever adds to it has it
-        self.problems = tuple(shortened(problem, _LONGEST_LINE) for problem in told)
+        lines = [problems] if isinstance(problems, str) else problems
+        self.problems = tuple(shorten(line, _LONGEST_LINE) for line in lines)
         ends = accumulate(len(problem) for problem in self.problems)
         shown = sum(end <= _SCREEN for end in ends) or 1
         more = len(self.problems[shown:])
-        said = f"… and {more} more"
-        super().__init__("\n".join([*self.problems[:shown], *([said] if more else [])]))
+        rest = [f"… and {more} more"] if more else []
+        super().__init__("\n".join([*self.problems[:shown], *rest]))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]]]:
         return type(self), (self.problems,)
 
 
 class TrustError(ScenarioError):
-    """A scenario that names Python which may not run."""
+    """A scenario names Python code that is not allowed to run."""
 
 
 class UnknownOptionError(ScenarioError, TypeError):
-    """An option that is neither known nor a parameter of the scenario."""
+    """An option that is neither built in nor a parameter of the scenario."""
 
 
-def printable(text: str) -> str:
-    """A text whose characters that no screen shows, but for line breaks and tabs, are written out.
+def escape_unprintable(text: str) -> str:
+    """Escape the characters of a text that no screen shows, other than line breaks and tabs.
 
-    >>> printable("a\\x1b[31mred")
+    >>> escape_unprintable("a\\x1b[31mred")
     'a\\\\x1b[31mred'
     """
     if text.isprintable():
@@ -169,30 +171,30 @@ def printable(text: str) -> str:
 
 
 def complain(message: object) -> None:
-    """Print a message of the engine to the errors, as printable text."""
-    print(printable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
+    """Print a message of the engine to stderr, with unprintable characters escaped."""
+    print(escape_unprintable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
 
 
-def shortened(text: str, most: int) -> str:
-    """A text as a screen shows it, without its middle if it is longer than `most` characters."""
-    text = printable(text)
-    if len(text) <= most:
+def shorten(text: str, max_length: int) -> str:
+    """Escape unprintable characters; cut out the middle of a text longer than `max_length`."""
+    text = escape_unprintable(text)
+    if len(text) <= max_length:
         return text
-    head = most * 2 // 3
-    return f"{text[:head]} … {text[len(text) - (most - head) :]}"
+    head = max_length * 2 // 3
+    return f"{text[:head]} … {text[len(text) - (max_length - head) :]}"
 
 
-def nearest(found: object, allowed: Iterable[object]) -> str:
-    """`did you mean 'x'? (allowed: x, y)` for a message about a wrong name."""
+def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
+    """Return `did you mean 'x'? (allowed: x, y)`, the end of a message about a wrong name."""
     names = [str(name) for name in allowed]
     as_written = {name.casefold(): name for name in reversed(names[:_MOST_COMPARED])}
-    near = get_close_matches(str(found)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
+    near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
     hint = f"did you mean {as_written[near[0]]!r}? " if near else ""
     return f"{hint}(allowed: {', '.join(names)})"
 
 
-def reason(error: Exception) -> str:
-    """What went wrong, for people: with the file, without the number that the system gives it."""
+def error_text(error: Exception) -> str:
+    """Return the message of an exception; for an OSError the file and reason, without the errno."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

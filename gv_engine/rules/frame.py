@@ -1,4 +1,4 @@
-"""The content of one picture of an expression, free of any drawing library."""
+"""Contents of one picture of a grid or an expression, independent of any drawing library."""
 
 from __future__ import annotations
 
@@ -9,88 +9,86 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.geometry import RIGHT, Area, step_x, step_y, turned
+from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
-# ---- frame ---------------------------------------------------------------------------------------
-
 VIEWS = ("both", "state", "observation", "explored")
-"""Ways to look at a frame: the state beside the observation, each alone, and what has been seen."""
+"""Views of a frame: state beside observation, state alone, observation alone, explored cells."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """How a game stands, of whatever domain: a part of every frame."""
+    """Part of a frame that all domains share: last action, rewards, outcome and texts."""
 
     action: str = ""
-    """The last one, such as MOVE_FORWARD or `Commutative Swap at 3`; empty at the beginning."""
+    """Last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset."""
     reward: float = 0.0
-    """Of the last step."""
+    """Reward of the last step."""
     terms: Mapping[str, float] = field(default_factory=dict)
-    """The reward of the last step, function by function."""
+    """Reward of the last step by reward function."""
     total: float = 0.0
-    """The return: the rewards of the episode so far."""
+    """Return: sum of the rewards of the episode so far."""
     steps: int = 0
-    """Of the episode so far."""
+    """Number of steps of the episode so far."""
     max_steps: int | None = None
-    """After which the episode is cut off."""
+    """Step limit of an episode, None for no limit."""
     mission: str = ""
-    """What the agent is asked to do; empty if it is nothing."""
+    """Task of the agent as text; "" for none."""
     outcome: str = ""
-    """Empty, `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
+    """"", `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
     success: bool = False
-    """Whether it ended well."""
+    """True if the episode ended in success."""
     ending: str = ""
-    """How it ended, for the player; empty while it goes on."""
+    """Sentence for the player on how the episode ended; "" while it goes on."""
     message: str = ""
-    """A note for the player."""
+    """Note for the player."""
 
     @property
-    def is_blamed(self) -> bool:
-        """Whether a reward below zero says that something went wrong, and may be coloured so."""
+    def is_loss_highlighted(self) -> bool:
+        """True if a negative reward is shown in the colour of a mistake."""
         return True
 
 
 @dataclass(frozen=True, eq=False)
 class Frame(Scene):
-    """All that one picture shows, as arrays and plain values."""
+    """Contents of one picture of a grid world, as arrays and plain values."""
 
     domain: ClassVar[str] = "grid"
 
     title: str
     grid: NDArray[np.uint8]
-    """(H, W, 3) type, state and colour of every cell."""
+    """(H, W, 3) uint8 type, state and colour of every cell."""
     agent: tuple[int, int, int]
-    """y, x, facing: 0 up, 1 down, 2 left, 3 right."""
+    """(y, x, facing), with 0 up, 1 down, 2 left, 3 right."""
     item: tuple[int, int, int]
-    """Type, state and colour of the held object; type 0 is nothing."""
+    """Type, state and colour of the held object; type 0 for none."""
     seen: NDArray[np.bool_]
-    """(H, W) the cells of the grid that the agent sees now."""
+    """(H, W) mask of the cells of the grid that the agent sees now."""
     observation: NDArray[np.uint8]
-    """(h, w, 3) like grid; type 1, Hidden, is not seen."""
+    """(h, w, 3) uint8 like `grid`; type 1, Hidden, for cells that are not seen."""
     observer: tuple[int, int]
-    """y, x of the agent in the observation, looking up; outside of it, no agent is drawn."""
+    """(y, x) of the agent in the observation, looking up; outside of it, no agent is drawn."""
     beneath: NDArray[np.uint8] | None = None
-    """(H, W, 3) what lies on the ground of every cell; None where nothing ever does."""
+    """(H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has none."""
     types: ObjectTypes = OBJECT_TYPES
-    """Which these numbers mean."""
+    """Object types by index."""
     color: int = 0
-    """Of the agent, if there are several."""
+    """Colour of the agent in a scenario with several agents."""
     explored: NDArray[np.uint8] | None = None
-    """(H, W, 6) type, state and colour of every cell and of what lies on its ground, as the agent
-    saw them last; type 1, Hidden, where it has never looked. None if nobody has kept it."""
+    """(H, W, 6) uint8 type, state and colour of every cell and of its ground, as the agent last saw
+    them; type 1, Hidden, where it never looked. None if this is not recorded."""
 
-    def as_explored(self) -> Frame:
-        """The same with no more of the state than the agent knows."""
+    def limit_to_explored(self) -> Frame:
+        """Return the frame with cells out of sight replaced by their last seen contents."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
         beneath = None if self.beneath is None else self.explored[..., 3:]
         return replace(self, grid=grid, beneath=beneath)
 
-    def differing(self, other: Frame) -> list[tuple[int, int]]:
-        """The cells, y and x, that look different in another frame, where agents stand too; none
-        of another grid."""
+    def find_differences(self, other: Frame) -> list[tuple[int, int]]:
+        """Return (y, x) of the cells whose contents or agent differ from another frame; [] if the
+        grids differ in shape."""
         if self.grid.shape != other.grid.shape:
             return []
         differs = (self.grid != other.grid).any(-1)
@@ -102,33 +100,35 @@ class Frame(Scene):
         return [(int(y), int(x)) for y, x in np.argwhere(differs)]
 
     @property
-    def beneath_seen(self) -> NDArray[np.uint8] | None:
-        """(h, w, 3) the same of the cells of the observation, as the agent sees it; of type 0 where
-        it does not."""
+    def visible_ground(self) -> NDArray[np.uint8] | None:
+        """(h, w, 3) ground objects of the cells of the observation, turned to the agent's view;
+        type 0 where it does not see. None without a ground layer."""
         if self.beneath is None:
             return None
-        found = np.zeros_like(self.observation)
-        for i, j in np.ndindex(found.shape[:2]):
-            cell = self.on_grid(i, j)
+        ground = np.zeros_like(self.observation)
+        for i, j in np.ndindex(ground.shape[:2]):
+            cell = self.to_grid_cell(i, j)
             if cell and self.seen[cell]:
-                found[i, j] = self.beneath[cell]
-        self.types.as_seen(found, self.agent[2])
-        return found
+                ground[i, j] = self.beneath[cell]
+        self.types.turn_to_view(ground, self.agent[2])
+        return ground
 
-    def in_view(self, y: int, x: int) -> tuple[int, int] | None:
-        """The cell of the observation that shows a cell of the grid; None if none does."""
+    def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:
+        """Return the (row, column) of the observation that shows cell (y, x) of the grid, or
+        None."""
         facing = self.agent[2]
-        aside = turned(facing, RIGHT)
+        aside = rotate(facing, RIGHT)
         dy, dx = y - self.agent[0], x - self.agent[1]
         i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
         j = self.observer[1] + dy * step_y(aside) + dx * step_x(aside)
         height, width = self.observation.shape[:2]
         return (i, j) if 0 <= i < height and 0 <= j < width else None
 
-    def on_grid(self, i: int, j: int) -> tuple[int, int] | None:
-        """The cell of the grid that a cell of the observation shows; None beyond the grid."""
+    def to_grid_cell(self, i: int, j: int) -> tuple[int, int] | None:
+        """Return (y, x) of the grid cell that cell (i, j) of the observation shows, or None beyond
+        the grid."""
         facing = self.agent[2]
-        aside = turned(facing, RIGHT)
+        aside = rotate(facing, RIGHT)
         ahead, right = self.observer[0] - i, j - self.observer[1]
         y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)
         x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
@@ -138,101 +138,103 @@ class Frame(Scene):
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """What rendering systems draw on, with all that the world itself does not tell."""
+    """Argument of rendering systems: the view, texts and numbers that the world itself does not
+    hold."""
 
     show: Callable[[Frame], None]
-    """Takes the finished frame: a window, an array, a text."""
+    """Function that takes the finished frame and shows it in a window, an array or a text."""
     title: str
     area: Area
-    """Of the observation."""
+    """Observation area."""
     observation: NDArray[np.uint8]
-    """(h, w, 3) what the agent was shown last."""
+    """(h, w, 3) last observation of the agent."""
     terms: Mapping[str, float]
     max_steps: int | None
     mission: str
     ending: str
     message: str
     types: ObjectTypes
-    """Of the scenario."""
+    """Object types of the scenario."""
     agent: int = 1
-    """Whose view it is."""
-
-
-# ---- expression frame ----------------------------------------------------------------------------
+    """Number of the agent whose view is shown."""
 
 
 @dataclass(frozen=True)
 class TreeNode:
-    """One node of the tree, at its place in a grid of `x` and `y`: no two share a column."""
+    """One node of an expression tree with its position in the drawing; no two nodes share a
+    column."""
 
     identity: int
-    """A number that a node keeps as long as rules keep it; it glides from picture to picture."""
+    """Number that a node keeps across rewrites, so that it can move smoothly between pictures."""
     kind: str
     """`constant`, `variable` or `operator`."""
     text: str
-    """What stands in it: a number, a letter, a sign."""
+    """Label of the node: a number, a letter or a sign."""
     x: int
-    """Its index in order, from 0: left operand, node, right operand. Actions count nodes by it."""
+    """Index in in-order traversal (left operand, node, right operand), from 0. Actions use it."""
     y: int
-    """How many nodes are above it."""
+    """Depth of the node in the tree, 0 for the root."""
     parent: int
-    """`x` of the node above; -1 at the root."""
+    """`x` of the parent node; -1 for the root."""
     changed: bool
-    """Whether the last move has changed or made it."""
+    """True if the last move changed or created the node."""
     rules: tuple[int, ...]
-    """Numbers of the rules that apply to it."""
+    """Indices of the rules that apply to the node."""
     span: tuple[int, int]
-    """Its own characters in the written expression, from and to; none for the sign in 4x."""
+    """Start and end of the node's own characters in the written expression; none for the sign in
+    4x."""
     whole: tuple[int, int]
-    """The characters of all that is written for it and below it."""
+    """Start and end of the characters of the node's whole subtree."""
 
 
 @dataclass(frozen=True)
 class RewriteRecord:
-    """One entry of the list of moves: an expression, and what led to it."""
+    """One entry of the history of moves: an expression, and the rule and node that led to it."""
 
     text: str
     rule: str
-    """Empty at the start."""
+    """Name of the rule; "" for the start."""
     node: int
-    """-1 at the start."""
+    """Index of the node; -1 for the start."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExpressionFrame(Scene):
-    """All that one picture of an expression shows, as plain values."""
+    """Contents of one picture of an expression, as plain values."""
 
     domain: ClassVar[str] = "algebra"
 
     title: str
     text: str
-    """The written expression."""
+    """Written expression."""
     nodes: tuple[TreeNode, ...]
-    """In order, so that `nodes[i].x == i`."""
+    """Nodes of the tree in in-order traversal, so that `nodes[i].x == i`."""
     rules: tuple[str, ...]
-    """Names of the rules, by number."""
+    """Names of the rules by index."""
     codes: tuple[str, ...]
-    """Two letters for each of them."""
+    """Two-letter codes of the rules."""
     actions: tuple[str, ...]
-    """What the actions of each rule begin with: `commutative_swap`, then a blank and the node."""
+    """Prefix of each rule's actions, such as `commutative_swap`; a space and the node follow."""
     history: tuple[RewriteRecord, ...]
-    """The start first, the present expression last."""
+    """All expressions of the episode, the start first and the present one last."""
     moves_remaining: int
     max_moves: int
 
     @property
-    def is_blamed(self) -> bool:
-        """Only at a lost end: right moves may cost, too, as those do that spread brackets out."""
+    def is_loss_highlighted(self) -> bool:
+        """True only after a lost episode: correct moves may cost reward, too, such as expanding
+        brackets."""
         return self.outcome == "lose"
 
     @property
     def depth(self) -> int:
-        """How many rows of nodes there are."""
+        """Number of rows of nodes."""
         return 1 + max(node.y for node in self.nodes)
 
 
-def expression_text(frame: ExpressionFrame) -> str:
-    """The tree as text, above the written expression, and a line with what happened."""
+def expression_to_text(frame: ExpressionFrame) -> str:
+    """Return the tree as text, followed by the written expression and a line about the last
+    step."""
     starts, width = [], 0
     for node in frame.nodes:
         starts.append(width)

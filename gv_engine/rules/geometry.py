@@ -1,4 +1,4 @@
-"""Sets as the bits of a number, in rules that look at many things at once."""
+"""Actions, orientations and observation areas, and the arithmetic that rules use on them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from gv_engine.rules.world import World
 
 
-# ---- geometry ------------------------------------------------------------------------------------
-
 FORWARD, BACKWARD, LEFT, RIGHT = range(4)
 ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
 
 class Action(IntEnum):
-    """Actions of an agent; new ones go to the end. Those of authors are made by `named_action`."""
+    """Actions of an agent; append new ones at the end. `named_action` makes those of authors."""
 
     MOVE_FORWARD = 0
     MOVE_BACKWARD = 1
@@ -42,18 +40,18 @@ class Action(IntEnum):
 
     @property
     def is_move(self) -> bool:
-        """Whether it leads to a neighbouring cell."""
+        """True for a move to a neighbouring cell."""
         return self <= Action.MOVE_RIGHT
 
     @property
     def is_turn(self) -> bool:
-        """Whether it changes where the agent looks."""
+        """True for an action that changes the agent's orientation."""
         return self in (Action.TURN_LEFT, Action.TURN_RIGHT)
 
     @property
-    def is_own(self) -> bool:
-        """Whether an author has named it."""
-        return self >= _FIRST_OWN
+    def is_custom(self) -> bool:
+        """True for an action that an author declared with `named_action`."""
+        return self >= _FIRST_CUSTOM
 
 
 ACTIONS = tuple(action.name for action in Action)
@@ -73,84 +71,81 @@ ACTIONS = tuple(action.name for action in Action)
     NOOP,
 ) = range(len(ACTIONS))
 USUAL_ACTIONS = tuple(range(PICK_UP))
-"""Those of a scenario that does not list its own: the specification's."""
+"""Default action space, as the specification lists it."""
 WAIT = 255
-"""No action of an agent: rules see that nothing was done. For people who play in real time."""
-_FIRST_OWN = WAIT + 1
+"""Number that rules see if an agent does nothing. Only used for people who play in real time."""
+_FIRST_CUSTOM = WAIT + 1
 
 
 def named_action(name: str) -> Action:
-    """The action of a name; another one than the built-in ones is an author's own.
+    """Return the action of a name; declare it if it is not a built-in one.
 
-    Its number is made of the name, so that it is the same in every scenario and process.
+    The number is a hash of the name, so it is the same in every scenario and process.
 
     >>> KICK = named_action("KICK")
-    >>> KICK.name, KICK == named_action("KICK"), KICK.is_own
+    >>> KICK.name, KICK == named_action("KICK"), KICK.is_custom
     ('KICK', True, True)
 
     Raises:
-        ValueError: the name is taken, or none; or another action has the same number.
+        ValueError: the name is invalid, or another action has the same number.
     """
     if name in Action.__members__:
         return Action[name]
     if name == "WAIT" or not (name.isidentifier() and name.isascii() and name.isupper()):
         raise ValueError(f"found the name {name!r}, expected one of an action, like `KICK`")
-    number = _FIRST_OWN + crc32(name.encode()) % 2**30
-    own = int.__new__(Action, number)
-    own._name_, own._value_ = name, number
-    # where `Action(number)` finds it, as it does those that stand in the class
-    known = Action._value2member_map_.setdefault(number, own)
-    if known.name != name:
-        raise ValueError(f"{name} and {known.name} would have the same number; rename one")
+    number = _FIRST_CUSTOM + crc32(name.encode()) % 2**30
+    action = int.__new__(Action, number)
+    action._name_, action._value_ = name, number
+    # so that `Action(number)` finds it like the members of the class
+    registered = Action._value2member_map_.setdefault(number, action)
+    if registered.name != name:
+        raise ValueError(f"{name} and {registered.name} would have the same number; rename one")
     return Action(number)
 
 
 def is_action(number: int) -> bool:
-    """Whether an action has the number, one of an author's that is known by now included."""
+    """Return True if a built-in action, or one declared so far, has this number."""
     return number in Action._value2member_map_
 
 
 def action_name(action: int) -> str:
-    """The name of an action, `WAIT` among them."""
+    """Return the name of an action number, `WAIT` included."""
     return "WAIT" if action == WAIT else Action(action).name
 
 
 def step_y(orientation: int) -> int:
-    """Change of y by one step in a direction."""
+    """Return the change of y by one step in a direction."""
     return 1 if orientation == BACKWARD else -1 if orientation == FORWARD else 0
 
 
 def step_x(orientation: int) -> int:
-    """Change of x by one step in a direction."""
+    """Return the change of x by one step in a direction."""
     return 1 if orientation == RIGHT else -1 if orientation == LEFT else 0
 
 
-def turned(orientation: int, by: int) -> int:
-    """The orientation after a rotation by another one (`RIGHT` is a quarter turn clockwise)."""
-    # In this numbering rotations compose by xor, but for two quarter turns, which make a half.
+def rotate(orientation: int, by: int) -> int:
+    """Return an orientation rotated by another one (`RIGHT` is a quarter turn clockwise)."""
+    # In this numbering rotations compose by xor; only two quarter turns need a correction.
     return orientation ^ by ^ (orientation & by) >> 1
 
 
-def relative(orientation: int, to: int) -> int:
-    """The orientation as somebody sees it who looks along another one."""
-    return turned(orientation, to ^ to >> 1)
+def to_relative(orientation: int, to: int) -> int:
+    """Return an orientation as seen by an observer that faces `to`."""
+    return rotate(orientation, to ^ to >> 1)
 
 
 def manhattan(dy: int, dx: int) -> float:
-    """Steps along the axes."""
+    """Return the Manhattan distance of an offset."""
     return float(abs(dy) + abs(dx))
 
 
 def euclidean(dy: int, dx: int) -> float:
-    """Length of the straight line."""
+    """Return the Euclidean distance of an offset."""
     return float((dy * dy + dx * dx) ** 0.5)
 
 
-# ---- area ----------------------------------------------------------------------------------------
-
-
-def seen_from(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
-    """How far a cell is ahead of an agent, and to its right."""
+def relative_position(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
+    """Return how many cells (y, x) lies ahead of an agent, and to its right."""
     facing = w.agent.facing[agent]
     dy, dx = y - w.position.y[agent], x - w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -159,7 +154,8 @@ def seen_from(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Area:
-    """Inclusive ranges of cells relative to an agent that looks up: `[[-6, 0], [-3, 3]]`."""
+    """Observation area: inclusive ranges of cells relative to an agent that looks up: `[[-6, 0],
+    [-3, 3]]`."""
 
     ymin: int
     ymax: int
@@ -172,23 +168,23 @@ class Area:
 
     @property
     def observer(self) -> tuple[int, int]:
-        """The agent's own cell in the area, which may lie beyond it."""
+        """Row and column of the agent's own cell in the area; may lie outside of it."""
         return -self.ymin, -self.xmin
 
-    def numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
-        """(h * w,) the cells of the grid that the area shows, row by row, as numbers.
+    def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
+        """Return (h * w,) numbers of the grid cells that the area shows, row by row.
 
         Args:
-            w, agent: who looks.
-            width: how many numbers a row of the grid has; OUTSIDE is the number of all beyond it.
+            w, agent: the world and the agent that looks.
+            width: row stride of the cell numbers; cells beyond the grid get OUTSIDE.
         """
         position = w.position
         stands = w.agent.facing[agent], position.y[agent], position.x[agent]
-        return _numbers(self, *stands, w.height, w.width, width)
+        return _find_cell_numbers(self, *stands, w.height, w.width, width)
 
-    def on_grid(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(H, W) bool: which cells of the grid an (h, w) bool array of the area means."""
-        cells = self.numbers(w, agent, w.width)[seen.ravel()]
+    def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the (H, W) bool mask of the grid cells that an (h, w) mask of the area selects."""
+        cells = self.cell_numbers(w, agent, w.width)[seen.ravel()]
         lit = np.zeros(w.height * w.width, np.bool_)
         lit[cells[cells != OUTSIDE]] = True
         return lit.reshape(w.height, w.width)
@@ -198,10 +194,11 @@ class Area:
 
 
 @lru_cache(maxsize=512)
-def _numbers(
+def _find_cell_numbers(
     area: Area, facing: int, y: int, x: int, height: int, width: int, row: int
 ) -> NDArray[np.int64]:
-    # first and last row and column, and the quarter turns to the left that bring them upright
+    """Return the cell numbers of an area for an agent at (y, x), read-only and cached."""
+    # first and last row and column, and the quarter turns to the left that turn the area up
     top, bottom, left, right, quarters = {
         FORWARD: (area.ymin, area.ymax, area.xmin, area.xmax, 0),
         RIGHT: (area.xmin, area.xmax, -area.ymax, -area.ymin, 1),
@@ -216,17 +213,11 @@ def _numbers(
     return numbers
 
 
-# ---- lines ---------------------------------------------------------------------------------------
-
-
-def in_line(array: NDArray[Any]) -> NDArray[Any]:
-    """All values of an array, row by row; what is written to them is written to the array."""
+def flat_view(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a one-dimensional view of an array; writes to the view change the array."""
     return array.reshape(-1)
 
 
-# ---- bits ----------------------------------------------------------------------------------------
-
-
-def ones(bits: int) -> int:
-    """How many bits of a number that is not negative are set."""
+def count_bits(bits: int) -> int:
+    """Return the number of set bits of a non-negative integer."""
     return int(bits).bit_count()

@@ -24,14 +24,14 @@ from gv_engine.rules.component import (
     component,
     fields_of,
     is_component,
-    snake_case,
+    to_snake_case,
 )
-from gv_engine.rules.geometry import ORIENTATIONS, relative
-from gv_engine.rules.modules import is_engine_module, offset_of, package_of
+from gv_engine.rules.geometry import ORIENTATIONS, to_relative
+from gv_engine.rules.modules import is_engine_module, package_of, type_index_offset
 
 
 class Color(IntEnum):
-    """The colours, by their index; new ones go to the end."""
+    """Colours by index; append new ones at the end."""
 
     NONE = 0
     RED = 1
@@ -46,42 +46,43 @@ class Color(IntEnum):
 
 COLORS = tuple(color.name for color in Color)
 USUAL_COLORS = tuple(range(Color.YELLOW + 1))
-"""Those of a scenario that does not list its own: the specification's."""
+"""Default colours of a scenario, as the specification lists them."""
 
 ABOVE, GROUND = LAYERS = "above", "ground"
-"""Where objects of a type live. A cell holds one of each."""
+"""Layers of a cell. A cell holds at most one object on each."""
 
 MOST_TYPES = 128
-"""Object types that a scenario may have: their indices are bytes."""
+"""Maximum number of object types of a scenario: indices are bytes."""
 
 Parts = tuple[tuple[type[Any], tuple[float, ...]], ...]
-"""(class, values) of components."""
+"""Components with their field values: (class, values) pairs."""
 
 
 @component
 class Condition:
-    """Index of the state of objects whose types name no component of their own for it."""
+    """State index of an object whose type names no component of its own for the state."""
 
     value: Int8 = 0
 
 
 @dataclass(frozen=True)
 class ObjectType:
-    """A kind of grid object.
+    """Type of grid object.
 
     Attributes:
-        name: as scenario files and messages write it.
-        index: what grids show in channel 0.
-        components: those that a new object gets.
-        colored: whether objects have a colour (channel 2), NONE by default.
-        states: names of the states in order (channel 1); one unnamed state if empty.
+        name: name in scenario files and messages.
+        index: number in channel 0 of grids.
+        components: components of a new object, with their values.
+        colored: True if objects have a colour (channel 2), NONE by default.
+        states: names of the states in order (channel 1); () for one unnamed state.
         state: (column, field) that holds the state, None if there is only one state.
-        sprite: base name of the drawing; with states, `<sprite>_<state>` in lower case.
-        in_grid: False for types that no state contains (NoneGridObject, Hidden).
-        module: where it was declared.
-        brings: components that an object has in each of the states; () if states change none.
-        leaves: index of the type of what is in its cell when it is used up, None for nothing.
-        layer: where its objects live, one of `LAYERS`.
+        sprite: base name of the sprite file; with states, `<sprite>_<state>` in lower case.
+        in_grid: False for types that never occur on the grid (NoneGridObject, Hidden).
+        module: name of the module that declares the type.
+        state_components: components that an object has in each state only; () if no state changes
+            components.
+        leaves: index of the type that replaces a used-up object in its cell, None for none.
+        layer: layer of the cell that the objects occupy, one of `LAYERS`.
     """
 
     name: str
@@ -93,7 +94,7 @@ class ObjectType:
     sprite: str
     in_grid: bool
     module: str
-    brings: tuple[Parts, ...] = ()
+    state_components: tuple[Parts, ...] = ()
     leaves: int | None = None
     layer: str = ABOVE
 
@@ -103,32 +104,32 @@ class ObjectType:
 
     @property
     def is_oriented(self) -> bool:
-        """Whether objects look some way: their states are the orientations."""
+        """True if the states of the objects are the four orientations."""
         return self.states == ORIENTATIONS
 
     @property
-    def classes(self) -> dict[type[Any], None]:
-        """The classes of all components that an object may have by its type and states."""
-        return dict.fromkeys([*dict(self.components), *self.changes(0)])
+    def component_classes(self) -> dict[type[Any], None]:
+        """Classes of all components that an object may have by its type and states."""
+        return dict.fromkeys([*dict(self.components), *self.component_changes(0)])
 
     def sprite_of(self, state: int) -> str:
-        """File name, without folder and suffix, of the drawing of an object in this state."""
+        """Return the name of the sprite file for a state, without folder and suffix."""
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
 
-    def changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
-        """Of the components that some state brings, the values of those that come with this one;
-        None for those that leave."""
-        if not 0 <= state < len(self.brings):
+    def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
+        """Return the components that an object gains in this state, with values, and those it
+        loses, with None."""
+        if not 0 <= state < len(self.state_components):
             return {}
-        leaving = dict.fromkeys(cls for parts in self.brings for cls, _ in parts)
-        return leaving | dict(self.brings[state])
+        leaving = dict.fromkeys(cls for parts in self.state_components for cls, _ in parts)
+        return leaving | dict(self.state_components[state])
 
 
 class ObjectTypes:
-    """Object types by index and by name: of one scenario, say.
+    """Collection of object types, by index and by name.
 
     Args:
-        types: of two with one index, the first is there; of two with one name, it is meant by it.
+        types: of two types with the same index or name, the first wins.
     """
 
     def __init__(self, types: Iterable[ObjectType] = ()) -> None:
@@ -140,46 +141,46 @@ class ObjectTypes:
                 self._by_name.setdefault(kind.name, kind)
 
     def __iter__(self) -> Iterator[ObjectType]:
-        """In order of their indices."""
+        """Iterate over the types in order of index."""
         return (self._by_index[index] for index in sorted(self._by_index))
 
     def __len__(self) -> int:
         return len(self._by_index)
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is a type of this index or name."""
+        """Return True if there is a type of this index or name."""
         return key in self._by_index or key in self._by_name
 
-    def as_seen(self, grid: NDArray[np.uint8], facing: int) -> None:
-        """Let the objects in a view, (h, w, 3), that look some way look as somebody sees them who
-        looks along `facing`."""
+    def turn_to_view(self, grid: NDArray[np.uint8], facing: int) -> None:
+        """Rotate the orientations of oriented objects in an (h, w, 3) view, in place, for an
+        observer that faces `facing`."""
         if kinds := [kind.index for kind in self if kind.is_oriented]:
-            ways: Any = grid[..., 1]
-            np.copyto(ways, relative(ways, facing), where=np.isin(grid[..., 0], kinds))
+            states: Any = grid[..., 1]
+            np.copyto(states, to_relative(states, facing), where=np.isin(grid[..., 0], kinds))
 
     def __getitem__(self, key: int | str) -> ObjectType:
-        """The type of this index or name.
+        """Return the type of this index or name.
 
         Raises:
-            KeyError: no such type; the message names the nearest.
+            KeyError: no such type; the message suggests the most similar name.
         """
-        found = self._by_name.get(key) if isinstance(key, str) else self._by_index.get(key)
-        if found is not None:
-            return found
-        names = [known.name for known in self]
+        kind = self._by_name.get(key) if isinstance(key, str) else self._by_index.get(key)
+        if kind is not None:
+            return kind
+        names = [each.name for each in self]
         near = get_close_matches(str(key), names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"no object type {key!r}{hint} (known: {', '.join(names)})")
 
 
 class DeclaredTypes(ObjectTypes):
-    """The types that Python declares: the engine's, and those of other modules of the process.
+    """Registry of the types that Python code declares: the engine's, and those of other modules.
 
-    Those of rule files are not among them. Each package of these counts its own, from the index
-    behind the engine's on, so that they are the same in every process.
+    Types of rule files are kept apart, by package: each package numbers its types from the first
+    index after the engine's types on, so that indices are the same in every process.
 
     Attributes:
-        common: the module of those that every scenario may name, so that their names are taken.
+        common: module whose types every scenario may name, so that their names are reserved.
     """
 
     common = ""
@@ -190,35 +191,36 @@ class DeclaredTypes(ObjectTypes):
 
     @property
     def built_in(self) -> tuple[ObjectType, ...]:
-        """The engine's, which come first."""
+        """The engine's own types, which come first."""
         return tuple(kind for kind in self if is_engine_module(kind.module))
 
-    def of(self, package: str) -> tuple[ObjectType, ...]:
-        """Those of a package of rule files, in order of their indices."""
+    def of_package(self, package: str) -> tuple[ObjectType, ...]:
+        """Return the types of a package of rule files, in order of index."""
         return tuple(self._packages.get(package, {}).values())
 
-    def everywhere(self) -> Iterator[ObjectType]:
-        """All types: these, the engine's first, and then those of rule files, newer ones first."""
+    def iterate_all(self) -> Iterator[ObjectType]:
+        """Yield all types: the engine's, then those of other modules, then those of rule files,
+        newest first."""
         yield from self.built_in
         yield from reversed(list(self))
         for package, types in reversed(self._packages.items()):
             if package:
                 yield from types.values()
 
-    def forget(self, package: str) -> None:
-        """Let a package of rule files count anew."""
+    def remove_package(self, package: str) -> None:
+        """Remove the types of a package of rule files, so that numbering starts over."""
         self._packages.pop(package, None)
 
     def add(self, new: ObjectType) -> None:
-        """Register a type; declaring it again from the same module replaces it."""
+        """Register a type. A second declaration from the same module replaces the first."""
         package = package_of(new.module)
         self._packages.setdefault(package, {})[new.module, new.name] = new
         if not package:
             self._by_index[new.index] = self._by_name[new.name] = new
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """An error in the block takes back what it has declared."""
+    def rollback_on_error(self) -> Iterator[None]:
+        """Context manager: undo the declarations of the block if the block raises."""
         before = self._by_index.copy(), self._by_name.copy()
         packages = {package: types.copy() for package, types in self._packages.items()}
         try:
@@ -228,32 +230,32 @@ class DeclaredTypes(ObjectTypes):
             self._packages = packages
             raise
 
-    def index_for(self, name: str, module: str) -> int:
-        """The index of a type to be declared.
+    def choose_index(self, name: str, module: str) -> int:
+        """Return the index for a type to be declared: its old one, or the lowest free one.
 
         Raises:
-            ValueError: its name is taken, or there are too many.
+            ValueError: the name is taken, or there are too many types.
         """
         package = package_of(module)
-        known = self._packages.get(package, {})
-        if (module, name) in known:
-            return known[module, name].index
-        rival = self._by_name.get(name)
-        # a scenario that has none of the other's types may use their names
-        if rival and self.common in (rival.module, module):
+        declared = self._packages.get(package, {})
+        if (module, name) in declared:
+            return declared[module, name].index
+        other = self._by_name.get(name)
+        # modules that no scenario uses together may declare the same name
+        if other and self.common in (other.module, module):
             raise ValueError(
-                f"object type {name!r} is already declared in {rival.module}; choose another name"
+                f"object type {name!r} is already declared in {other.module}; choose another name"
             )
-        first = len(self.built_in) + offset_of(package) if package else 0
-        taken = {kind.index for kind in known.values()}
-        return in_range(next(index for index in count(first) if index not in taken), name)
+        first = len(self.built_in) + type_index_offset(package) if package else 0
+        taken = {kind.index for kind in declared.values()}
+        return check_type_index(next(index for index in count(first) if index not in taken), name)
 
 
-def in_range(index: int, name: str) -> int:
-    """The index of a type to be declared.
+def check_type_index(index: int, name: str) -> int:
+    """Return the index of a type to be declared, if it is in range.
 
     Raises:
-        ValueError: there is no room for it.
+        ValueError: the index is not below `MOST_TYPES`.
     """
     if index >= MOST_TYPES:
         raise ValueError(f"object type {name}: there are {MOST_TYPES} types already")
@@ -273,29 +275,29 @@ def object_type(
     module: str = "",
     layer: str = ABOVE,
 ) -> int:
-    """Declare a type of grid object and return its index, to be kept as a module constant.
+    """Declare a type of grid object and return its index, to keep as a module constant.
 
     Args:
-        name: CamelCase, as scenario files will write it.
+        name: name in scenario files, in CamelCase.
         components: instances or classes of components; a new object gets copies. An object with
-            the component `Color` is coloured.
+            the component `Color` has a colour.
         states: names of its states, for scenario files, messages and sprites. In a mapping each
-            has the components that come and go with it: `{"CLOSED": [Solid], "OPEN": []}`; the
-            first is that of a new object.
+            has the components that objects have in it only: `{"CLOSED": [Solid], "OPEN": []}`;
+            a new object is in the first state.
         state: (component class, field) that holds the state's index, needed with `states`; with a
             mapping, `Condition` does unless another one is given.
-        sprite: base name of its drawing; the name in snake_case if None.
-        in_grid: False only for types that stand for "nothing" and "not seen".
-        module: where it is declared; the caller's if left out.
-        layer: "ground" for what lies beneath other things, such as plates, ice and targets.
+        sprite: base name of the sprite file; the name in snake_case if None.
+        in_grid: False only for the types of "nothing" and "not seen".
+        module: name of the declaring module; the caller's if left out.
+        layer: "ground" for objects beneath others, such as plates, ice and targets.
 
     Raises:
-        TypeError: something among `components` is no component, or `state` names no field.
+        TypeError: one of `components` is no component, or `state` names no field.
         ValueError: the name is taken by another module, there is no such layer, or states and
             state do not fit.
     """
     module = module or sys._getframe(1).f_globals["__name__"]
-    return declared(
+    return declare_type(
         name,
         *components,
         states=states,
@@ -307,15 +309,15 @@ def object_type(
     ).index
 
 
-def declared(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
-    """The type that `object_type` declares."""
-    index = OBJECT_TYPES.index_for(name, module)
-    made = type_of(name, *components, module=module, index=index, **rest)
-    OBJECT_TYPES.add(made)
-    return made
+def declare_type(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
+    """Declare a type as `object_type` does, and return the type."""
+    index = OBJECT_TYPES.choose_index(name, module)
+    new_type = build_type(name, *components, module=module, index=index, **rest)
+    OBJECT_TYPES.add(new_type)
+    return new_type
 
 
-def type_of(
+def build_type(
     name: str,
     *components: object,
     states: tuple[str, ...] | Mapping[str, Iterable[object]] = (),
@@ -326,17 +328,18 @@ def type_of(
     layer: str = ABOVE,
     index: int,
 ) -> ObjectType:
-    """A type of this index, declared to nobody; see `object_type`."""
+    """Return a type of this index without registering it; see `object_type` for the arguments."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
-    brings: tuple[Parts, ...] = ()
+    state_components: tuple[Parts, ...] = ()
     if states and isinstance(states, Mapping):
-        brings = tuple(_parts(name, brought) for brought in states.values())
+        state_components = tuple(_parts(name, brought) for brought in states.values())
         if state is None:
             components, state = (*components, Condition), (Condition, "value")
     states = tuple(states)
     parts = _parts(name, components)
-    for cls in {cls for brought in brings for cls, _ in brought} & {cls for cls, _ in parts}:
+    gained = {cls for brought in state_components for cls, _ in brought}
+    for cls in gained & {cls for cls, _ in parts}:
         raise ValueError(
             f"object type {name}: {cls.__name__} is always there, so no state brings it"
         )
@@ -355,20 +358,20 @@ def type_of(
     return ObjectType(
         name=name,
         index=index,
-        components=(*parts, *(brings[0] if brings else ())),
+        components=(*parts, *(state_components[0] if state_components else ())),
         colored=any(column_name(cls) == "color" for cls, _ in parts),
         states=states,
         state=None if state is None else (column_name(state[0]), state[1]),
-        sprite=sprite or snake_case(name),
+        sprite=sprite or to_snake_case(name),
         in_grid=in_grid,
         module=module,
-        brings=brings,
+        state_components=state_components,
         layer=layer,
     )
 
 
 def _parts(name: str, components: Iterable[object]) -> Parts:
-    """Instances or classes of components, as object types keep them."""
+    """Return components as (class, values) pairs, from instances or classes of components."""
     parts = []
     for part in components:
         instance: Any = part() if isinstance(part, type) else part

@@ -1,4 +1,4 @@
-"""A move in an expression, as the systems of algebra see it."""
+"""Protocols of a move in an expression, as the systems of algebra use it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from gv_engine.rules.frame import TreeNode
 
 @dataclass(frozen=True)
 class EnvRewards:
-    """Rewards of moves."""
+    """Rewards of moves by kind."""
 
     win: float = 1.0
-    """Before the bonus for few moves."""
+    """Reward of winning, before the bonus for unused moves."""
     lose: float = -1.0
     helpful: float = 0.01
-    """A move of a rewarding rule."""
+    """Reward of a move with a rule that the environment rewards."""
     unhelpful: float = -0.01
-    """A move of a penalized rule."""
+    """Reward of a move with a rule that the environment penalizes."""
     time: float = -0.01
-    """Any other move."""
+    """Reward of any other move."""
     revisit: float = -0.02
-    """For each time that the expression has been there."""
+    """Reward of a repeated expression, per visit."""
     invalid: float = -0.5
 
 
 class Rewriting(Protocol):
-    """A move, and what may be done about it.
+    """One move of an episode, and the decisions that systems may take about it.
 
     Attributes:
-        valid: whether the rule applies there.
-        decided_by: name of the system that has decided what came of it; empty before.
-        reward: what it was worth, once that is decided.
+        valid: True if the rule applies at the node.
+        decided_by: name of the system that decided on the outcome; "" before.
+        reward: reward of the move, once it is decided.
     """
 
     valid: bool
@@ -41,56 +41,58 @@ class Rewriting(Protocol):
 
     @property
     def rewards(self) -> EnvRewards:
-        """What moves are worth."""
+        """Rewards of moves by kind."""
 
     @property
-    def forgives(self) -> bool:
-        """Whether the episode goes on after a rule that does not apply."""
+    def tolerates_invalid(self) -> bool:
+        """True if the episode continues after a rule that does not apply."""
 
     @property
-    def fits(self) -> bool:
-        """Whether the expression has room in an observation."""
+    def fits_observation(self) -> bool:
+        """True if the expression is small enough for an observation."""
 
     @property
     def moves_remaining(self) -> int:
-        """Until the episode is lost."""
+        """Number of moves until the episode is lost."""
 
     @property
     def visits(self) -> int:
-        """How often the episode has come to this expression; 0 where that does not count."""
+        """Number of times the episode has reached the expression, now included; 0 where revisits do
+        not count."""
 
     @property
-    def helps(self) -> bool:
-        """Whether the environment rewards moves of this rule."""
+    def has_rewarded_rule(self) -> bool:
+        """True if the environment rewards moves of this rule."""
 
     @property
-    def hinders(self) -> bool:
-        """Whether it penalizes them."""
+    def has_penalized_rule(self) -> bool:
+        """True if the environment penalizes moves of this rule."""
 
     def rewrite(self) -> None:
-        """Apply the rule: reach the next state."""
+        """Apply the rule, so that the world is in the next state."""
 
-    def ask_goal(self) -> None:
-        """Let the environment decide, if it has something to say of where the move has led."""
+    def check_goal(self) -> None:
+        """Let the environment decide on win or loss in the new state, if it has a goal for it."""
 
     def score(self, reward: float, discount: float | None = None) -> None:
-        """Decide that the episode goes on, for this reward."""
+        """Decide that the episode continues with this reward."""
 
     def lose(self) -> None:
         """Decide that the episode is lost."""
 
     def give_up(self) -> None:
-        """Lose all moves that are left, and the episode."""
+        """Forfeit all remaining moves and lose the episode."""
 
 
 class ExpressionCanvas(Protocol):
-    """What takes the picture of an expression."""
+    """Interface that rendering systems draw an expression on."""
 
     def spans(self, node: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The characters of a node, and of all below it, in the written expression."""
+        """Return start and end of a node's own characters, and of its subtree's, in the written
+        expression."""
 
     def rules_at(self, node: int) -> tuple[int, ...]:
-        """Numbers of the rules that apply to a node."""
+        """Return the indices of the rules that apply to a node."""
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:
         """Show the picture with these nodes."""

@@ -1,7 +1,7 @@
 """Systems: the rules of a game, one small function each, marked with the phase they belong to.
 
-A system takes the world, the agent and its own parameters, and acts. When it does, a condition
-beside it says, of which the action mask is made too:
+A system takes the world, the agent and its own parameters. The optional condition `when` decides
+whether it runs; the action mask is computed from the same condition:
 
 >>> def is_tired(w, agent, action):
 ...     return action == MOVE_FORWARD
@@ -11,7 +11,7 @@ beside it says, of which the action mask is made too:
 >>> sleep.system.phase.name, [p.name for p in sleep.system.parameters]
 ('TRANSITION', ['hours'])
 
-The same function runs over esper's components and, compiled, over the rows of a batch.
+The same function runs on the object world and, compiled, on the rows of a batch.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Area
 
 
 class Phase(enum.Enum):
-    """The parts of a step, in order; a scenario lists the systems of each.
+    """Phases of a step, in order; a scenario lists the systems of each.
 
-    SUCCESS holds a system of TERMINATING, asked where one has ended the episode. VISIBILITY runs
-    within the making of an observation, RENDERING on demand only.
+    SUCCESS holds a system of TERMINATING that runs when the episode has ended. VISIBILITY runs
+    while an observation is made, RENDERING on demand only.
     """
 
     RESET = enum.auto()
@@ -48,7 +48,7 @@ class Phase(enum.Enum):
 
     @property
     def label(self) -> str:
-        """What messages call a system of the phase."""
+        """Name of a system of the phase in messages, such as "reward function"."""
         return f"{self.name.lower()} function"
 
 
@@ -66,7 +66,7 @@ _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canv
 
 @dataclass(frozen=True)
 class Parameter:
-    """Name, annotated type and default of what scenarios set (`inspect.Parameter.empty`: none)."""
+    """Parameter of a system that scenarios set: name, annotated type and default."""
 
     name: str
     type: Any
@@ -79,27 +79,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class System:
-    """A marked function.
+    """A function decorated by `system`, with its phase, parameters and helpers.
 
     Attributes:
-        function: `(w, agent, …)`, or `(w, …)` if it runs once a step, whoever acts; see `system`
-            for what each phase adds.
-        phase: when it runs.
-        name: as scenario files write it.
-        parameters: what a scenario may set, in order of the signature.
-        remember: measured before the transitions and handed to the reward as `was`.
-        when: the condition of a transition: `(w, agent, action, …)`, would it do something, were
-            this the action? Without `action`, it is that of something that happens by itself.
-        until: what must hold after a reset, `(w, tried, …)`; until it does, all that is nested in
-            the reset runs again, in an empty world. `tried` says how often it has run.
-        answers: `(w, agent, action, …)`, before the transitions: would a reward or a terminating
-            function tell something of this action, whatever else comes of it?
-        check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
-        tables: parameters that are made from the observation area, by the functions given here.
-        rows: a visibility function that takes the view by rows of bits; a rendering system that
-            asks the world for values, `cells` and `appearance` alone, which its row tells too.
-        says: what a terminating function tells the player about the end; "" for its name.
-        objects: the function of states or grids that `function` adapts (see
+        function: `(w, agent, …)`, or `(w, …)` if it runs once a step; see `system` for the
+            arguments that each phase adds.
+        phase: part of the step in which it runs.
+        name: name in scenario files.
+        parameters: parameters that a scenario may set, in order of the signature.
+        remember: measurement before the transitions, passed to the reward as `was`.
+        when: condition of a transition: `(w, agent, action, …)` is true if the transition would do
+            something for this action. Without `action`, the transition ignores the action.
+        until: postcondition of a reset, `(w, tried, …)`; until it is true, the nested resets run
+            again in an empty world. `tried` is the number of runs so far.
+        answers: `(w, agent, action, …)`, before the transitions: true if the reward or terminating
+            function depends on this action itself.
+        check: `(…)` of parameters: returns an error message, or "".
+        tables: functions that compute parameters from the observation area, by parameter name.
+        rows: True for a visibility function that reads the view as rows of bits, or a rendering
+            system that only reads values, `cells` and `appearance` of the world.
+        ending_message: sentence of a terminating function for the player; "" for its name.
+        objects: function of object states or grids that `function` wraps (see
             `gv_engine.gridverse`); None for a system of columns.
     """
 
@@ -112,108 +112,101 @@ class System:
     check: Callable[..., str] | None = None
     tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
     rows: bool = False
-    says: str = ""
+    ending_message: str = ""
     until: Callable[..., bool] | None = None
     answers: Callable[..., bool] | None = None
     objects: Callable[..., Any] | None = None
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """Its function, and its helpers that are called with a world."""
+        """The function, and its helpers that take a world."""
         helpers = self.remember, self.when, self.until, self.answers
         return (self.function, *(helper for helper in helpers if helper is not None))
 
     @property
     def place(self) -> tuple[str, int]:
-        """File and line of its source."""
-        return source_place(self.objects or self.function)
+        """File and line of the function's source."""
+        return source_location(self.objects or self.function)
 
     @property
     def title(self) -> str:
-        """Its name, with file and line."""
+        """Name of the system, with file and line."""
         return "{} ({}:{})".format(self.name, *self.place)
 
-    def blame(self, error: Exception) -> None:
-        """Let an error carry the system that it came out of, the innermost one of several."""
+    def attach_to_error(self, error: Exception) -> None:
+        """Set `error.system` to this system, unless an inner system is attached already."""
         if system_of(error) is None:
             error.system = self  # type: ignore[attr-defined]  # errors carry attributes
 
     @property
     def is_processor(self) -> bool:
-        """Whether it is an author's `esper.Processor` instead of a function."""
+        """True for an author's `esper.Processor` instead of a function."""
         return isinstance(self.function, type)
 
     @property
-    def by_itself(self) -> bool:
-        """Whether what it does is no answer to an action, so that it makes none valid."""
+    def is_spontaneous(self) -> bool:
+        """True if the system ignores the action; it then contributes nothing to the action mask."""
         if self.when is not None:
-            return not takes(self.when, "action")
-        return not (self.is_processor or takes(self.function, "agent"))
+            return not has_parameter(self.when, "action")
+        return not (self.is_processor or has_parameter(self.function, "agent"))
 
     @property
-    def checked(self) -> tuple[str, ...]:
-        """Names of what its check asks for."""
+    def check_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that `check` takes."""
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
-    def made_for(self, area: Area) -> dict[str, Any]:
-        """Its parameters that are made from the observation area.
+    def make_tables(self, area: Area) -> dict[str, Any]:
+        """Return the parameters that are computed from the observation area, by name.
 
         Raises:
-            ValueError: one cannot be made.
+            ValueError: a table function raises.
         """
-        found = {}
+        arguments = {}
         for name, table in self.tables.items():
             try:
-                found[name] = _made(table, area)
+                arguments[name] = _make_table(table, area)
             except Exception as error:  # whatever an author's function may raise
                 raise ValueError(f"{self.name}: {name} of {area}: {error}") from error
-        return found
+        return arguments
 
 
 @functools.lru_cache(maxsize=64)
-def _made(table: Callable[[Area], Any], area: Area) -> Any:
-    made = table(area)
-    if isinstance(made, np.ndarray):
-        made.flags.writeable = False  # all worlds share it
-    return made
+def _make_table(table: Callable[[Area], Any], area: Area) -> Any:
+    """Return a parameter computed from the observation area; cached, arrays read-only."""
+    value = table(area)
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False  # all worlds share it
+    return value
 
 
 @functools.lru_cache(maxsize=1024)
-def takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a rule, or one of its helpers, asks for `agent` or for `action`."""
+def has_parameter(function: Callable[..., Any], name: str) -> bool:
+    """Return True if a system's function, or one of its helpers, has a parameter of this name."""
     return name in inspect.signature(function).parameters
 
 
-def measured(value: Measured) -> Measured:
-    """Return the result of `remember` as the rule gets it: an int or a float, or a tuple as it is.
+def to_measurement(value: Measured) -> Measured:
+    """Return a result of `remember` as the reward gets it: an int or float, or an unchanged tuple.
 
-    A truth value is 1 or 0.
+    A bool becomes 1 or 0.
     """
     return value if isinstance(value, tuple) else 0 + value
 
 
-def unwrapped(function: Any) -> Any:
-    """The plain function behind partials."""
+def unwrap_partials(function: Any) -> Any:
+    """Return the plain function inside nested `functools.partial` objects."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
-def source_place(function: Any) -> tuple[str, int]:
-    """File and line of a function's source."""
-    function = unwrapped(function)
+def source_location(function: Any) -> tuple[str, int]:
+    """Return file and line of a function's source; ("?", 0) if unknown."""
+    function = unwrap_partials(function)
     try:
         return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
     except (OSError, TypeError):  # typed in, or a built-in one with parameters
         return "?", 0
-
-
-class Marked(Protocol):
-    """A function that carries its `System`."""
-
-    system: System
-
-    def __call__(self, *args: Any) -> Any: ...
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -233,37 +226,37 @@ def system(
     answers: Callable[..., bool] | None = None,
     valid: None = None,
 ) -> Callable[[_F], _F]:
-    """Mark a function as a system of a phase; the function itself stays as it is.
+    """Decorator: attach a `System` of a phase to a function. The function itself is unchanged.
 
-    The first arguments are `(w, agent)`; a rule that is nobody's takes `w` alone, runs once a step
-    and makes no action valid. A REWARD with `remember` takes `was` next, what `remember(w, agent)`
-    measured before the transitions. VISIBILITY takes `view`, an OBSERVATION `view` and `out`,
-    RENDERING `canvas`; these three are always an agent's. All further arguments are parameters for
-    scenarios to set; helpers may ask for parameters of the system by the same names.
+    The first arguments are `(w, agent)`. A system without `agent` runs once a step and makes no
+    action valid. A REWARD with `remember` takes `was` next, the result of `remember(w, agent)`
+    before the transitions. VISIBILITY takes `view`, OBSERVATION `view` and `out`, RENDERING
+    `canvas`; these three always take `agent`. All further arguments are parameters that scenarios
+    set; helpers may take parameters of the system by the same names.
 
     Args:
-        phase: when the system runs.
-        remember: for rewards that compare before and after: a number, or a tuple of numbers.
-        when: for transitions, the condition under which the function is called, with what is
-            nested in it: `(w, agent, action, …)`. The action mask asks it too; a transition of an
-            agent's without it may act on any action, so that nothing can be masked. `(w, agent, …)`
-            is the condition of what happens by itself, and makes no action valid.
-        check: asks for parameters by name (and for `area`, in a VISIBILITY, for the scenario's
-            object `types`, or how many `agents` there are) when a scenario is loaded and returns
-            what is wrong with them, or "".
-        tables: for visibility functions, parameters that no scenario sets: each is made once,
-            by a function of the observation area.
-        rows: a visibility function that uses `view.clear_row` and `view.see_row` alone, not cells:
-            faster where it is compiled, for views of up to 62 columns. A rendering system that
-            asks the world for values, `cells` and `appearance` alone: no world is made for it.
-        says: for terminating functions, what the player is told about the end, a sentence without
-            its full stop: "You walked into a wall".
-        until: for resets, a condition `(w, tried, …)`: what is nested in the reset runs again, in
-            an empty world, until it is true. It ends that by `tried`, how often it has run.
-        answers: for rewards and terminating functions that tell something of an action by itself,
-            as that it ends the episode, though no transition may act on it: `(w, agent, action,
-            …)`, before the transitions, for which actions. The action mask asks it.
-        valid: the former name of `when`, refused.
+        phase: part of the step in which the system runs.
+        remember: for rewards that compare before and after: returns a number, or a tuple of them.
+        when: for transitions, the condition under which the function runs: `(w, agent, action, …)`.
+            The action mask uses it, too; an agent's transition without it may act on any action,
+            so that no action is masked. A condition `(w, agent, …)` ignores the action and makes
+            no action valid.
+        check: runs when a scenario is loaded; takes parameters by name (and `area` in a VISIBILITY,
+            the scenario's object `types`, or the number of `agents`) and returns an error
+            message, or "".
+        tables: for visibility functions, parameters that no scenario sets: each is computed once
+            from the observation area.
+        rows: True for a visibility function that only uses `view.clear_row` and `view.see_row`:
+            faster when compiled, for views of up to 62 columns. True for a rendering system that
+            only reads values, `cells` and `appearance`: no object world is made for it.
+        says: for terminating functions, a sentence for the player about the end, without its full
+            stop: "You walked into a wall".
+        until: for resets, a condition `(w, tried, …)`: the nested resets run again in an empty
+            world until it is true. `tried`, the number of runs so far, lets it give up.
+        answers: for rewards and terminating functions that depend on an action itself, such as one
+            that ends the episode, though no transition acts on it: `(w, agent, action, …)`,
+            before the transitions. Such actions are valid in the action mask.
+        valid: former name of `when`; raises an error with the fix.
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.
@@ -273,39 +266,29 @@ def system(
             "valid= is when=: the rule runs only where its condition holds; write "
             f"when={getattr(valid, '__name__', valid)} and take the question out of the rule"
         )
-    for what, given, wanted in (
+    for use, option, phases in (
         ("when= is the condition", when, (TRANSITION,)),
         ("until= is the condition", until, (RESET,)),
         ("answers= tells the actions", answers, (REWARD, TERMINATING)),
     ):
-        if given is not None and phase not in wanted:
-            named = " or ".join(each.name for each in wanted)
-            raise TypeError(f"{what} of a {named}, found phase {phase.name}")
+        if option is not None and phase not in phases:
+            names = " or ".join(each.name for each in phases)
+            raise TypeError(f"{use} of a {names}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
-        own = ("agent",) if phase in _EXTRA or takes(function, "agent") else ()
+        """Check the signatures, attach the system to the function and return the function."""
+        own = ("agent",) if phase in _EXTRA or has_parameter(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
-        parameters = _parameters(function, leading)
+        parameters = _read_parameters(function, leading)
         names = [p.name for p in parameters]
         acting = (*own, *(("action",) if own else ()))
         asking = (remember, own), (when, acting), (until, ("tried",)), (answers, acting)
         for helper, first in asking:
             if helper is not None:
                 _check_helper(function, helper, first, names)
-        function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
-            function,
-            phase,
-            function.__name__,
-            parameters,
-            remember,
-            when,
-            check,
-            tables or {},
-            rows,
-            says,
-            until,
-            answers,
-        )
+        options = remember, when, check, tables or {}, rows, says, until, answers
+        attached = System(function, phase, function.__name__, parameters, *options)
+        function.system = attached  # type: ignore[attr-defined]  # functions carry attributes
         return function
 
     return mark
@@ -317,10 +300,11 @@ def _check_helper(
     leading: tuple[str, ...],
     names: list[str],
 ) -> None:
-    """Refuse a helper that asks for what its system cannot give, or in another order."""
-    asked = list(inspect.signature(helper).parameters)[1:]
-    first = [name for name in leading if name in asked]
-    for position, name in enumerate(asked):
+    """Raise a TypeError for a helper whose parameters its system lacks, or lists in another
+    order."""
+    arguments = list(inspect.signature(helper).parameters)[1:]
+    first = [name for name in leading if name in arguments]
+    for position, name in enumerate(arguments):
         if position < len(first) and name != first[position]:
             raise TypeError(
                 f"{function.__name__}: its helper {helper.__name__}{inspect.signature(helper)} "
@@ -329,39 +313,43 @@ def _check_helper(
         if name not in first and name not in names:
             raise TypeError(
                 f"{function.__name__}: its helper {helper.__name__} asks for "
-                f"{name!r}, no parameter of the system {nearest(name, names)}"
+                f"{name!r}, no parameter of the system {describe_allowed(name, names)}"
             )
 
 
-def _parameters(function: Callable[..., Any], leading: tuple[str, ...]) -> tuple[Parameter, ...]:
+def _read_parameters(
+    function: Callable[..., Any], leading: tuple[str, ...]
+) -> tuple[Parameter, ...]:
+    """Return the parameters behind the leading arguments; raise a TypeError for a wrong
+    signature."""
     signature = inspect.signature(function)
-    given = list(signature.parameters.values())
-    want = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
+    listed = list(signature.parameters.values())
+    expected = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if len(given) < len(leading) or any(p.kind is not positional for p in given):
+    if len(listed) < len(leading) or any(p.kind is not positional for p in listed):
         raise TypeError(
-            f"{function.__name__}{signature} is no system: expected {want}, without *, ** and "
+            f"{function.__name__}{signature} is no system: expected {expected}, without *, ** and "
             f"keyword-only arguments"
         )
     for position, name in enumerate(leading):
-        if name in (p.name for p in given) and given[position].name != name:
-            raise TypeError(f"{function.__name__}{signature} is no system: expected {want}")
-        if given[position].default is not inspect.Parameter.empty:
+        if name in (p.name for p in listed) and listed[position].name != name:
+            raise TypeError(f"{function.__name__}{signature} is no system: expected {expected}")
+        if listed[position].default is not inspect.Parameter.empty:
             raise TypeError(
-                f"{function.__name__}{signature} is no system: argument {given[position].name!r} "
-                f"stands for {name!r} and takes no default; expected {want}"
+                f"{function.__name__}{signature} is no system: argument {listed[position].name!r} "
+                f"stands for {name!r} and takes no default; expected {expected}"
             )
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError:  # a name that only type checkers import
         hints = {}
     return tuple(
-        Parameter(p.name, hints.get(p.name, Any), p.default) for p in given[len(leading) :]
+        Parameter(p.name, hints.get(p.name, Any), p.default) for p in listed[len(leading) :]
     )
 
 
 class Registry:
-    """The systems of one phase by name: a read-only mapping filled from modules."""
+    """Systems of one phase by name: a read-only mapping that modules fill."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
@@ -370,10 +358,10 @@ class Registry:
     def collect(self, module: ModuleType) -> None:
         """Add every system of the phase that the module itself defines."""
         for thing in vars(module).values():
-            found = getattr(thing, "system", None)
+            new = system_of(thing)
             own = getattr(thing, "__module__", None) == module.__name__
-            if own and isinstance(found, System) and found.phase is self.phase:
-                self._systems[found.name] = found
+            if own and new is not None and new.phase is self.phase:
+                self._systems[new.name] = new
 
     def add(self, new: System) -> None:
         """Add a system under its name.
@@ -390,13 +378,13 @@ class Registry:
         self._systems[new.name] = new
 
     def __getitem__(self, name: str) -> System:
-        """The system of that name.
+        """Return the system of that name.
 
         Raises:
-            KeyError: unknown; the message lists the names and the nearest.
+            KeyError: unknown; the message lists the names and suggests the most similar one.
         """
         if name not in self._systems:
-            raise KeyError(f"no {self.phase.label} {name!r}: {nearest(name, self)}")
+            raise KeyError(f"no {self.phase.label} {name!r}: {describe_allowed(name, self)}")
         return self._systems[name]
 
     def __contains__(self, name: object) -> bool:
@@ -410,7 +398,7 @@ class Registry:
 
 
 def _is_reload(old: System, new: System) -> bool:
-    """Whether a module was imported again, in a new namespace, and so registers again."""
+    """Return True if the same module was imported again, so that its systems register again."""
     spaces = [getattr(s.objects or s.function, "__globals__", {}) for s in (old, new)]
     return spaces[0] is not spaces[1] and (
         spaces[0].get("__name__", "") == spaces[1].get("__name__")
@@ -421,11 +409,12 @@ REGISTRIES = {phase: Registry(phase) for phase in Phase}
 
 
 def system_of(thing: object) -> System | None:
-    """The `System` that a function or an error carries, or None."""
-    found = getattr(thing, "system", None)
-    return found if isinstance(found, System) else None
+    """Return the `System` attached to a function or an exception, or None."""
+    attached = getattr(thing, "system", None)
+    return attached if isinstance(attached, System) else None
 
 
-def marked(function: Callable[..., Any]) -> Marked:
-    """For type checkers: a function that `system` has marked."""
-    return cast(Marked, function)
+def get_system(function: Any) -> System:
+    """Return the system that the decorator `system` attached to a function."""
+    attached: System = function.system
+    return attached

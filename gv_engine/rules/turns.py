@@ -1,4 +1,4 @@
-"""How several agents share a step: in which order they act, and when it is over for all."""
+"""Steps of several agents: the order of their turns, and when the episode is over for all."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 TURNS = FIXED, SHUFFLED, ROTATING = "fixed", "shuffled", "rotating"
-"""Agents act by their numbers, in an order that each step draws, or each step begins with the next
-one."""
+"""Turn orders: by agent number; shuffled in each step; or starting one agent later in each step."""
 DONE = STAY, LEAVE = "stay", "leave"
-"""An agent that is done stays where it is, or leaves before the next step."""
+"""Options for an agent that is done: it stays in its cell, or leaves before the next step."""
 ENDS = ALL, ANY = "all", "any"
-"""The episode is over when all agents are done, or as soon as one is."""
+"""Options for the end of the episode: when all agents are done, or as soon as any is."""
 
 
 @dataclass(frozen=True)
 class TurnPolicy:
-    """What a scenario says of its agents as a whole.
+    """Settings of a scenario for its agents as a group: names, turn order, end, teams.
 
     Attributes:
-        names: of the agents, in their order.
-        turns, done, ends: one of `TURNS`, of `DONE` and of `ENDS`.
-        teams: their names, and the numbers of their members.
+        names: names of the agents, in order.
+        turns, done, ends: one of `TURNS`, `DONE` and `ENDS` each.
+        teams: (name, numbers of its members) of each team.
     """
 
     names: Sequence[str] = ("agent",)
@@ -32,43 +31,43 @@ class TurnPolicy:
     teams: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
-    def called(self) -> dict[str, tuple[int, ...]]:
-        """The numbers of the agents that a name means: an agent's, or a team's."""
+    def agents_by_name(self) -> dict[str, tuple[int, ...]]:
+        """Numbers of the agents that a name stands for, by name of an agent or a team."""
         single = ((name, (agent,)) for agent, name in enumerate(self.names, 1))
         return dict((*single, *self.teams))
 
 
 SINGLE_AGENT = TurnPolicy()
-"""That of one agent."""
+"""Policy of a scenario with one agent."""
 
 
-# ---- one text for both worlds ------------------------------------------------------------------
+# The functions below run as they are on object worlds and, compiled, on rows of a batch.
 
 
-def forget(w: Any, agent: int) -> None:
-    """Forget what came of an agent's last step."""
+def clear_step_results(w: Any, agent: int) -> None:
+    """Reset an agent's reward, done flag, success and end of the last step."""
     w.reward[agent] = 0.0
     w.done[agent] = 0
     w.success[agent] = 0
     w.ended_by[agent] = 0
 
 
-def prepare(w: Any, leaves: bool) -> None:
-    """Before a step of several agents: find out who takes part in it.
+def begin_step(w: Any, leaves: bool) -> None:
+    """Prepare a step of several agents: set `w.live` for the agents that take part in it.
 
-    Where the episode is over and goes on, all do that have not left.
+    If the episode is over and yet continues, all agents on the grid take part.
     """
     for agent in w.agents():
         if not w.done[agent] or (w.terminated and w.position.y[agent] >= 0):
-            forget(w, agent)
+            clear_step_results(w, agent)
         elif leaves:
             w.stand(agent, -1, -1)
         w.reward[agent] = 0.0
         w.live[agent] = not w.done[agent]
 
 
-def arrange(w: Any, turns: int) -> None:
-    """Bring several agents into the order in which they take turns; it is a number of `TURNS`."""
+def set_turn_order(w: Any, turns: int) -> None:
+    """Write the turn order of the step into `w.order`; `turns` is an index of `TURNS`."""
     count = len(w.agents())
     first = w.steps % count if turns == 2 else 0
     for k in range(count):
@@ -77,8 +76,8 @@ def arrange(w: Any, turns: int) -> None:
         w.rng.shuffle(w.order[:count])
 
 
-def is_over(w: Any, one_suffices: bool) -> bool:
-    """Whether all agents are done, or any is."""
+def is_episode_over(w: Any, one_suffices: bool) -> bool:
+    """Return True if all agents are done; with `one_suffices`, if any is."""
     count = 0
     for agent in w.agents():
         count += w.done[agent] != 0

@@ -1,8 +1,7 @@
-"""The world as rules read and change it, and what an agent sees of it.
+"""World and view as rules use them: protocols for editors and type checkers, and world methods.
 
-Rules say `w: World`, so that editors know what `w` has and type checkers find what it has not. The
-same text runs over esper's objects (`gv_engine.world.world.ObjectWorld`) and, compiled, over the
-rows of a batch.
+Rules annotate `w: World` for completion and type checks. The same code runs on the object world
+(`gv_engine.world.world.ObjectWorld`) and, compiled, on the rows of a batch.
 """
 
 from __future__ import annotations
@@ -16,33 +15,29 @@ from numpy.typing import NDArray
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import FORWARD, RIGHT
 
-# ---- verbs ---------------------------------------------------------------------------------------
-
 VERBS: dict[str, Callable[..., Any]] = {}
-"""Verbs of every world, by name."""
+"""World methods by name."""
 
 
 class Verbs:
-    """Has all verbs as methods."""
+    """Base class that has every function decorated by `verb` as a method."""
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def verb(function: _F) -> _F:
-    """Make a function `(w, …)` a method of every world: `w.blocks_vision(e)`."""
+    """Decorator: add a function `(w, …)` as a method to every world: `w.blocks_vision(e)`."""
     VERBS[function.__name__] = function
     setattr(Verbs, function.__name__, function)
     return function
 
 
-# ---- world ---------------------------------------------------------------------------------------
-
-
 class Column(Protocol):
-    """One number for each entity: `w.door.status`; the default of its field where there is none.
+    """Values of one field of a component by entity: `w.door.status[e]`; entities without it read
+    the default.
 
-    Most are int. Those of a field that is annotated `float` hold floats.
+    Values are int; those of a field annotated `float` are floats.
     """
 
     def __getitem__(self, e: int) -> int: ...
@@ -50,7 +45,7 @@ class Column(Protocol):
 
 
 class Presence(Protocol):
-    """Which entities have a component: `w.door.has`. Rules change it by `w.add` and `w.take`."""
+    """Flags of the entities that have a component: `w.door.has[e]`. Set by `w.add` and `w.take`."""
 
     def __getitem__(self, e: int) -> bool: ...
 
@@ -58,63 +53,65 @@ class Presence(Protocol):
 _N = TypeVar("_N", covariant=True)
 
 
-class OfAgents(Protocol[_N]):
-    """One value for each agent, set by the engine: `w.action[agent]`."""
+class PerAgent(Protocol[_N]):
+    """Value of each agent, set by the engine: `w.action[agent]`."""
 
     def __getitem__(self, agent: int) -> _N: ...
 
 
 class Columns(Protocol):
-    """All columns of a component: `has`, and one for each field."""
+    """Columns of one component: `has`, and one column for each field."""
 
     @property
     def has(self) -> Presence:
-        """Whether an entity has the component."""
+        """Flag of each entity: True if the entity has the component."""
 
     def __getattr__(self, field: str) -> Column:
-        """The column of a field."""
+        """Return the column of a field."""
 
 
 class Cells(Protocol):
-    """(H + 1, W + 1) the entity in each cell, NOTHING on free floor and in the spare ones."""
+    """(H + 1, W + 1) entity in each cell; NOTHING on free floor and in the spare row and column."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and columns of the largest grid, and a spare one of each."""
+        """Rows and columns of the largest grid, plus one spare row and column."""
 
     def __getitem__(self, cell: tuple[int, int]) -> int: ...
     def __setitem__(self, cell: tuple[int, int], e: int) -> None: ...
 
 
-class Chance(Protocol):
-    """What rules may draw: some methods of `numpy.random.Generator`, bit for bit where compiled."""
+class WorldRandom(Protocol):
+    """RNG of a world: the methods of `numpy.random.Generator` that rules may use, also when
+    compiled, with identical results."""
 
     @overload
     def random(self) -> float: ...
     @overload
     def random(self, size: int | tuple[int, ...]) -> NDArray[np.float64]: ...
     def integers(self, low: int, high: int | None = None) -> int:
-        """Any of low, …, high - 1; of 0, …, low - 1 without high."""
+        """Return a random integer from [low, high), or from [0, low) without `high`."""
 
     @overload
     def choice(self, a: int) -> int: ...
     @overload
     def choice(self, a: int, size: int, replace: bool = True) -> NDArray[np.int64]: ...
     def shuffle(self, x: NDArray[np.int64]) -> None:
-        """Bring what is in an array into any order."""
+        """Shuffle an array in place."""
 
 
 class World(Protocol):
-    """One world, as its rules have it.
+    """World as its rules see it.
 
     Attributes:
-        height, width: of the grid, in cells, as `set_shape` has left them.
-        <component>: its columns, by the component's name in snake_case: `w.position.y[agent]`,
+        height, width: size of the grid in cells, set by `set_shape`.
+        <component>: columns of a component, by its name in snake_case: `w.position.y[agent]`,
             `w.agent.facing[agent]`, `w.agent.holding[agent]`, `w.kind.value[e]`,
-            `w.color.value[e]`, `w.door.status[e]`, and those of an author's own components.
+            `w.color.value[e]`, `w.door.status[e]`; also of authors' components.
 
-    Rules read all of it. Resets and transitions alone write, into cells and columns and by verbs;
-    the properties below are set by the engine. docs/rules.md says who may draw.
+    Every rule may read all of it. Only resets and transitions write cells and columns and call
+    methods that change the world; the engine sets the properties below. docs/rules.md says which
+    rules may use the RNG.
     """
 
     height: int
@@ -122,161 +119,164 @@ class World(Protocol):
 
     @property
     def at(self) -> Cells:
-        """(y, x) → the object in a cell or NOTHING; one spare row and column behind the grid, so
-        that neighbours of a cell can be read without asking."""
+        """(y, x) → the object in a cell, or NOTHING. A spare row and column behind the grid let
+        rules read the neighbours of any cell."""
 
     @property
     def ground(self) -> Cells:
-        """(y, x) → what lies on the ground of a cell, beneath what `at` has there, or NOTHING; of
-        types whose layer is the ground."""
+        """(y, x) → the object on the ground layer of a cell, beneath the object in `at`, or
+        NOTHING."""
 
     @property
     def who(self) -> Cells:
-        """(y, x) → the agent that came last into a cell, or NOTHING; where there are several."""
+        """(y, x) → the agent that entered a cell last, or NOTHING; only with several agents."""
 
     @property
     def next(self) -> Column:
-        """The agent that came into the same cell before; kept by `stand`, as is the next."""
+        """The agent that entered the same cell before this one, or NOTHING; kept by `stand`."""
 
     @property
     def spot(self) -> Column:
-        """The number of an agent's cell, counted row by row from 1, 0 for none."""
+        """Number of an agent's cell, row by row from 1; 0 for none. Kept by `stand`."""
 
     @property
     def capacity(self) -> int:
-        """Entities are numbered from 1 up to this, which is no entity."""
+        """Upper bound of entity numbers: entities are numbered from 1 to capacity - 1."""
 
     @property
     def placed(self) -> list[int]:
-        """(types,) how many objects of each type are on the grid."""
+        """(types,) number of objects of each type on the grid."""
 
     @property
     def recent(self) -> list[int]:
-        """(types,) the object of each type that was placed last."""
+        """(types,) object of each type that was placed last."""
 
     @property
     def drawn(self) -> list[int]:
-        """What a level that is drawn in text has drawn for several places, see `draw` there."""
+        """Random values that a level in a scenario file shares between several places; see `draw`
+        there."""
 
     @property
-    def rng(self) -> Chance:
-        """The world's one source of chance, a `numpy.random.Generator` over PCG64."""
+    def rng(self) -> WorldRandom:
+        """RNG of the world, a `numpy.random.Generator` over PCG64."""
 
     @property
-    def action(self) -> OfAgents[int]:
-        """What an agent does in the current step, as the number of a
-        `gv_engine.rules.geometry.Action`: `w.action[agent]`."""
+    def action(self) -> PerAgent[int]:
+        """Action of an agent in the current step, a number of `gv_engine.rules.geometry.Action`:
+        `w.action[agent]`."""
 
     @property
     def member(self) -> int:
-        """Which of its `members` the world plays, if its scenario is a mixture."""
+        """Index of the scenario that the world plays among the `members` of a mixture."""
 
     @property
     def steps(self) -> int:
-        """How many are over since the reset."""
+        """Number of finished steps since the reset."""
 
     @property
-    def reward(self) -> OfAgents[float]:
-        """An agent's, of the current step, summed up to now: `w.reward[agent]`."""
+    def reward(self) -> PerAgent[float]:
+        """Reward of an agent in the current step so far: `w.reward[agent]`."""
 
     @property
-    def total(self) -> OfAgents[float]:
-        """All rewards of an agent since the reset, without the current step's."""
+    def total(self) -> PerAgent[float]:
+        """Return of an agent since the reset, without the current step."""
 
     @property
-    def done(self) -> OfAgents[bool]:
-        """Whether a terminating function has ended the episode for an agent."""
+    def done(self) -> PerAgent[bool]:
+        """True for an agent whose episode a terminating function has ended."""
 
     @property
     def terminated(self) -> bool:
-        """Whether it has ended for the world."""
+        """True if the episode of the whole world has ended."""
 
     @property
     def truncated(self) -> bool:
-        """Whether the episode was cut off after `max_steps`."""
+        """True if the episode was cut off after `max_steps`."""
 
     @property
-    def success(self) -> OfAgents[bool]:
-        """Whether the episode has ended well for an agent."""
+    def success(self) -> PerAgent[bool]:
+        """True for an agent whose episode ended in success."""
 
     @property
-    def ended_by(self) -> OfAgents[int]:
-        """The number of the terminating function that has ended it for an agent, 0 for none."""
+    def ended_by(self) -> PerAgent[int]:
+        """Number of the terminating function that ended the episode of an agent, 0 for none."""
 
     if TYPE_CHECKING:  # see `ObjectWorld`
 
         def __getattr__(self, component: str) -> Columns:
-            """The columns of a component."""
+            """Return the columns of a component."""
 
     def spawn(self, kind: int) -> int:
-        """A new object of a type, without a place yet: the lowest free entity."""
+        """Create an object of a type, without a position yet, at the lowest free entity number;
+        return it."""
 
     def remove(self, e: int) -> None:
-        """Take an entity out of the world; its index is free again."""
+        """Remove an entity from the world; its number becomes free."""
 
     def add(self, e: int, column: str) -> None:
-        """Give an entity a component, by the name of its columns, in place of one it may have."""
+        """Add a component to an entity, by column name; replace the one that it has."""
 
     def take(self, e: int, column: str) -> None:
-        """Take a component off an entity, by the name of its columns."""
+        """Remove a component from an entity, by column name."""
 
     def state_of(self, e: int) -> int:
-        """Index of the state of an entity, 0 for types with one state."""
+        """Return the state index of an entity, 0 for types with one state."""
 
     def set_state(self, e: int, state: int) -> None:
-        """Bring an entity into a state, with the components that its type has in it; types with
-        one state have none to set."""
+        """Set the state of an entity, and the components that its type has in this state. Types
+        with one state have none to set."""
 
     def num_states(self, kind: int) -> int:
-        """How many states objects of a type have, 1 for types without."""
+        """Return the number of states of an object type, 1 for types without states."""
 
     def left_by(self, kind: int) -> int:
-        """The type of what an object of a type leaves when it is used up, -1 for nothing."""
+        """Return the type that replaces a used-up object of a type, -1 for none."""
 
     def on_ground(self, kind: int) -> bool:
-        """Whether objects of a type live on the ground."""
+        """Return True for an object type whose layer is the ground."""
 
     def agents(self) -> range:
-        """The agents: the entities from 1 on."""
+        """Return the numbers of the agents: entities from 1 on."""
 
     def agent_at(self, y: int, x: int) -> int:
-        """The agent in a cell, or NOTHING."""
+        """Return the agent in a cell, or NOTHING."""
 
     def fail(self, message: str) -> None:
-        """Give up: a rule is not defined on this world."""
+        """Stop with an error: a rule is not defined for this world."""
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """The objects on the grid that have a component, row by row, in a cell the one on the
-        ground first: `w.having(w.telepod)`."""
+        """Return the objects on the grid with a component, row by row, ground layer first:
+        `w.having(w.telepod)`."""
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
-        """The objects of a type on the grid, row by row."""
+        """Return the objects of a type on the grid, row by row."""
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """(H, W) or more: steps from a cell to each around what blocks; -1 where no way leads.
+        """Return the (H, W) or larger array of shortest path lengths from a cell, around what
+        blocks; -1 where no path leads.
 
-        Rules read it; where they are compiled, it is found anew once something has changed.
+        Read-only. Compiled code computes the array again only after a change.
         """
 
     def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour of what shows in every cell, the thing or else
-        the ground; for rendering alone."""
+        """Return (H, W, 3) uint8 type, state and colour of the visible object of every cell, above
+        or ground; for rendering only."""
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """(H, W, 3) uint8: the same of the ground alone, Floor where nothing lies on it; None
-        where nothing ever does."""
+        """Return (H, W, 3) uint8 type, state and colour of the ground layer of every cell; None
+        without a ground layer."""
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """(type, state, colour) of an entity as an observer sees it; for rendering alone."""
+        """Return (type, state, colour) of an entity as an observer sees it; for rendering only."""
 
     @verb
     def inside(self, y: int, x: int) -> bool:
-        """Whether the grid has a cell (y, x)."""
+        """Return True if the grid has a cell (y, x)."""
         return 0 <= y < self.height and 0 <= x < self.width
 
     @verb
     def set_shape(self, height: int, width: int) -> None:
-        """Give the grid its size, at the beginning of a reset; all cells are free floor."""
+        """Set the size of the grid at the beginning of a reset; all cells are free floor."""
         if not (0 < height < self.at.shape[0] and 0 < width < self.at.shape[1]):
             self.fail("w.set_shape: larger than the scenario's max_shape (or not positive)")
             return
@@ -285,13 +285,12 @@ class World(Protocol):
 
     @verb
     def on_layer_of(self, kind: int, y: int, x: int) -> int:
-        """What is in a cell where objects of a type live, or NOTHING."""
+        """Return the object in a cell on the layer of an object type, or NOTHING."""
         return self.ground[y, x] if self.on_ground(kind) else self.at[y, x]
 
     @verb
     def place(self, e: int, y: int, x: int) -> None:
-        """Put an entity into a cell that is free on the layer of its type, out of the cell where it
-        stood."""
+        """Move an entity into a cell that is free on the layer of its type."""
         if not self.inside(y, x):
             self.fail("w.place: the cell is outside the grid; ask w.inside(y, x) first")
             return
@@ -311,7 +310,7 @@ class World(Protocol):
 
     @verb
     def enclose(self, kind: int) -> None:
-        """Put new objects of a type into all cells at the edge of the grid, row by row."""
+        """Place new objects of a type into all cells at the edge of the grid, row by row."""
         for y in range(self.height):
             between = 1 if y in (0, self.height - 1) else max(1, self.width - 1)
             for x in range(0, self.width, between):
@@ -319,8 +318,8 @@ class World(Protocol):
 
     @verb
     def stand(self, agent: int, y: int, x: int) -> None:
-        """Let an agent stand in a cell, on top of whatever is there, or nowhere: (-1, -1)."""
-        # who stands where is kept for several agents; alone, one has a position
+        """Move an agent into a cell, on top of other objects, or off the grid: (-1, -1)."""
+        # cells are linked lists of agents; a single agent only has a position
         stride = self.who.shape[1]
         spot = self.spot[agent]
         if spot > 0:
@@ -342,7 +341,7 @@ class World(Protocol):
 
     @verb
     def is_taken(self, y: int, x: int) -> bool:
-        """Whether an agent is in a cell that lets no other one in; never, if it is the only one."""
+        """Return True if a solid agent is in a cell; always False with one agent."""
         agent = self.who[y, x]
         while agent != NOTHING:
             if self.solid.has[agent]:
@@ -352,7 +351,7 @@ class World(Protocol):
 
     @verb
     def lift(self, e: int) -> None:
-        """Take an entity off the grid; it stays alive, without a place."""
+        """Take an entity off the grid. The entity stays alive, without a position."""
         y = self.position.y[e]
         if e == NOTHING or y < 0:
             return
@@ -367,7 +366,7 @@ class World(Protocol):
 
     @verb
     def use_up(self, e: int) -> None:
-        """Remove an entity; what its type leaves is in its cell."""
+        """Remove an entity, and place the object that its type leaves into its cell."""
         y = self.position.y[e]
         x = self.position.x[e]
         left = self.left_by(self.kind.value[e])
@@ -377,7 +376,8 @@ class World(Protocol):
 
     @verb
     def unique(self, kind: int) -> int:
-        """The one object of a type on the grid, or NOTHING if there is none or more than one."""
+        """Return the only object of a type on the grid; NOTHING if there is none or more than
+        one."""
         if self.placed[kind] != 1:
             return NOTHING
         e = self.recent[kind]
@@ -389,8 +389,8 @@ class World(Protocol):
         return NOTHING
 
 
-def stands_somewhere(w: World, agent: int) -> bool:
-    """Whether the agent is on the grid and looks in a direction; fails if it does not."""
+def check_agent_placed(w: World, agent: int) -> bool:
+    """Return True if the agent is on the grid and faces a direction; fail the world otherwise."""
     on_grid = w.inside(w.position.y[agent], w.position.x[agent])
     if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
         return True
@@ -399,16 +399,16 @@ def stands_somewhere(w: World, agent: int) -> bool:
 
 
 class View(Protocol):
-    """One look of an agent, turned so that it looks up: what visibility functions fill in.
+    """View of one agent, turned so that the agent looks up; visibility functions fill in `seen`.
 
     Attributes:
-        height, width: of the area, in cells.
-        y, x: the agent's cell in it.
-        entity: (h, w) the entity that shows in each cell, the thing or else what is on the ground;
-            NOTHING on free floor, OUTSIDE beyond the grid.
-        opaque: (h, w) whether the cell blocks vision.
-        seen: (h, w) whether the agent sees the cell; before these functions nothing is seen.
-        lit: (h * w,) room to count the light in the cells, row by row, with anything in it.
+        height, width: size of the area in cells.
+        y, x: the agent's cell in the area.
+        entity: (h, w) visible entity of each cell, above or ground; NOTHING on free floor, OUTSIDE
+            beyond the grid.
+        opaque: (h, w) 1 for cells that block vision.
+        seen: (h, w) 1 for cells that the agent sees; all 0 before visibility functions run.
+        lit: (h * w,) scratch memory to count light per cell, row by row; not initialized.
     """
 
     height: int
@@ -421,16 +421,16 @@ class View(Protocol):
     lit: NDArray[np.int32]
 
     def clear_row(self, i: int) -> int:
-        """Bits of the cells of a row that let sight through; bit j is column j."""
+        """Return a bit set of the transparent cells of a row; bit j is column j."""
 
     def clear_row_from_right(self, i: int) -> int:
-        """The same, counted from the right: bit j is column width - 1 - j."""
+        """Return a bit set of the transparent cells of a row; bit j is column width - 1 - j."""
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
-        """Let the agent see the cells of a row whose bits are set.
+        """Mark the cells of a row whose bits are set as seen.
 
         Args:
-            i: the row.
-            seen: bit j is column j.
-            from_right: more of them, counted from the right.
+            i: index of the row.
+            seen: bit set; bit j is column j.
+            from_right: second bit set; bit j is column width - 1 - j.
         """

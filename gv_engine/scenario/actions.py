@@ -1,4 +1,4 @@
-"""Actions of a scenario: built-in ones by name, and its own.
+"""Action space of a scenario: built-in actions by name, and custom ones.
 
 action_space: [MOVE_FORWARD, PICK_UP, {name: KICK, key: K, says: kick the ball}]
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pkgutil import resolve_name
 
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario.fields import (
     ErrorCollector,
@@ -37,51 +37,53 @@ OWN_ACTION_KEYS: KeyTable = {
     "key": Key("The key that players have for it, if any.", TEXT),
     "says": Key("What it does, in a few words for the help; its name, if left out.", TEXT),
 }
-"""What an action of a scenario's own may say."""
+"""Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
     unique_list(either(known, object_schema(OWN_ACTION_KEYS))) for known in (named(ACTIONS), ACTION)
 )
-"""The list of a scenario's actions, for editors; that of a mixture names those of its members."""
+"""JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
+actions."""
 
-_MOST_OWN = 100
+_MAX_OWN = 100
 _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 _KEY = "gv_engine.ui.input.bindings:free_key"
-"""Place of what reads a key, in a room above."""
+"""Import path of the function that reads a key; it is in a package that imports this one."""
 
 
 def read_actions(
     problems: ErrorCollector, node: YamlNode, known: Iterable[KeyCommand] = ()
 ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-    """The numbers of listed actions, and how players take those that are a scenario's own.
+    """Return the numbers of the listed actions, and the key bindings of the custom ones.
 
     Args:
-        known: own ones that are declared elsewhere, and may be listed by name.
+        known: custom actions that other scenarios declare; they may be listed by name.
     """
     own = {command.name: command for command in known}
     declared: dict[str, YamlNode] = {}
-    found = distinct(problems, node, lambda item: _action(problems, item, own, declared))
-    if len(declared) > _MOST_OWN:
-        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MOST_OWN}")
-    names = [action_name(number) for number in found]
+    actions = distinct(problems, node, lambda item: _read_entry(problems, item, own, declared))
+    if len(declared) > _MAX_OWN:
+        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
+    names = [action_name(number) for number in actions]
     usual = [command for command in DOMAINS["grid"].keys if command.name in names]
     for name, at in declared.items():
         with problems.collect():
             beside = [*usual, *(own[other] for other in names if other in own)]
-            own[name] = own[name]._replace(keys=_keys(at, name, beside))
-    return found, tuple(own[name] for name in names if name in own)
+            own[name] = own[name]._replace(keys=_read_key(at, name, beside))
+    return actions, tuple(own[name] for name in names if name in own)
 
 
-def _action(
+def _read_entry(
     problems: ErrorCollector,
     node: YamlNode,
     own: dict[str, KeyCommand],
     declared: dict[str, YamlNode],
 ) -> int:
+    """Read one entry of the list; add a custom action to `own` and `declared`."""
     if not isinstance(node.value, dict):
         name = word(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
-        near, _, _ = nearest(name, (*ACTIONS, *own)).partition("(")
+        near, _, _ = describe_allowed(name, (*ACTIONS, *own)).partition("(")
         raise FieldError(
             node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
         )
@@ -107,18 +109,19 @@ def _action(
 
 
 def read_action(node: YamlNode, own: Iterable[str]) -> Action:
-    """A built-in action, or one of a scenario's own."""
-    known = [*ACTIONS, *own]
+    """Read the name of a built-in action or of one in `own`."""
+    names = [*ACTIONS, *own]
     name = word(node)
-    if name not in known:
-        way = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
-        raise FieldError(node, f"no action {name!r}{suggestion(name, known)}{way}")
+    if name not in names:
+        hint = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
+        raise FieldError(node, f"no action {name!r}{suggestion(name, names)}{hint}")
     return named_action(name)
 
 
-def _keys(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
-    """The key of an action, which nothing else has that players do in the level."""
-    if isinstance(node.value, dict):  # the action itself, which has none
+def _read_key(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
+    """Return the key of a custom action, () for none; fail if another command of the level uses the
+    key."""
+    if isinstance(node.value, dict):  # the node of an action without a key
         return ()
     try:
         return (resolve_name(_KEY)(DOMAINS["grid"].title, name, word(node), beside),)

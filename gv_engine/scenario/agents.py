@@ -1,4 +1,4 @@
-"""The agents of a scenario: who they are, what others see of them, and how they share a step."""
+"""Agents of a scenario: reader of the key `agents` with names, teams, components and turn order."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from gv_engine.scenario.json_schema import (
 from gv_engine.scenario.object_types import COMPONENTS, read_parts
 from gv_engine.scenario.resolver import Names
 
-_MOST = 256
+_MAX = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MOST)),
-    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MOST)),
+    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MAX)),
+    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MAX)),
     "teams": Key(
         "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
-        map_of(unique_list(TEXT), maxProperties=_MOST),
+        map_of(unique_list(TEXT), maxProperties=_MAX),
     ),
     "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
     "blocks": Key(
@@ -73,21 +73,21 @@ AGENT_KEYS: KeyTable = {
     ),
     "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
 }
-AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT, maxItems=_MOST), object_schema(AGENT_KEYS))
+AGENTS_FORM = either(whole(1, _MAX), list_of(TEXT, maxItems=_MAX), object_schema(AGENT_KEYS))
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
-"""Names of teams, and the numbers of their members."""
+"""(name, numbers of its members) of each team."""
 
 _T = TypeVar("_T")
 
 
 class AgentSpecs(NamedTuple):
-    """All agents of a scenario.
+    """Specification of all agents of a scenario.
 
     Attributes:
-        sharing: what holds for them as a whole.
-        bodies: what each is made of, beside what every agent is.
-        kinds, colors: the types and colours by which others see them.
+        sharing: settings of the agents as a group.
+        bodies: components of each agent, besides those that every agent has.
+        kinds, colors: types and colours that other agents see.
     """
 
     sharing: TurnPolicy = SINGLE_AGENT
@@ -95,11 +95,12 @@ class AgentSpecs(NamedTuple):
     kinds: tuple[int, ...] = ()
     colors: tuple[int, ...] = ()
 
-    def turns_of(self, node: YamlNode) -> tuple[bool, ...]:
-        """By agent, whether it is one of those that are named, or in one of the teams."""
+    def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
+        """Read the key `for`: return for each agent number True if it is named or in a named
+        team."""
         if len(self.bodies) == 1:
-            raise FieldError(node, "`for` says which of several agents; there is one")
-        named = self.sharing.called
+            raise FieldError(node, "`for` needs several agents; there is one")
+        named = self.sharing.agents_by_name
         chosen: set[int] = set()
         for each in items(node) if isinstance(node.value, list) else [node]:
             if word(each) not in named:
@@ -112,60 +113,59 @@ class AgentSpecs(NamedTuple):
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
-ANY_NUMBER = AgentSpecs(bodies=((),) * _MOST)
-"""In place of agents that are not understood, so that nothing is said of their number."""
+ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
+"""Placeholder after an error in `agents`; suppresses follow-up errors about the number of
+agents."""
 
 
 def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> AgentSpecs:
-    """A number, a list of names, or a mapping of `AGENT_KEYS`."""
+    """Read the key `agents`: a number, a list of names, or a mapping with `AGENT_KEYS`."""
     entries: dict[str, YamlNode] = {}
     if isinstance(node.value, dict):
         entries = check_keys(problems, node, AGENT_KEYS)
         if "number" in entries and "names" in entries:
             raise FieldError(node, "agents have either a `number` or `names`; both are given")
-    named_by = entries.get("names", node if isinstance(node.value, list) else None)
-    if named_by is not None:
-        if len(items(named_by)) > _MOST:
+    names_node = entries.get("names", node if isinstance(node.value, list) else None)
+    if names_node is not None:
+        if len(items(names_node)) > _MAX:
             raise FieldError(
-                named_by, f"found {len(items(named_by))} agents, expected at most {_MOST}"
+                names_node, f"found {len(items(names_node))} agents, expected at most {_MAX}"
             )
-        called = distinct(problems, named_by, _read_name)
-        if not called:
-            return ANY_NUMBER
+        agent_names = distinct(problems, names_node, _read_name)
+        if not agent_names:
+            return ANY_AGENTS
     else:
         alone = isinstance(node.value, dict) and "number" not in entries
-        count = 1 if alone else integer(entries.get("number", node), 1, _MOST)
-        called = tuple(f"agent_{number}" for number in range(1, count + 1))
+        count = 1 if alone else integer(entries.get("number", node), 1, _MAX)
+        agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
 
     def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
-        found = default
+        value = default
         with problems.collect():
-            found = read(entries[name]) if name in entries else default
-        return found
+            value = read(entries[name]) if name in entries else default
+        return value
 
     def chosen(name: str, allowed: tuple[str, ...], default: str) -> str:
-        return key(name, lambda found: allowed[one_of(found, allowed, name)], default)
+        return key(name, lambda entry: allowed[one_of(entry, allowed, name)], default)
 
     no_teams: Teams = ()
     sharing = TurnPolicy(
-        called,
+        agent_names,
         chosen("turns", TURNS, SINGLE_AGENT.turns),
         chosen("done", DONE, SINGLE_AGENT.done),
         chosen("ends", ENDS, SINGLE_AGENT.ends),
-        key("teams", lambda found: _read_teams(problems, found, called), no_teams),
+        key("teams", lambda entry: _read_teams(problems, entry, agent_names), no_teams),
     )
     none: tuple[int, ...] = ()
-    colors = key("colors", lambda found: tuple(map(read_color, items(found))), none)
+    colors = key("colors", lambda entry: tuple(map(read_color, items(entry))), none)
     blocks = key(
-        "blocks",
-        lambda found: {one_of(each, _BLOCKS, "obstacle") for each in items(found)},
-        {0},
+        "blocks", lambda entry: {one_of(each, _BLOCKS, "obstacle") for each in items(entry)}, {0}
     )
-    own: list[Any] = key("components", lambda found: read_parts(problems, names, found), [])
+    own: list[Any] = key("components", lambda entry: read_parts(problems, names, entry), [])
     besides = tuple((type(part), astuple(part)) for part in own)
-    if len(called) == 1:
+    if len(agent_names) == 1:
         return AgentSpecs(bodies=(besides,))
-    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(called)))
+    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
     barriers = tuple((tuple(_BLOCKS.values())[number], ()) for number in sorted(blocks))
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
@@ -173,10 +173,12 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
 
 
 _is_name = re.compile(r"[\w-]+").fullmatch
-_EXPECTED = "expected a name of letters, digits, _ and -"  # others separate what steps say
+# other characters separate agents in the text of a step
+_EXPECTED = "expected a name of letters, digits, _ and -"
 
 
 def _read_name(node: YamlNode) -> str:
+    """Read the name of an agent."""
     name = word(node)
     if not _is_name(name):
         raise FieldError(node, f"found {name!r}, {_EXPECTED}")
@@ -184,15 +186,16 @@ def _read_name(node: YamlNode) -> str:
 
 
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
+    """Read `teams`, a mapping of team names to lists of agent names."""
     teams = []
-    if len(mapping(node)) > _MOST:
-        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MOST}")
+    if len(mapping(node)) > _MAX:
+        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MAX}")
     for team, members in mapping(node).items():
         with problems.collect():
             if team in names:
                 raise FieldError(members, f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
                 raise FieldError(members, f"found the team {team!r}, {_EXPECTED}")
-            found = distinct(problems, members, lambda each: one_of(each, names, "agent"))
-            teams.append((team, tuple(number + 1 for number in found)))
+            numbers = distinct(problems, members, lambda each: one_of(each, names, "agent"))
+            teams.append((team, tuple(number + 1 for number in numbers)))
     return tuple(teams)

@@ -1,4 +1,4 @@
-"""Function entries of a scenario, read as calls: parameters become arguments.
+"""Reader of function entries in scenarios: parameters become the arguments of calls.
 
 - name: getting_closer
   object_type: Exit             # converted by its reserved name
@@ -23,7 +23,7 @@ from gv_engine.rules.system import (
     Parameter,
     Phase,
     System,
-    marked,
+    get_system,
 )
 from gv_engine.scenario.agents import AgentSpecs
 from gv_engine.scenario.fields import (
@@ -71,11 +71,11 @@ NESTED = {
     f"{phase.name.lower()}_function": phase
     for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
 }
-"""Names of parameters that take a function, and what kind; with an s, a list of them."""
+"""Parameter names that take a function of a phase; with an appended s, a list of functions."""
 
 
 TYPES = "object_type", "other_type", "ground_type"
-"""Names of parameters that take a type of objects."""
+"""Parameter names that take an object type."""
 
 TURN_KEYS: KeyTable = {
     "for": Key(
@@ -83,97 +83,98 @@ TURN_KEYS: KeyTable = {
         either(TEXT, list_of(TEXT)),
     )
 }
-"""What functions of a step take beside their parameters."""
+"""Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
     "says": Key("What the player is told, if this is why the episode is over.", TEXT)
 }
-"""What terminating functions take beside their parameters."""
+"""Extra keys of terminating functions."""
 
 
-class Kind(NamedTuple):
-    """A kind of parameter.
+class ValueKind(NamedTuple):
+    """Kind of parameter value: what is allowed and how to read it.
 
     Attributes:
-        words: what may be given, for people.
-        example: of it, as scenario files write it.
-        form: what may be given, for editors.
-        reader: of the nodes of such parameters.
+        words: description of allowed values.
+        example: example of a value in a scenario file.
+        form: JSON schema of allowed values.
+        reader: function that returns the function that reads a value's node.
     """
 
     words: str
     example: str
     form: JsonSchema
-    reader: Callable[[Calls], Callable[[YamlNode], Any]]
+    reader: Callable[[CallReader], Callable[[YamlNode], Any]]
 
 
-_PLAIN = Kind("a number, true, false, or a list of them", "1", PLAIN, lambda calls: read_plain)
+_OTHER = ValueKind("a number, true, false, or a list of them", "1", PLAIN, lambda _: read_plain)
 
-_BY_NAME: dict[str, Kind] = {
-    "shape": Kind("[height, width]", "[9, 9]", PAIR, lambda calls: read_pair),
-    "layout": Kind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda calls: read_pair),
-    "area": Kind(
-        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda calls: read_area
+_BY_NAME: dict[str, ValueKind] = {
+    "shape": ValueKind("[height, width]", "[9, 9]", PAIR, lambda _: read_pair),
+    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda _: read_pair),
+    "area": ValueKind(
+        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda _: read_area
     ),
     **dict.fromkeys(
         TYPES,
-        Kind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
+        ValueKind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
     ),
-    "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
-    "colors": Kind(
-        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.colors
+    "color": ValueKind("the name of a colour", "RED", COLOR, lambda _: read_color),
+    "colors": ValueKind(
+        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.read_colors
     ),
-    "distance_function": Kind(
+    "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
         either(named(DISTANCES), REFERENCE),
         lambda calls: calls.names.distance,
     ),
-    "reduction": Kind(
+    "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
         either(named(REDUCTIONS), REFERENCE),
         lambda calls: calls.names.reduction,
     ),
 }
-"""Kinds of parameters that are understood by their names."""
+"""Kinds of values by reserved parameter name."""
 
-_BY_TYPE: dict[Any, Kind] = {
-    Action: Kind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
-    int: Kind("a whole number", "2", WHOLE, lambda calls: read_integer),
-    float: Kind("a number", "1.0", NUMBER, lambda calls: number),
-    bool: Kind("true or false", "true", TRUTH, lambda calls: truth),
-    str: Kind("a text", "text", TEXT, lambda calls: word),
+_BY_TYPE: dict[Any, ValueKind] = {
+    Action: ValueKind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
+    int: ValueKind("a whole number", "2", WHOLE, lambda _: read_integer),
+    float: ValueKind("a number", "1.0", NUMBER, lambda _: number),
+    bool: ValueKind("true or false", "true", TRUTH, lambda _: truth),
+    str: ValueKind("a text", "text", TEXT, lambda _: word),
 }
+"""Kinds of values by annotated type."""
 
 
-def built_in(phase: Phase) -> list[System]:
-    """The systems of a phase that scenarios may name, in the order of their declaration."""
+def list_built_in(phase: Phase) -> list[System]:
+    """Return the systems of a phase that scenarios may name, in order of declaration."""
     registry = REGISTRIES[phase]
-    drawn = marked(from_map).system
+    drawn = get_system(from_map)
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
-def kind_of(parameter: Parameter) -> Kind:
-    """What a scenario may give a parameter."""
+def find_value_kind(parameter: Parameter) -> ValueKind:
+    """Return the kind of a parameter's values, by its reserved name or its annotated type."""
     name, singular = parameter.name, parameter.name.removesuffix("s")
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name in NESTED:
         phase = NESTED[name]
-        return Kind(
+        return ValueKind(
             f"a {phase.label}",
             "{name: …}",
             function(phase),
-            lambda calls: lambda node: calls.call(node, phase),
+            lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
         phase = NESTED[singular]
         words = f"a list of {phase.label}s"
-        return Kind(
+        return ValueKind(
             words,
             "[…]",
             list_of(function(phase)),
-            lambda calls: lambda node: calls.calls(node, phase),
+            lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
     if kind is Any and not parameter.required:
@@ -181,53 +182,56 @@ def kind_of(parameter: Parameter) -> Kind:
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if Callable in (kind, get_origin(kind)):
-        return Kind(
+        return ValueKind(
             "a function",
             "./rules.py:name",
             either(named([*DISTANCES, *REDUCTIONS]), REFERENCE),
             lambda calls: calls.names.parameter,
         )
-    return _BY_TYPE.get(kind, _PLAIN)
+    return _BY_TYPE.get(kind, _OTHER)
 
 
-class Calls:
-    """Reads function entries.
+class CallReader:
+    """Reader of function entries; collects errors and warnings.
 
     Attributes:
-        area: of the observation, once it is read; crew: all agents.
-        names: that the scenario may use.
-        warnings: what was ignored, and where.
+        area: observation area, None before it is read.
+        agents: specification of all agents.
+        names: names that the scenario may use.
+        warnings: (node, message) of everything ignored.
     """
 
     def __init__(self, problems: ErrorCollector, names: Names) -> None:
         self.area: Area | None = None
-        self.crew = AgentSpecs()
+        self.agents = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: Names = names
         self._problems = problems
 
-    def colors(self, node: YamlNode) -> tuple[int, ...]:
-        """Colours in order of index."""
+    def read_colors(self, node: YamlNode) -> tuple[int, ...]:
+        """Read a list of colours; return their indices, sorted."""
         return read_colors(self._problems, node)
 
-    def calls(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
-        """The calls of a list, in its order."""
-        found = []
+    def read_calls(
+        self, node: YamlNode, phase: Phase, processors: bool = False
+    ) -> tuple[Call, ...]:
+        """Return the valid calls of a list of entries, in order."""
+        calls = []
         for item in items(node):
             with self._problems.collect():
-                found.append(self.call(item, phase, processors=processors))
-        return tuple(found)
+                calls.append(self.read_call(item, phase, processors=processors))
+        return tuple(calls)
 
-    def call(
-        self, node: YamlNode, phase: Phase, *, besides: Iterable[str] = (), processors: bool = False
+    def read_call(
+        self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
     ) -> Call:
-        """The call of an entry `{name: …, parameter: …}`, or of a name alone.
+        """Read an entry `{name: …, parameter: …}`, or just a name; return its call.
 
-        ErrorCollector with parameters are collected, and the call lacks these arguments.
+        Errors in parameters are collected; the call then lacks these arguments.
 
         Args:
-            besides: keys that are allowed next to the parameters.
-            processors: whether an esper.Processor may be named.
+            extra_keys: keys that are allowed besides the parameters.
+            processors: True if the entry may name an esper.Processor.
         """
         if isinstance(node.value, list):
             raise FieldError(node, f"found {node.found}, expected one function: {{name: …}}")
@@ -235,73 +239,78 @@ class Calls:
         if "name" not in entries:
             raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
         system = self.names.system(entries["name"], phase, processors=processors)
-        says = ""
+        message = ""
         if phase is TERMINATING and "says" in entries:
-            besides = (*besides, *ENDING_KEYS)
+            extra_keys = (*extra_keys, *ENDING_KEYS)
             with self._problems.collect():
-                says = word(entries["says"])
-        whose: tuple[bool, ...] = ()
+                message = word(entries["says"])
+        mask: tuple[bool, ...] = ()
         if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
-            besides = (*besides, *TURN_KEYS)
+            extra_keys = (*extra_keys, *TURN_KEYS)
             with self._problems.collect():
-                whose = self.crew.turns_of(entries["for"])
-        call = Call(system, {}, says, whose)
+                mask = self.agents.read_agent_mask(entries["for"])
+        call = Call(system, {}, message, mask)
         with self._problems.collect():
-            call.arguments.update(self._made(node, system))
+            call.arguments.update(self._make_tables(node, system))
         for parameter in system.parameters:
             if parameter.name in system.tables:
                 continue
             if parameter.name in entries:
                 with self._problems.collect():
-                    read = kind_of(parameter).reader(self)
+                    read = find_value_kind(parameter).reader(self)
                     call.arguments[parameter.name] = read(entries[parameter.name])
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
             else:
                 fault = f"{system.name} needs {parameter.name!r}, it is missing"
-                if parameter.name == "action":  # as conditions have it
-                    fault += "; if that of the step is meant, let the rule read w.action instead"
+                if parameter.name == "action":  # conditions have it
+                    fault += "; for the action of the step, let the rule read w.action instead"
                 self._problems.add(node, fault)
-        known = [p.name for p in system.parameters if p.name not in system.tables]
-        known += besides
+        allowed = [p.name for p in system.parameters if p.name not in system.tables]
+        allowed += extra_keys
         for key, value in entries.items():
-            if key not in ("name", *known):
-                self._unknown(system, key, value, known)
+            if key not in ("name", *allowed):
+                self._report_unknown(system, key, value, allowed)
         if is_complete(call):
-            self._check(call, node, entries)
-            by_itself = phase is TRANSITION and not call.is_an_agents
-            if call.whose and (by_itself or system.is_processor):
-                fault = f"{system.name} is nobody's, it runs once a step; leave out `for`"
+            self._run_check(call, node, entries)
+            runs_once = phase is TRANSITION and not call.is_per_agent
+            if call.agent_mask and (runs_once or system.is_processor):
+                fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
                 self._problems.add(entries["for"], fault)
         return call
 
-    def _made(self, node: YamlNode, system: System) -> dict[str, Any]:
-        """The values that a system has worked out ahead for an area, if there is one."""
+    def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
+        """Return the arguments that the system computes from the observation area."""
         try:
-            return system.made_for(self.area) if self.area is not None else {}
+            return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
             raise FieldError(node, str(error)) from None
 
-    def _unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
+    def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
+        """Report an unknown parameter; only warn if it resembles no parameter of a built-in
+        system."""
         message = f"{system.name} takes no {key!r}"
-        built_in = system in (REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase])
-        if built_in and not get_close_matches(key, known, 1):
-            # scenarios of the reference give `teleport` a parameter that means nothing
+        is_built_in = system in (
+            REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase]
+        )
+        if is_built_in and not get_close_matches(key, allowed, 1):
+            # scenarios of GridVerse pass an unused parameter to `teleport`
             self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + suggestion(key, known))
+            self._problems.add(node, message + suggestion(key, allowed))
 
-    def _check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
+    def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
+        """Report the error message of the system's own check."""
         try:
-            problem = call.fault(self.area, len(self.crew.bodies), self.names.types)
+            problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise
             problem = f"its check fails: {type(error).__name__}: {error}"
         if problem:
-            places = [entries[name] for name in call.system.checked if name in entries]
+            places = [entries[name] for name in call.system.check_parameters if name in entries]
             place = places[0] if len(places) == 1 else node
             self._problems.add(place, f"{call.name}: {problem}")
 
 
 def is_complete(call: Call) -> bool:
-    """Whether all arguments could be read."""
+    """Return True if the call has a value for every parameter."""
     return len(call.arguments) == len(call.system.parameters)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gv_engine.rules.errors import ScenarioError, printable
+from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import parameters, variants
 from gv_engine.scenario.fields import (
     Builder,
@@ -29,11 +29,11 @@ from gv_engine.scenario.packs import (
     LEVELS,
     LEVELS_KEY,
     PackLevel,
+    expand_pack,
     is_pack,
-    no_file,
-    no_level,
-    opened,
-    scenario_around,
+    no_file_message,
+    no_level_message,
+    wrap_in_scenario,
 )
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, settled
 from gv_engine.scenario.plugin import playable_levels
@@ -165,7 +165,9 @@ class Document:
         if self.source is not None:
             folder = self.source.name == IN_FOLDER
             name = self.source.parent.name if folder else self.source.stem
-        return printable("-".join(filter(None, (name, "" if self.settings else self.variant))))
+        return escape_unprintable(
+            "-".join(filter(None, (name, "" if self.settings else self.variant)))
+        )
 
     @property
     def level(self) -> ScenarioRef | None:
@@ -248,7 +250,7 @@ def read_text(
     document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
         pack = is_pack(level.file, raw)
-        root = scenario_around(level.file, problems) if pack else parsed(raw, problems)
+        root = wrap_in_scenario(level.file, problems) if pack else parsed(raw, problems)
         document = replace(document, root=root, text=decoded(raw), trust=trust)
         return _whole(document, level.variant, settings or {}, problems)
     except FieldError as wrong:
@@ -295,9 +297,9 @@ def _whole(
     """A document with what it extends, of one variant, and with values for its parameters."""
     extended = _extended(document, (), problems, LARGEST_SCENARIO)
     folder = document.folder if document.trust.may_name_files(document.folder) else None
-    root, levels = opened(extended.root, folder)
+    root, levels = expand_pack(extended.root, folder)
     if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
-        raise FieldError(YamlNode(None, line=root.line), no_level(variant, levels))
+        raise FieldError(YamlNode(None, line=root.line), no_level_message(variant, levels))
     # a scenario whose parameters are set is none of the variants that have names
     plain = bool(settings or levels)
     root, names, variant = variants.chosen(root, variant, plain=plain)
@@ -352,7 +354,7 @@ def _base(
     beside = (Path(document.label).parent if document.source else document.folder) / named
     known = playable_levels()
     if named not in known and not document.trust.may_name_files(document.folder):
-        raise FieldError(node, no_file(named))
+        raise FieldError(node, no_file_message(named))
     try:
         level = known[named] if named in known else find(beside, known)
         raw = _bytes_of(level)

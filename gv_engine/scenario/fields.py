@@ -13,11 +13,11 @@ import numpy as np
 import yaml
 
 from gv_engine.rules.errors import (
-    FaultPlace,
+    ProblemPlace,
     ScenarioError,
     TrustError,
-    nearest,
-    printable,
+    describe_allowed,
+    escape_unprintable,
 )
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import COLORS
@@ -67,10 +67,10 @@ class YamlNode:
     cell: tuple[int, int] | None = None
 
     @property
-    def place(self) -> FaultPlace:
+    def place(self) -> ProblemPlace:
         """Where it stands, for errors."""
         cells = () if self.cell is None else (self.cell,)
-        return FaultPlace(self.path, self.line, self.file, cells)
+        return ProblemPlace(self.path, self.line, self.file, cells)
 
     @property
     def plain(self) -> Any:
@@ -112,7 +112,7 @@ class ErrorCollector:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._found: list[tuple[FaultPlace, str]] = []
+        self._found: list[tuple[ProblemPlace, str]] = []
         self._error = ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
@@ -165,7 +165,7 @@ def located(label: str, node: YamlNode, message: str) -> str:
     label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
     said = ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
-    return printable(said)
+    return escape_unprintable(said)
 
 
 def suggestion(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
@@ -173,7 +173,7 @@ def suggestion(found: str, allowed: Iterable[str], which: str = "allowed") -> st
     names = list(allowed)
     if not names:
         return ""
-    hint = nearest(found, names).replace("(allowed", f"({which}", 1)
+    hint = describe_allowed(found, names).replace("(allowed", f"({which}", 1)
     return f" {hint}" if hint.startswith("(") else f"; {hint}"
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 
 # ---- untrusted -----------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ def parse_json(data: bytes | str) -> Any:
     while waiting:
         value = waiting.pop()
         if isinstance(value, str) and _NO_CHARACTERS.search(value):
-            raise ValueError(f"{shortened(value, 60)!r} holds NUL, or half of a character")
+            raise ValueError(f"{shorten(value, 60)!r} holds NUL, or half of a character")
         if isinstance(value, dict):
             waiting += [*value, *value.values()]
         elif isinstance(value, list):
@@ -69,7 +69,7 @@ def checked_digest(value: Any) -> str:
     """
     if not (isinstance(value, str) and _DIGEST.fullmatch(value)):
         raise ValueError(
-            f"the digest is {shortened(repr(value), 80)}, expected 64 hexadecimal digits"
+            f"the digest is {shorten(repr(value), 80)}, expected 64 hexadecimal digits"
         )
     return value
 
@@ -85,7 +85,7 @@ def checked_line(value: Any, what: str) -> str:
     """
     if not isinstance(value, str) or _NOT_IN_LINES.search(value):
         raise ValueError(
-            f"the {what} is {shortened(repr(value), 60)}, expected one line of text, without "
+            f"the {what} is {shorten(repr(value), 60)}, expected one line of text, without "
             f"control characters"
         )
     return value

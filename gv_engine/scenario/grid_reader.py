@@ -1,4 +1,4 @@
-"""Reads the top-level keys of scenarios of grids."""
+"""Reader of scenarios of grids: their top-level keys, and how they become a `Scenario`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from gv_engine.rules.system import (
     TRANSITION,
     VISIBILITY,
     Phase,
-    marked,
+    get_system,
 )
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
-from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_NUMBER, AgentSpecs, read_agents
-from gv_engine.scenario.calls import Calls, is_complete
+from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_AGENTS, AgentSpecs, read_agents
+from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
     LARGEST,
@@ -71,27 +71,25 @@ from gv_engine.scenario.json_schema import (
     unique_list,
     whole,
 )
-from gv_engine.scenario.layout import Layout, rounded
-from gv_engine.scenario.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
+from gv_engine.scenario.layout import Layout, round_up_size
+from gv_engine.scenario.map import LEGEND_KEYS, Legend, make_symbol_check, read_legend, read_map
 from gv_engine.scenario.missions import (
     MISSION_FORM,
     MISSION_KEYS,
     MissionSpec,
-    asks_for_mission,
     read_mission,
+    reads_mission,
 )
 from gv_engine.scenario.object_types import THING_KEYS, read_things
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.procedural import CHANCE_KEYS, ChanceReader, is_by_chance
+from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import DrawnValues
 from gv_engine.scenario.resolver import Names
 from gv_engine.scenario.rule_modules import sources
 from gv_engine.scenario.type_ids import Numbering, referring
 from systems.procedural import settle
 
-# ---- grid keys -----------------------------------------------------------------------------------
-
-MOST_ENTITIES = 2**22
+MAX_ENTITIES = 2**22
 
 SHARED_KEYS: KeyTable = {
     "name": Key("What the level is called: its file or folder, if left out.", TEXT),
@@ -111,7 +109,7 @@ SHARED_KEYS: KeyTable = {
         below=OWN_ACTION_KEYS,
     ),
 }
-"""Those of grids and of mixtures of them."""
+"""Keys of grids, and of mixtures of them."""
 _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
@@ -147,7 +145,7 @@ GRID_KEYS: KeyTable = {
     ),
     **SHARED_KEYS,
     "capacity": Key(
-        "For how many entities a world has room; found out if left out.", whole(2, MOST_ENTITIES)
+        "For how many entities a world has room; found out if left out.", whole(2, MAX_ENTITIES)
     ),
     "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
     "objects": Key(
@@ -171,7 +169,7 @@ GRID_KEYS: KeyTable = {
         ),
         below=LEGEND_KEYS,
     ),
-    **CHANCE_KEYS,
+    **PROCEDURAL_KEYS,
     "agents": Key(
         "How many agents there are, or their names, or more: "
         "`{number: 4, turns: shuffled, done: leave}`; one, if left out.",
@@ -214,37 +212,36 @@ GRID_KEYS: KeyTable = {
         function(TERMINATING),
     ),
 }
-"""Those of scenarios of grids."""
+"""Keys of scenarios of grids."""
 
-
-# ---- reader --------------------------------------------------------------------------------------
 
 _LEVELS = ("map", "maps", "room", "reset_function")
-"""Of these, a level has one."""
+"""Keys of which a level has exactly one."""
 _FREE_ENTITIES = 8
-"""Beyond one for each cell: nothing, the agent, what it holds, and what rules put aside."""
+"""Spare entities besides one for each cell: null, the agent, held objects, and objects off the
+grid."""
 
 _T = TypeVar("_T")
 _D = TypeVar("_D")
 
 
 def read_document(document: Document, numbering: Numbering) -> dict[str, Any]:
-    """The fields of the `Scenario` that a document describes.
+    """Return the arguments of the `Scenario` that a document describes.
 
     Args:
-        numbering: of it, and of others that are played together with it.
+        numbering: numbering of the object types of all scenarios that are played together.
 
     Raises:
         ScenarioError: with all problems.
     """
-    return _Reader(document, numbering).fields()
+    return _Reader(document, numbering).read_fields()
 
 
 class TopLevel:
-    """Reads the top of a document; what is wrong there is collected.
+    """Base of readers of a document's top-level keys; collects all errors.
 
     Attributes:
-        entries: its keys, once they are checked.
+        entries: nodes by key, once the keys are checked.
     """
 
     def __init__(self, document: Document) -> None:
@@ -253,14 +250,15 @@ class TopLevel:
         self.entries: dict[str, YamlNode] = {}
 
     def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
-        """What a top-level key says; the default without it, or if it is wrong."""
+        """Read a top-level key; return the default if it is missing or wrong."""
         if key in self.entries:
             with self.problems.collect():
                 return read(self.entries[key])
         return default
 
-    def described(self, name: str) -> dict[str, Any]:
-        """The fields for people and `source`; the name by default this one."""
+    def read_texts(self, name: str) -> dict[str, Any]:
+        """Return the arguments `name`, `description`, `view` and `source`; `name` is the default
+        name."""
         return {
             "name": self.key("name", read_name, name),
             "description": self.key("description", words, ""),
@@ -268,20 +266,20 @@ class TopLevel:
             "source": self.document.source,
         }
 
-    def limit(self, node: YamlNode) -> int:
-        """The greatest number of steps."""
+    def read_limit(self, node: YamlNode) -> int:
+        """Read a step limit."""
         return integer(node, 1, LARGEST)
 
-    def actions(
+    def read_actions(
         self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
     ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-        """See `read_actions`; the default without a list, or if it is wrong."""
+        """Read `action_space` with `read_actions`; return the default if it is missing or wrong."""
         return self.key(
             "action_space", lambda node: read_actions(self.problems, node, known), (default, ())
         )
 
     def add_column(self, columns: dict[str, type], cls: type, at: YamlNode) -> None:
-        """Add a component to those of a world, by its column, which is its own."""
+        """Add a component to those of a world; report two components with the same column name."""
         column = column_name(cls)
         other = columns.setdefault(column, cls)
         if other is not cls:
@@ -293,26 +291,29 @@ class TopLevel:
 
 
 class _Reader(TopLevel):
+    """Reader of a grid scenario's document."""
+
     def __init__(self, document: Document, numbering: Numbering) -> None:
         super().__init__(document)
         self.root = document.root
         self.names = Names(document, numbering)
-        self.read = Calls(self.problems, self.names)
+        self.read = CallReader(self.problems, self.names)
         self.draws = DrawnValues(self.problems, self.names)
         self.depth = 1  # of objects in each other
         self.mission: MissionSpec | None = None
-        self.crew = AgentSpecs()
+        self.agents = AgentSpecs()
 
-    def fields(self) -> dict[str, Any]:
+    def read_fields(self) -> dict[str, Any]:
+        """Return the arguments of the `Scenario`; raise a ScenarioError with all problems."""
         if self.document.domain != "grid":
             other = mapping(self.root)["domain"]
             self.problems.add(other, f"found {other.found}; load_scenario() loads all domains")
             self.problems.raise_if_any()
         self.entries = check_keys(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
-        for key, told in GRID_KEYS.items():
-            if told.required and key not in self.entries:
-                self.problems.add(self.missing(key), "missing; a scenario needs it")
-        # below unknown keys too, lest a slip makes all seem wrong that their modules declare
+        for key, key_info in GRID_KEYS.items():
+            if key_info.required and key not in self.entries:
+                self.problems.add(self.missing_node(key), "missing; a scenario needs it")
+        # below unknown keys too, so that a typo there does not hide what their modules declare
         for node in referring(self.root):
             self.names.preload(node)
         self.names.own = self.key(
@@ -320,46 +321,48 @@ class _Reader(TopLevel):
             lambda node: read_things(self.problems, self.names, node, self.document.folder),
             (),
         )
-        actions, own_actions = self.actions(USUAL_ACTIONS)
-        self.crew = self.key(
+        actions, own_actions = self.read_actions(USUAL_ACTIONS)
+        self.agents = self.key(
             "agents",
             lambda node: read_agents(self.problems, self.names, node),
-            ANY_NUMBER if "agents" in self.entries else self.crew,
+            ANY_AGENTS if "agents" in self.entries else self.agents,
         )
-        self.read.crew = self.crew
+        self.read.agents = self.agents
         self.names.own_actions = tuple(command.name for command in own_actions)
-        objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
-        seen_objects, seen_colors = self.space("observation_space", objects, colors)
-        seen_objects = tuple(sorted({*seen_objects, *self.crew.kinds}))
-        seen_colors = tuple(sorted({*seen_colors, *self.crew.colors}))
-        # the area first, visibility functions check theirs against it
-        sight = self.key("observation_function", self.observation, ())
+        objects, colors = self.read_space("state_space", self.names.default_objects(), USUAL_COLORS)
+        seen_objects, seen_colors = self.read_space("observation_space", objects, colors)
+        seen_objects = tuple(sorted({*seen_objects, *self.agents.kinds}))
+        seen_colors = tuple(sorted({*seen_colors, *self.agents.colors}))
+        # the area first: visibility functions check their parameters against it
+        sight = self.key("observation_function", self.read_observation, ())
         own = tuple(call for call in sight if call.system.phase is OBSERVATION)
-        # what is seen besides: by pictures, when a function of states makes the observation
+        # pictures show the view, even if a function of object states makes the observation
         all_seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
         visibility = (all_seen,) if own else sight
-        levels = self.reset(objects, colors)
+        levels = self.read_reset(objects, colors)
         self.mission = self.key(
             "mission",
             lambda node: read_mission(self.problems, self.names, self.draws, node, objects, colors),
             None,
         )
-        # whoever has no place in the level finds one
-        settling = [Call(marked(settle).system, {})] if self.crew.kinds else []
+        # agents without a cell in the level get one
+        settling = [Call(get_system(settle), {})] if self.agents.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
-            RESET: (*(map(self.mission.after, levels) if self.mission else levels), *settling),
-            TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
-            REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
-            TERMINATING: self.key("terminating_function", self.terminating, ()),
-            SUCCESS: self.key("success_function", self.success, ()),
+            RESET: (*(map(self.mission.wrap_reset, levels) if self.mission else levels), *settling),
+            TRANSITION: self.key("transition_functions", self.make_list_reader(TRANSITION), ()),
+            REWARD: self.key("reward_functions", self.make_list_reader(REWARD), ()),
+            TERMINATING: self.key(
+                "terminating_function", lambda node: (self.read_test(node, True),), ()
+            ),
+            SUCCESS: self.key("success_function", lambda node: (self.read_test(node, False),), ()),
             VISIBILITY: visibility,
             OBSERVATION: own,
             RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
-        self.ask_for_mission(calls)
+        self.require_mission(calls)
         fields = {
-            **self.described(self.document.default_name),
-            "max_steps": self.key("max_steps", self.limit_or_none, None),
+            **self.read_texts(self.document.default_name),
+            "max_steps": self.key("max_steps", self.read_optional_limit, None),
             "always_truncates": self.key("always_truncates", truth, False),
             "objects": objects,
             "colors": colors,
@@ -368,19 +371,19 @@ class _Reader(TopLevel):
             "actions": actions,
             "own_actions": own_actions,
             "area": self.read.area,
-            "layout": self.layout(levels, objects, seen_objects),
+            "layout": self.make_layout(levels, objects, seen_objects),
             "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": unique([call.name for call in calls[REWARD]]),
-            "warnings": tuple(self.warnings()),
-            "sharing": self.crew.sharing,
+            "warnings": tuple(self.list_warnings()),
+            "sharing": self.agents.sharing,
             "code": tuple(sources(self.names.modules.values())),
             "schedule": calls,
         }
         self.problems.raise_if_any()
         return fields
 
-    def ask_for_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
-        """Refuse rules about missions where there is none."""
+    def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
+        """Report systems that read the mission if the scenario has none."""
         if "mission" in self.entries:
             return
         asking = dict.fromkeys(
@@ -388,71 +391,68 @@ class _Reader(TopLevel):
             for phase, unique_list in calls.items()
             if phase is not RENDERING
             for call in unique_list
-            for part in call.parts()
-            if asks_for_mission(part.system)
+            for part in call.walk()
+            if reads_mission(part.system)
         )
-        # an author's own component of that name is no mission, and none of our business
-        if asking and column_name(Mission) not in map(column_name, self.components(())):
+        # an author's own component of that name is no mission
+        if asking and column_name(Mission) not in map(column_name, self.find_components(())):
             self.problems.add(
-                self.missing("mission"),
+                self.missing_node("mission"),
                 f"missing, and needed by {', '.join(asking)}; write one: "
                 f'mission: {{text: "fetch the {{color}} {{object}}", object: Key}}',
             )
 
-    def missing(self, key: str) -> YamlNode:
-        """Where a message about a key that is not there points to."""
+    def missing_node(self, key: str) -> YamlNode:
+        """Return a node for messages about a missing key."""
         return YamlNode(None, key, self.root.line)
 
-    def limit_or_none(self, node: YamlNode) -> int | None:
-        return None if node.value is None else self.limit(node)
+    def read_optional_limit(self, node: YamlNode) -> int | None:
+        return None if node.value is None else self.read_limit(node)
 
-    def space(
+    def read_space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The types and colours of a space, in order of index; given are its defaults."""
+        """Read a space; return its types and colours, sorted, or the defaults `objects` and
+        `colors`."""
         entries: dict[str, YamlNode] = {}
         entries = self.key(key, lambda node: check_keys(self.problems, node, SPACE), entries)
-        objects = self.listed(entries.get("objects"), self.grid_object, objects)
-        colors = self.listed(entries.get("colors"), read_color, colors)
+        objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
+        colors = self.read_list(entries.get("colors"), read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
 
-    def listed(
+    def read_list(
         self, node: YamlNode | None, read: Callable[[YamlNode], int], default: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """What a list says; the default if it is wrong, lest all it lacks seems wrong too."""
+        """Read a list; return the default on any error, so that missing entries cause no further
+        errors."""
         before = len(self.problems)
         if node is not None:
             with self.problems.collect():
-                found = tuple(sorted(distinct(self.problems, node, read)))
-                return found if len(self.problems) == before else default
+                values = tuple(sorted(distinct(self.problems, node, read)))
+                return values if len(self.problems) == before else default
         return default
 
-    def grid_object(self, node: YamlNode) -> int:
+    def read_grid_object(self, node: YamlNode) -> int:
         index = self.names.object_type(node)
         if not self.names.types[index].in_grid:
-            raise FieldError(node, f"{node.text} belongs to every space by itself; leave it out")
+            raise FieldError(node, f"{node.text} belongs to every space; leave it out")
         return index
 
-    def list_of(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
-        return lambda node: self.read.calls(node, phase, processors=True)
+    def make_list_reader(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
+        return lambda node: self.read.read_calls(node, phase, processors=True)
 
-    def terminating(self, node: YamlNode) -> tuple[Call, ...]:
-        return (self.test(node, processors=True),)
-
-    def success(self, node: YamlNode) -> tuple[Call, ...]:
-        return (self.test(node, processors=False),)
-
-    def test(self, node: YamlNode, *, processors: bool) -> Call:
-        """One function of TERMINATING."""
+    def read_test(self, node: YamlNode, processors: bool) -> Call:
+        """Read one function of TERMINATING."""
         if isinstance(node.value, list):
             raise FieldError(
                 node,
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}",
             )
-        return self.read.call(node, TERMINATING, processors=processors)
+        return self.read.read_call(node, TERMINATING, processors=processors)
 
-    def observation(self, node: YamlNode) -> tuple[Call, ...]:
+    def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
+        """Read the area and the visibility function, or a function that makes observations."""
         entries = mapping(node)
         if "area" in entries:
             with self.problems.collect():
@@ -461,67 +461,67 @@ class _Reader(TopLevel):
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
             phase = self.names.sight(entries["name"]) if "name" in entries else VISIBILITY
-            return (self.read.call(node, phase, besides=("area",)),)
+            return (self.read.read_call(node, phase, extra_keys=("area",)),)
         check_keys(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
-            known = suggestion("", REGISTRIES[VISIBILITY])
-            raise FieldError(node, f"from_visibility needs a visibility_function{known}")
-        return (self.read.call(entries["visibility_function"], VISIBILITY),)
+            hint = suggestion("", REGISTRIES[VISIBILITY])
+            raise FieldError(node, f"from_visibility needs a visibility_function{hint}")
+        return (self.read.read_call(entries["visibility_function"], VISIBILITY),)
 
-    def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
-        named = [key for key in _LEVELS if key in self.entries]
-        if len(named) != 1:
-            both = f"given are {' and '.join(named)}"
-            fault = both if named else "none is given"
-            node = self.entries[named[0]] if named else self.missing("reset_function")
+    def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
+        """Return the reset calls of the level, from a map, a room or a reset function."""
+        keys = [key for key in _LEVELS if key in self.entries]
+        if len(keys) != 1:
+            fault = f"given are {' and '.join(keys)}" if keys else "none is given"
+            node = self.entries[keys[0]] if keys else self.missing_node("reset_function")
             self.problems.add(node, f"a level needs one of {', '.join(_LEVELS)}; {fault}")
             return ()
-        drawn = "map" in named or "maps" in named
+        has_map = "map" in keys or "maps" in keys
         for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):
-            if key in self.entries and not drawn:
+            if key in self.entries and not has_map:
                 self.problems.add(self.entries[key], f"{what} without a map")
         legend: Legend = {}
         self.key("draw", self.draws.read, None)
-        if drawn:
+        if has_map:
             legend = self.key(
                 "legend",
                 lambda node: read_legend(self.problems, self.names, self.draws, node),
                 legend,
             )
-        allowed = outside(self.names, self.draws, objects, colors)
-        certain = all(symbol is None or symbol.is_certain for symbol in legend.values())
-        chance = self.entries.keys() & CHANCE_KEYS or not certain
-        built: tuple[Call, ...] = ()
-        if "reset_function" in named:
-            built = self.key("reset_function", lambda node: (self.read.call(node, RESET),), built)
-        elif not chance:
-            return self.key(
-                "map",
-                lambda node: read_map(self.problems, node, legend, allowed, len(self.crew.bodies)),
-                built,
+        allowed = make_symbol_check(self.names, self.draws, objects, colors)
+        is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
+        is_random = self.entries.keys() & PROCEDURAL_KEYS or not is_fixed
+        agents, built = len(self.agents.bodies), tuple[Call, ...]()
+        if "reset_function" in keys:
+            built = self.key(
+                "reset_function", lambda node: (self.read.read_call(node, RESET),), built
             )
-        if not chance or ("reset_function" in named and not built):
+        elif not is_random:
+            return self.key(
+                "map", lambda node: read_map(self.problems, node, legend, allowed, agents), built
+            )
+        if not is_random or ("reset_function" in keys and not built):
             return built
-        agents = len(self.crew.bodies)
-        level = ChanceReader(
+        level = ProceduralReader(
             self.problems, self.names, self.entries, self.draws, legend, allowed, agents
         )
-        found: tuple[Call, ...] = ()
+        calls: tuple[Call, ...] = ()
         with self.problems.collect():
-            found = (level.call(next(iter(built), None)),)
+            calls = (level.read_level(next(iter(built), None)),)
         self.depth = level.depth
-        return found
+        return calls
 
-    def layout(
+    def make_layout(
         self, reset: tuple[Call, ...], objects: tuple[int, ...], seen: tuple[int, ...]
     ) -> Layout | None:
-        shapes = shapes_of(reset)
+        """Return the layout of the scenario's worlds; None after an error in the sizes."""
+        shapes = find_shapes(reset)
         size = self.key("max_shape", read_pair, None)
         if size is None:
             if not shapes:
                 if all(map(is_complete, reset)) and reset and "max_shape" not in self.entries:
                     self.problems.add(
-                        self.missing("max_shape"),
+                        self.missing_node("max_shape"),
                         f"missing; {reset[0].name} does not tell the largest height and width, so "
                         f"give max_shape: [height, width]",
                     )
@@ -533,59 +533,61 @@ class _Reader(TopLevel):
                     self.entries["max_shape"],
                     f"found {list(size)}, smaller than the level of {list(shape)}",
                 )
-        height, width = rounded(size[0]), rounded(size[1])
+        height, width = round_up_size(size[0]), round_up_size(size[1])
         cells = height * width
-        types = self.types((*objects, *seen))
+        types = self.find_types((*objects, *seen))
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = _FREE_ENTITIES + cells * in_cell
-        capacity = self.key("capacity", lambda node: integer(node, 2, MOST_ENTITIES), capacity)
-        draws = is_by_chance(reset) or (self.mission is not None and self.mission.given)
+        capacity = self.key("capacity", lambda node: integer(node, 2, MAX_ENTITIES), capacity)
+        draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.room if draws else 0
-        capacity += len(self.crew.bodies) - 1
-        components = self.components(types)
-        return Layout(height, width, capacity, components, types, drawn, self.crew.bodies)
+        capacity += len(self.agents.bodies) - 1
+        components = self.find_components(types)
+        return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
 
-    def types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
-        """What rules may spawn: what the scenario lists, and all that it could list by default."""
+    def find_types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
+        """Return the types that rules may spawn: the listed ones, and all that are listed by
+        default."""
         spawned = {*objects, *self.names.default_objects()}
-        known = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
-        return tuple(kind for kind in known if kind.index in spawned)
+        types = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
+        return tuple(kind for kind in types if kind.index in spawned)
 
-    def components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
-        """The built-in components and the scenario's own, the latter sorted by column."""
+    def find_components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
+        """Return the built-in components and the scenario's own, the latter sorted by column
+        name."""
         built_in = built_in_components()
-        found = [
+        classes = [
             thing
             for module in self.names.modules.values()
             for thing in vars(module).values()
             if is_component(thing) and not issubclass(thing, Mission)
         ]
-        found += [self.mission.component] if self.mission else []
-        found += [cls for kind in types for cls in kind.classes]
-        found += [cls for body in self.crew.bodies for cls, _ in body]
+        classes += [self.mission.component] if self.mission else []
+        classes += [cls for kind in types for cls in kind.component_classes]
+        classes += [cls for body in self.agents.bodies for cls, _ in body]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()
-        for cls in dict.fromkeys(found):
+        for cls in dict.fromkeys(classes):
             self.add_column(own, cls, self.root)
         return (*built_in, *(own[column] for column in sorted(own.keys() - columns)))
 
-    def warnings(self) -> list[str]:
+    def list_warnings(self) -> list[str]:
         label = self.document.label
         return [located(label, node, message) for node, message in self.read.warnings]
 
 
-def shapes_of(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
-    """The shapes that resets are given, also those within others."""
-    found: list[tuple[int, int]] = []
+def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
+    """Return the shapes in the arguments of reset calls, nested calls included."""
+    found_shapes: list[tuple[int, int]] = []
     for call in calls:
-        # one that an author gave by default may be anything
+        # the default of an author's parameter may be anything
         match call.arguments.get("shape"):
             case [int(height), int(width)]:
-                found.append((height, width))
-        if isinstance(shapes := call.arguments.get("shapes"), np.ndarray):  # those of maps
-            found += [(int(height), int(width)) for height, width in shapes.reshape(-1, 2)]
+                found_shapes.append((height, width))
+        if isinstance(shapes := call.arguments.get("shapes"), np.ndarray):  # of maps
+            found_shapes += [(int(height), int(width)) for height, width in shapes.reshape(-1, 2)]
         for argument in call.arguments.values():
             nested = argument if isinstance(argument, tuple) else (argument,)
-            found += shapes_of(tuple(each for each in nested if isinstance(each, Call)))
-    return found
+            found_shapes += find_shapes(tuple(each for each in nested if isinstance(each, Call)))
+    return found_shapes

@@ -1,8 +1,8 @@
-"""The shape of a world's memory: which columns there are, and the dtype of its row.
+"""Layout of a world's memory: its columns, and the dtype of its row.
 
-One world is one row. Only maximum sizes and the set of components shape the row; everything else
-is a value in it. Sizes are rounded up to a few steps so that neighbouring scenarios share one
-layout, and with it one compiled program.
+One world is one row. Only maximum sizes and the set of components determine the dtype; everything
+else is a value. Sizes are rounded up to a few steps, so that similar scenarios share a layout and
+its compiled program.
 """
 
 from __future__ import annotations
@@ -18,13 +18,7 @@ from components.agent import Agent
 from components.appearance import Kind
 from components.mission import Mission
 from components.space import Position
-from gv_engine.rules.component import (
-    NOTHING,
-    Field,
-    column_name,
-    fields_of,
-    is_read_often,
-)
+from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, ObjectType, ObjectTypes, Parts
 
@@ -32,9 +26,10 @@ RNG = np.dtype(
     [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
     + [("has_half", np.uint64), ("half", np.uint64)]
 )
-"""State of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit half."""
+"""dtype of the state of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit
+half."""
 
-OF_AGENTS: dict[str, type[np.generic]] = {
+AGENT_COLUMNS: dict[str, type[np.generic]] = {
     "reward": np.float64,
     "total": np.float64,
     "action": np.int64,
@@ -42,9 +37,9 @@ OF_AGENTS: dict[str, type[np.generic]] = {
     "done": np.uint8,
     "success": np.uint8,
 }
-"""The numbers of each agent, by name; what they mean says `gv_engine.rules.world.World`."""
+"""dtypes of the values of each agent by name; `gv_engine.rules.world.World` describes them."""
 
-FIGURES: dict[str, type[np.generic]] = {
+SCALAR_COLUMNS: dict[str, type[np.generic]] = {
     "steps": np.int32,
     "error": np.uint32,
     "member": np.int16,
@@ -55,54 +50,57 @@ FIGURES: dict[str, type[np.generic]] = {
     "terminated": np.uint8,
     "truncated": np.uint8,
 }
-"""The single numbers of a world, by name."""
+"""dtypes of the single values of a world by name."""
 
-WHO = "who", "next", "spot"
-"""Where there are several agents: the first in each cell, the next one in the cell of an agent, and
-the number of its cell, counted row by row from 1, 0 for none. `w.stand` keeps them."""
+CELL_AGENT_COLUMNS = "who", "next", "spot"
+"""Columns for several agents, kept by `w.stand`: last agent of each cell, next agent in the same
+cell, and number of each agent's cell (row by row from 1, 0 for none)."""
 
-HEAD = [("rng", RNG), *FIGURES.items()]
-"""The fields that every row begins with."""
+LEADING_FIELDS = [("rng", RNG), *SCALAR_COLUMNS.items()]
+"""Fields that every row begins with."""
 
 Prefab = Parts
-"""The components that a new entity starts with."""
+"""Components of a new entity, with their values."""
 
 
-def prefab(kind: ObjectType) -> Prefab:
-    """Components of a new object of the type: its type, no place yet, and its own parts."""
+def make_prefab(kind: ObjectType) -> Prefab:
+    """Return the components of a new object of a type: its type, no position, and the type's
+    own."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
 
-def _written(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
+def _to_plain(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
+    """Return components with column names instead of classes."""
     return [(column_name(cls), values) for cls, values in parts]
 
 
 _SMALL_ROW = 4096
-"""Bytes of a row that is worth fetching whole."""
+"""Maximum size in bytes of a row that is fetched as a whole."""
 
 _STEP = 8
-"""Of lengths of tables."""
+"""Step to which the lengths of tables are rounded up."""
 
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
 
-def rounded(size: int) -> int:
-    """The smallest step that holds `size` cells."""
+def round_up_size(size: int) -> int:
+    """Return the smallest step of grid sizes that is not below `size`."""
     return next((step for step in _SIZES if step >= size), size)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Maximum sizes and components.
+    """Maximum sizes, components and object types that determine the dtype of a world's row.
 
     Attributes:
-        height, width: the largest grid, in cells.
-        capacity: entities, `NOTHING` and the agent included.
+        height, width: size of the largest grid, in cells.
+        capacity: maximum number of entities, `NOTHING` and the agents included.
         components: component classes in the order of their columns.
         types: object types that can be spawned.
-        drawn: how many values a level may draw for several places, see `w.drawn`.
-        bodies: of each agent, what it is made of beside `Agent` and `Position`.
-        fewer: whether some worlds have but the first of them, as `w.present` says.
+        drawn: number of random values that a level shares between places, see `w.drawn`.
+        bodies: components of each agent besides `Agent` and `Position`.
+        has_smaller_members: True if some members of a mixture have fewer agents; `w.present`
+            has their number.
     """
 
     height: int
@@ -112,49 +110,49 @@ class Layout:
     types: tuple[ObjectType, ...]
     drawn: int = 0
     bodies: tuple[Parts, ...] = ((),)
-    fewer: bool = False
+    has_smaller_members: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def agents(self) -> int:
-        """How many there are at most: the entities from 1 up to this."""
+        """Maximum number of agents; their entities are 1 up to this number."""
         return len(self.bodies)
 
     @property
     def everyone(self) -> range:
-        """The agents."""
+        """Entities of the agents."""
         return range(1, self.agents + 1)
 
     @cached_property
-    def known(self) -> ObjectTypes:
-        """The object types that worlds and observations may show, by index and name."""
+    def object_types(self) -> ObjectTypes:
+        """Object types that worlds and observations may show, by index and name."""
         return ObjectTypes((*self.types, *OBJECT_TYPES.built_in))
 
     @cached_property
-    def kinds(self) -> int:
-        """Length of tables by type index, in steps, as for sizes."""
+    def type_table_length(self) -> int:
+        """Length of tables by type index, rounded up."""
         longest = max(kind.index for kind in self.types) + 1
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
     @cached_property
     def prefabs(self) -> tuple[Prefab, ...]:
-        """By type index: what a new object of the type is made of; () for types of other worlds."""
-        table: list[Prefab] = [()] * self.kinds
+        """Components of a new object by type index; () for types of other worlds."""
+        table: list[Prefab] = [()] * self.type_table_length
         for kind in self.types:
             if kind.in_grid:
-                table[kind.index] = prefab(kind)
+                table[kind.index] = make_prefab(kind)
         return tuple(table)
 
     @cached_property
     def mission(self) -> type | None:
-        """The component that says what the agent is asked to do, None if it is asked nothing."""
+        """Component class that holds the mission of an agent, None without missions."""
         return next((cls for cls in self.components if issubclass(cls, Mission)), None)
 
     @cached_property
     def agent_prefabs(self) -> tuple[Prefab, ...]:
-        """What each agent is made of."""
+        """Components of each agent."""
         parts: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
         if self.mission:
             parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
@@ -162,94 +160,97 @@ class Layout:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the columns of every component, in their order."""
+        """Names of the columns of every component, in order."""
         return tuple(map(column_name, self.components))
 
     @cached_property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """(column, field) of every state that an object can have."""
+        """(column, field) of every field that holds the state of an object type."""
         return tuple(sorted({kind.state for kind in self.types if kind.state}))
 
     @cached_property
-    def brought(self) -> tuple[type, ...]:
-        """The components that come and go with states."""
-        return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.changes(0)))
+    def state_component_classes(self) -> tuple[type, ...]:
+        """Component classes that objects gain or lose by a change of state."""
+        return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.component_changes(0)))
 
     @cached_property
     def num_states(self) -> tuple[int, ...]:
-        """By type index: how many states objects of the type have."""
-        found = {kind.index: kind.num_states for kind in self.types}
-        return tuple(found.get(index, 1) for index in range(self.kinds))
+        """Number of states by type index."""
+        counts = {kind.index: kind.num_states for kind in self.types}
+        return tuple(counts.get(index, 1) for index in range(self.type_table_length))
 
     @cached_property
     def oriented(self) -> tuple[int, ...]:
-        """Type indices of objects that look some way."""
+        """Indices of object types whose states are orientations."""
         return tuple(kind.index for kind in self.types if kind.is_oriented)
 
     @cached_property
     def agent_types(self) -> frozenset[float]:
-        """Type indices by which agents see each other."""
+        """Indices of object types as which agents see each other."""
         parts = (part for body in self.bodies for part in body)
         return frozenset(values[0] for cls, values in parts if cls is Kind)
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
-        """By type index: the type of what is left when an object is used up, -1 for nothing."""
+        """Type that replaces a used-up object, by type index; -1 for none."""
         left = {kind.index: kind.leaves for kind in self.types if kind.leaves is not None}
-        return tuple(left.get(index, -1) for index in range(self.kinds))
+        return tuple(left.get(index, -1) for index in range(self.type_table_length))
 
     @cached_property
     def grounds(self) -> tuple[bool, ...]:
-        """By type index: whether objects of the type live on the ground."""
+        """True for types on the ground layer, by type index."""
         below = {kind.index for kind in self.types if kind.layer == GROUND}
-        return tuple(index in below for index in range(self.kinds))
+        return tuple(index in below for index in range(self.type_table_length))
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
-        """The names of the columns of cells: `ground` only where there are objects for it."""
+        """Names of the columns of cells: `at`, and `ground` if the scenario has such objects."""
         return ("at", "ground") if any(self.grounds) else ("at",)
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
-        """The names of the arrays that say how cells look, see `looks_dtype`."""
+    def look_arrays(self) -> tuple[str, ...]:
+        """Names of the arrays with the appearance of cells, see `looks_dtype`."""
         return ("looks", "beneath")[: len(self.layers)]
 
     @cached_property
-    def shown(self) -> frozenset[tuple[str, str]]:
-        """(column, field) of all that decides how an object looks; whether it is opaque, too."""
+    def look_fields(self) -> frozenset[tuple[str, str]]:
+        """(column, field) of all fields that determine an object's appearance or whether it is
+        opaque."""
         shown = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
-        return frozenset(shown - {(column_name(Agent), "facing")})  # agents are in no cell of `at`
+        return frozenset(shown - {(column_name(Agent), "facing")})  # agents are not in `at`
 
     @cached_property
-    def mark(self) -> str:
-        """Names the meaning of the columns, so that equal dtypes hold equal worlds."""
-        return f"layout_{crc32(self.meaning.encode()):08x}"
+    def signature_field(self) -> str:
+        """Field name with a hash of the signature, so that equal dtypes hold equal worlds."""
+        return f"layout_{crc32(self.signature.encode()):08x}"
 
     @cached_property
-    def meaning(self) -> str:
-        """What the columns hold, and what new objects are made of, as text."""
-        meaning: list[Any] = [
+    def signature(self) -> str:
+        """Text that determines the meaning of the columns and the components of new objects."""
+        contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
-            [_written(parts) for parts in self.prefabs],
+            [_to_plain(parts) for parts in self.prefabs],
             self.states,
         ]
-        if len(self.states) > 1:  # than those of doors
-            meaning.append(self.num_states)
-            meaning.append([[_written(parts) for parts in kind.brings] for kind in self.types])
+        if len(self.states) > 1:  # more than the states of doors
+            contents.append(self.num_states)
+            contents.append(
+                [[_to_plain(parts) for parts in kind.state_components] for kind in self.types]
+            )
         if any(left >= 0 for left in self.leaves):
-            meaning.append(self.leaves)
+            contents.append(self.leaves)
         if self.mission:
-            meaning.append(_written(self.agent_prefabs[0]))
+            contents.append(_to_plain(self.agent_prefabs[0]))
         if any(self.grounds):
-            meaning.append(self.grounds)
+            contents.append(self.grounds)
         if any(self.bodies):
-            meaning.append([_written(parts) for parts in self.agent_prefabs])
-        return repr(tuple(meaning))
+            contents.append([_to_plain(parts) for parts in self.agent_prefabs])
+        return repr(tuple(contents))
 
     @cached_property
     def entity(self) -> np.dtype[Any]:
-        """dtype of an entity id."""
-        # unsigned: compiled code need not ask whether an index counts from the end
+        """dtype of an entity number."""
+        # unsigned, so that compiled code need not handle negative indices
         return np.min_scalar_type(self.capacity - 1)
 
     @cached_property
@@ -258,17 +259,19 @@ class Layout:
         return np.min_scalar_type(-max(self.height, self.width))
 
     def dtype_of(self, field: Field) -> np.dtype[Any]:
-        """dtype of one value of a column."""
+        """Return the dtype of a component's field."""
         if isinstance(field.dtype, str):
             return {"entity": self.entity, "coordinate": self.coordinate}[field.dtype]
         return field.dtype
 
     @property
     def _who(self) -> list[Any]:
-        """The columns of `WHO`."""
+        """dtype fields of `CELL_AGENT_COLUMNS`."""
         each = (self.agents + 1,)
         shapes = (self.height + 1, self.width + 1), each, each
-        return list(zip(WHO, (self.entity, self.entity, np.int32), shapes, strict=True))
+        return list(
+            zip(CELL_AGENT_COLUMNS, (self.entity, self.entity, np.int32), shapes, strict=True)
+        )
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -282,55 +285,54 @@ class Layout:
                     align=True,
                 ),
             )
-            # what every step reads comes first, so that less memory has to be waited for
+            # columns that every step reads come first, for fewer cache misses
             for cls in sorted(self.components, key=lambda cls: not is_read_often(cls))
         ]
         return np.dtype(
             [
-                *HEAD,
-                # with a spare one for NOTHING, so that an agent's number is its index
-                *((name, kind, (self.agents + 1,)) for name, kind in OF_AGENTS.items()),
-                *([("present", np.int16)] if self.fewer else ()),
+                *LEADING_FIELDS,
+                # with a spare entry for NOTHING, so that an agent's number is its index
+                *((name, kind, (self.agents + 1,)) for name, kind in AGENT_COLUMNS.items()),
+                *([("present", np.int16)] if self.has_smaller_members else ()),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
                 *(self._who if self.agents > 1 else ()),
-                ("placed", self.entity, (self.kinds,)),
-                ("recent", self.entity, (self.kinds,)),
+                ("placed", self.entity, (self.type_table_length,)),
+                ("recent", self.entity, (self.type_table_length,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
                 *columns,
                 ("alive", np.uint8, (self.capacity,)),
-                (self.mark, np.uint8),
+                (self.signature_field, np.uint8),
             ],
             align=True,
         )
 
     @property
     def is_large(self) -> bool:
-        """Whether a row is not worth fetching whole, nor a grid worth looking at cell by cell."""
+        """True if a row is too large to fetch as a whole, or to search cell by cell."""
         return self.dtype.itemsize > _SMALL_ROW
 
     @cached_property
     def looks_dtype(self) -> np.dtype[Any]:
-        """dtype of a row in a batch, with what is derived from it behind it.
+        """dtype of a row in a batch: the row itself, then data derived from it.
 
-        That is kept by whatever writes what it is derived from; `stale` is 1 if another row has
-        been put there since. Cells are counted row by row; bit c % 64 of word c // 64 is cell c.
+        Every write to a source column updates the derived data; `stale` is 1 if another row was
+        copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
 
-        `looks` has one for each cell of `at`, as four bytes: type, state and colour, and in the
-        topmost bit whether it blocks vision. `beneath` has those of what is on the ground alone, if
-        there is a `ground`. Bit k of `strange` says that objects of type k, or of each 32nd behind
-        it, may have components that the type does not give them. Large rows have what takes long to
-        find cell by cell:
+        `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
+        bit whether the cell blocks vision. `beneath` holds the same of the ground layer, if there
+        is one. Bit k % 32 of `strange` is set if objects of type k may have components that their
+        type does not give them. Large rows also cache what takes long to find cell by cell:
 
-        - `listed` has the cells with objects of a type, for each type, and `filled` those of its
+        - `listed`: a bit set of the cells with objects of each type; `filled`: a bit set of its
           words that are not 0;
-        - `blocked` has the cells that nobody can enter;
-        - `ways` are the steps from one cell to each, or -1, `ways_from` that cell and the shape of
-          the grid as one number, 0 for no cell;
-        - `highest` is an entity above which none is alive.
+        - `blocked`: a bit set of the cells that nobody can enter;
+        - `ways`: path lengths from one cell to each, or -1; `ways_from`: that cell and the shape
+          of the grid as one number, 0 for no cell;
+        - `highest`: an entity above which none is alive.
 
-        Where there are several agents, `turn` is the one whose turn it is, `order` all of them as
-        they take turns in a step, and `live` says which of them are not done when it begins.
+        With several agents, `turn` is the acting agent, `order` the turn order of the step, and
+        `live` has 1 for agents that are not done when the step begins.
         """
         row: Any = self.dtype.fields
         cells = (self.height + 1, self.width + 1)
@@ -339,8 +341,8 @@ class Layout:
             ("highest", self.entity),
             ("ways_from", np.uint64),
             ("blocked", np.uint64, (words,)),
-            ("filled", np.uint64, (self.kinds, -(-words // 64))),
-            ("listed", np.uint64, (self.kinds, words)),
+            ("filled", np.uint64, (self.type_table_length, -(-words // 64))),
+            ("listed", np.uint64, (self.type_table_length, words)),
             ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
         ]
         several: list[Any] = [
@@ -350,7 +352,7 @@ class Layout:
         ]
         more = np.dtype(
             [
-                *((name, np.uint32, cells) for name in self.looked_at),
+                *((name, np.uint32, cells) for name in self.look_arrays),
                 ("strange", np.uint32),
                 ("stale", np.uint8),
                 *(large if self.is_large else ()),
@@ -373,7 +375,8 @@ class Layout:
         )
 
     def defaults(self) -> np.ndarray[Any, Any]:
-        """A row () of a world without entities: every column reads its defaults."""
+        """Return a row of shape () of a world without entities, with all columns at their
+        defaults."""
         row = np.zeros((), self.dtype)
         for cls in self.components:
             for column in fields_of(cls):

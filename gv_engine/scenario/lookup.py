@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Unpack
 
-from gv_engine.rules.errors import ScenarioError, shortened
+from gv_engine.rules.errors import ScenarioError, shorten
 from gv_engine.rules.geometry import is_action
 from gv_engine.scenario.files import checked_digest, checked_line
 from gv_engine.scenario.library import with_whole_files
@@ -98,7 +98,7 @@ def checked(known: Any) -> dict[str, Any]:
     checked_digest(known["digest"])
     for name, value in known["changes"].items():
         if name not in _CHANGES or not _CHANGES[name](value):
-            raise ValueError(f"no file keeps such a change of {shortened(name, 40)!r}")
+            raise ValueError(f"no file keeps such a change of {shorten(name, 40)!r}")
     return known
 
 

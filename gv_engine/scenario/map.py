@@ -1,4 +1,4 @@
-"""Boards as text, in the characters of scenario maps."""
+"""Maps: read a level drawn in characters and its legend, and show grids as such text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from components.doors import CLOSED, LOCKED, OPEN
 from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import snake_case
-from gv_engine.rules.errors import printable
+from gv_engine.rules.component import to_snake_case
+from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
-from gv_engine.rules.system import marked
+from gv_engine.rules.system import get_system
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     ErrorCollector,
@@ -43,7 +43,7 @@ from gv_engine.scenario.json_schema import (
     named,
     whole,
 )
-from gv_engine.scenario.layout import rounded
+from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import HEAVIEST, WAY, DrawnValues, read_weights
 from gv_engine.scenario.random_values import OBJECT as AN_OBJECT
@@ -51,22 +51,20 @@ from gv_engine.scenario.resolver import Names
 from systems.procedural import ANY, ground_of_map
 from systems.reset import from_map
 
-# ---- map -----------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a character stands for: an object, and maybe the agent looking in a direction.
+    """Meaning of a map character: an object, and maybe an agent that faces a direction.
 
     Attributes:
-        kind, state, color: of the object; below zero for values that are drawn, see `DrawnValues`.
-        facing: of the agent, `ANY` for any orientation.
-        one_of: what it is one of, in place of the object.
-        weights: how likely each of these is.
-        room: the name of the room that the cell belongs to.
-        content: what is in the object.
-        holds: what the agent holds.
-        ground: what lies beneath it.
+        kind, state, color: of the object; negative for random values, see `DrawnValues`.
+        facing: orientation of the agent, `ANY` for a random one; None without an agent.
+        one_of: objects of which one is sampled; () for a single object.
+        weights: weight of each object in `one_of`.
+        room: name of the room that the cell belongs to; "" for none.
+        content: object in the box, None for none.
+        holds: object that the agent holds, None for none.
+        ground: object on the ground layer, None for none.
     """
 
     kind: int = FLOOR
@@ -82,27 +80,28 @@ class Symbol:
 
     @property
     def options(self) -> tuple[Symbol, ...]:
-        """All objects that it may stand for."""
+        """All objects that the symbol may stand for."""
         return self.one_of or (self,)
 
     @property
-    def inner(self) -> tuple[Symbol, ...]:
-        """What is in the objects, and in the agent's hand."""
+    def contents(self) -> tuple[Symbol, ...]:
+        """Symbols inside the objects and in the agent's hand."""
         contents = [option.content for option in self.options]
         return tuple(symbol for symbol in (*contents, self.holds) if symbol)
 
     @property
     def depth(self) -> int:
-        """How many objects it is at most, one in the other."""
-        return 1 + max((symbol.depth for symbol in self.inner), default=0)
+        """Maximum depth of nested objects, such as 2 for a box with a key."""
+        return 1 + max((symbol.depth for symbol in self.contents), default=0)
 
     @property
-    def is_certain(self) -> bool:
-        """Whether it stands for the same in every level, and for no more than a cell holds."""
-        told = self.kind, self.state, self.color, self.facing or 0
-        certain = min(told) >= 0 and self.facing != ANY
-        below = self.ground is None or self.ground.is_certain
-        return certain and below and not (self.one_of or self.room or self.inner)
+    def is_fixed(self) -> bool:
+        """True if the symbol is the same in every level and needs no more than one cell entry:
+        nothing random, no room, nothing inside."""
+        numbers = self.kind, self.state, self.color, self.facing or 0
+        is_fixed = min(numbers) >= 0 and self.facing != ANY
+        is_fixed &= self.ground is None or self.ground.is_fixed
+        return is_fixed and not (self.one_of or self.room or self.contents)
 
 
 _INNER = either(OBJECT, {"type": "object"})
@@ -120,6 +119,7 @@ SYMBOL_KEYS: KeyTable = {
     ),
     "weights": Key("How likely each of `one_of` is.", list_of(whole(1, HEAVIEST))),
 }
+"""Keys of a mapping that describes a symbol."""
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
     "room": Key("The name of the room that the cell belongs to.", TEXT),
@@ -130,7 +130,7 @@ LEGEND_KEYS: KeyTable = {
 }
 
 Legend = dict[str, Symbol | None]
-"""By character; None where the scenario's own entry is wrong."""
+"""Symbols by character; None for an entry of the scenario with an error."""
 
 LEGEND = {
     "#": Symbol(WALL),
@@ -150,13 +150,13 @@ LEGEND = {
     "<": Symbol(facing=LEFT),
     ">": Symbol(facing=RIGHT),
 }
-"""What characters stand for unless a scenario says otherwise."""
+"""Built-in legend, which a scenario's own entries override."""
 
 
 def read_legend(
     problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode
 ) -> Legend:
-    """The entries of a legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
+    """Read a scenario's legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
     for character, entry in mapping(node).items():
         with problems.collect():
@@ -172,16 +172,17 @@ def read_symbol(
     names: Names,
     draws: DrawnValues,
     node: YamlNode,
-    besides: tuple[str, ...] = (),
+    extra_keys: tuple[str, ...] = (),
 ) -> Symbol:
-    """An object, one of several, or the agent: what stands in a cell.
+    """Read a symbol: the name of an object, or a mapping for an object, one of several, or an
+    agent.
 
     Args:
-        besides: keys that are allowed next to those of a symbol.
+        extra_keys: keys that are allowed besides those of a symbol.
     """
     if not isinstance(node.value, dict):
         return Symbol(draws.value(node, (AN_OBJECT,), names.object_type))
-    entries = check_keys(problems, node, (*SYMBOL_KEYS, *besides))
+    entries = check_keys(problems, node, (*SYMBOL_KEYS, *extra_keys))
     if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
         misspelled = len(entries) < len(node.value)
         raise FieldError(node, "" if misspelled else "found neither `object` nor `agent`")
@@ -189,99 +190,104 @@ def read_symbol(
         above = {key: entry for key, entry in entries.items() if key != "ground"}
         symbol = Symbol()
         if above:
-            symbol = read_symbol(problems, names, draws, replace(node, value=above), besides)
+            symbol = read_symbol(problems, names, draws, replace(node, value=above), extra_keys)
         below = read_symbol(problems, names, draws, entries["ground"])
-        _check_layers(names, draws, node, symbol, ABOVE)
-        _check_layers(names, draws, entries["ground"], below, GROUND)
+        _check_layer(names, draws, node, symbol, ABOVE)
+        _check_layer(names, draws, entries["ground"], below, GROUND)
         return replace(symbol, ground=below)
     room = word(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
     if "agent" in entries:
-        facing = draws.value(entries["agent"], (WAY,), _facing)
+        facing = draws.value(entries["agent"], (WAY,), _read_facing)
     if "holds" in entries:
         if facing is None:
             raise FieldError(entries["holds"], "only an `agent` holds something")
-        holds = _inner(problems, names, draws, entries["holds"])
+        holds = _read_content(problems, names, draws, entries["holds"])
     if "one_of" in entries:
-        several, weights = _one_of(problems, names, draws, entries)
+        several, weights = _read_options(problems, names, draws, entries)
         return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
     if "weights" in entries:
         raise FieldError(entries["weights"], "`weights` goes with `one_of`")
     kind, state, color = FLOOR, 0, NONE
     if "object" in entries:
         kind = draws.value(entries["object"], (AN_OBJECT,), names.object_type)
-    known = [names.types[option] for option in draws.options(kind)]
+    kinds = [names.types[option] for option in draws.options(kind)]
     if "state" in entries:
-        states = {draws.state(entries["state"], each.index) for each in known}
+        states = {draws.state(entries["state"], each.index) for each in kinds}
         state = states.pop()
         if states:
-            where = " and ".join(each.name for each in known)
+            where = " and ".join(each.name for each in kinds)
             raise FieldError(entries["state"], f"this state has another number in {where}")
     if "color" in entries:
         color = draws.value(entries["color"], (A_COLOR,), read_color)
-        for each in known:
+        for each in kinds:
             if draws.options(color) != (NONE,) and not each.colored:
-                raise FieldError(entries["color"], _uncolored(names, entries, each))
+                raise FieldError(entries["color"], _no_color_message(names, entries, each))
     if "content" in entries:
-        for each in known:
-            if Box not in each.classes:
+        for each in kinds:
+            if Box not in each.component_classes:
                 raise FieldError(entries["content"], f"{each.name} has no component Box to hold it")
-        content = _inner(problems, names, draws, entries["content"])
+        content = _read_content(problems, names, draws, entries["content"])
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
 
 
-def _uncolored(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> str:
+def _no_color_message(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> str:
+    """Return the error message for a colour given to something without one."""
     if "object" not in entries:
         return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
     hint = f"; give it one by `colored: yes` under objects.{kind.name}" if kind in names.own else ""
     return f"{kind.name} has no colour{hint}"
 
 
-def _inner(problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode) -> Symbol:
-    """What is in a box or in the agent's hand."""
+def _read_content(
+    problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode
+) -> Symbol:
+    """Read the object in a box or in the agent's hand."""
     symbol = read_symbol(problems, names, draws, node)
     if symbol.facing is not None:
         raise FieldError(node, "found an agent, expected an object: {object: Key, color: RED}")
     return symbol
 
 
-def _check_layers(
+def _check_layer(
     names: Names, draws: DrawnValues, node: YamlNode, symbol: Symbol, layer: str
 ) -> None:
-    """Refuse what does not live on a layer of a cell."""
+    """Raise a FieldError for an object that does not live on this layer of a cell."""
     if layer == GROUND and symbol.facing is not None:
         raise FieldError(node, "the agent stands on the ground: write `agent` beside `ground`")
     for kind in (kind for option in symbol.options for kind in draws.options(option.kind)):
-        known = names.types[kind]
-        if kind != FLOOR and known.layer != layer:
+        each = names.types[kind]
+        if kind != FLOOR and each.layer != layer:
             hint = f"only a type with `layer: {layer}` may stand here"
-            raise FieldError(node, f"{known.name} has the layer `{known.layer}`; {hint}")
+            raise FieldError(node, f"{each.name} has the layer `{each.layer}`; {hint}")
 
 
-def _facing(node: YamlNode) -> int:
+def _read_facing(node: YamlNode) -> int:
+    """Read an orientation, or `any`."""
     return one_of(node, (*ORIENTATIONS, "any"), "orientation")
 
 
-def _one_of(
+def _read_options(
     problems: ErrorCollector, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
+    """Read `one_of` and `weights`; return the symbols and their weights."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise FieldError(entries[key], f"`{key}` belongs into the items of `one_of`")
     several = items(entries["one_of"])
-    if not 1 <= len(several) <= _MOST_OPTIONS:
-        raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MOST_OPTIONS}")
-    found = tuple(read_symbol(problems, names, draws, item) for item in several)
-    for item, symbol in zip(several, found, strict=True):
+    if not 1 <= len(several) <= _MAX_OPTIONS:
+        raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
+    symbols = tuple(read_symbol(problems, names, draws, item) for item in several)
+    for item, symbol in zip(several, symbols, strict=True):
         if symbol.one_of or symbol.facing is not None:
             raise FieldError(item, "an item of `one_of` is an object; put all else beside `one_of`")
-    weights = (1,) * len(found)
+    weights = (1,) * len(symbols)
     if "weights" in entries:
-        weights = read_weights(entries["weights"], len(found))
-    return found, weights
+        weights = read_weights(entries["weights"], len(symbols))
+    return symbols, weights
 
 
-_MOST_OPTIONS = 100
+_MAX_OPTIONS = 100
 
 
 def read_map(
@@ -291,17 +297,17 @@ def read_map(
     allowed: Callable[[Symbol], str],
     agents: int = 1,
 ) -> tuple[Call, ...]:
-    """The resets that a map draws.
+    """Read a map without random parts; return the reset calls that build its level.
 
     Args:
-        agents: how many there are, at most, in it.
-        legend: the scenario's own entries; `LEGEND` holds for all other characters.
-        allowed: what keeps a symbol out of the state space, as `outside` says it.
+        legend: the scenario's own entries; `LEGEND` applies to all other characters.
+        allowed: function of `make_symbol_check`.
+        agents: maximum number of agents on the map.
     """
     level = MapReader(problems, node, legend, allowed, agents)
-    level.ask_for_agent()
+    level.require_agent()
     height, width = level.shape
-    cells = np.zeros((rounded(height), rounded(width), 3), np.uint8)
+    cells = np.zeros((round_up_size(height), round_up_size(width), 3), np.uint8)
     cells[..., 0] = FLOOR
     starts = []
     for y, x, symbol in level.symbols():
@@ -309,8 +315,8 @@ def read_map(
         if symbol.facing is not None:
             starts.append((y, x, symbol.facing))
     cells.flags.writeable = False
-    given = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
-    reset = Call(marked(from_map).system, given)
+    values = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
+    reset = Call(get_system(from_map), values)
     if not any(symbol.ground for _, _, symbol in level.symbols()):
         return (reset,)
     ground = np.zeros((*cells.shape[:2], 3), np.uint8)
@@ -319,22 +325,25 @@ def read_map(
         if below := symbol.ground:
             ground[y, x] = below.kind, below.state, below.color
     ground.flags.writeable = False
-    return reset, Call(marked(ground_of_map).system, {"cells": ground})
+    return reset, Call(get_system(ground_of_map), {"cells": ground})
 
 
 _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 
 
-def outside(
+def make_symbol_check(
     names: Names, draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
-    """Makes what says of a symbol why it is outside of the state space; "" if it is not.
+    """Return a function that returns the error message for a symbol outside of the state space, ""
+    for others.
 
     Args:
-        kinds, colors: what the state space allows on the grid.
+        kinds, colors: type and colour indices that the state space allows on the grid.
     """
 
     def fault(symbol: Symbol) -> str:
+        """Return the first object of a symbol outside of the state space, with the fix; "" for
+        none."""
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for number in draws.options(option.kind):
                 kind = names.types[number].name
@@ -343,18 +352,19 @@ def outside(
                 for color in draws.options(option.color):
                     if color not in colors:
                         return f"{kind} in {COLORS[color]}, {_UNLISTED.format('colors')}"
-        return next(filter(None, map(fault, symbol.inner)), "")
+        return next(filter(None, map(fault, symbol.contents)), "")
 
     return fault
 
 
 class MapReader:
-    """A map, read; what is wrong with it is collected.
+    """Map as rows of characters, checked against the legend; collects all errors.
 
     Attributes:
-        rows: of characters.
+        rows: rows of characters.
         shape: (height, width).
-        agents: where agents stand, in words.
+        legend: symbols by character, the built-in ones included.
+        agents: positions of agents as text, such as "row 2, column 3".
     """
 
     def __init__(
@@ -366,20 +376,20 @@ class MapReader:
         agents: int = 1,
     ) -> None:
         self._problems = problems
-        self._most = agents
+        self._max_agents = agents
         self._node = node
         self.legend = {**LEGEND, **legend}
         self._allowed = allowed
-        self.rows = self._rows()
+        self.rows = self._split_rows()
         self.shape = len(self.rows), len(self.rows[0])
         self.agents: list[str] = []
         self._wrong: set[str] = set()
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
-                self._read(y, x, character)
+                self._check_cell(y, x, character)
 
-    def ask_for_agent(self) -> None:
-        """Make it a problem if no character has the agent."""
+    def require_agent(self) -> None:
+        """Add a problem if no character of the map has an agent."""
         if not self.agents and not self._wrong:
             looks = " ".join(
                 c for c, symbol in self.legend.items() if symbol and symbol.facing is not None
@@ -387,17 +397,19 @@ class MapReader:
             self._problems.add(self._node, f"no agent; put one of {looks} where it starts")
 
     def symbols(self) -> Iterator[tuple[int, int, Symbol]]:
-        """(y, x, symbol) of every cell whose character is understood, row by row."""
+        """Yield (y, x, symbol) of every cell with a valid character, row by row."""
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
                 if symbol := self.legend.get(character):
                     yield y, x, symbol
 
-    def _at(self, y: int, x: int = 0) -> YamlNode:
+    def _cell_node(self, y: int, x: int = 0) -> YamlNode:
+        """Return a node for messages that points to a cell and its line in the file."""
         first, cell = self._node.first_row, (y, x)
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
-    def _rows(self) -> list[str]:
+    def _split_rows(self) -> list[str]:
+        """Return the rows of the map; report rows of other lengths and cut them."""
         if self._node.folded:
             raise FieldError(self._node, "its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
@@ -405,10 +417,10 @@ class MapReader:
             raise FieldError(self._node, f"found {self._node.found}, expected rows of characters")
         for y, row in enumerate(rows):
             if "\t" in row:
-                raise FieldError(self._at(y), f"row {y + 1} has a tab; use spaces or dots")
+                raise FieldError(self._cell_node(y), f"row {y + 1} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 self._problems.add(
-                    self._at(y, min(len(row), len(rows[0]))),
+                    self._cell_node(y, min(len(row), len(rows[0]))),
                     f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
@@ -416,30 +428,33 @@ class MapReader:
             raise FieldError(self._node, f"larger than {LONGEST_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
 
-    def _read(self, y: int, x: int, character: str) -> None:
+    def _check_cell(self, y: int, x: int, character: str) -> None:
+        """Report an unknown or forbidden character, or an agent too many, once per character."""
         if character in self._wrong:
-            return  # said once, or one slip would fill the screen
+            return  # reported once, so that one slip does not fill the screen
         place = f"row {y + 1}, column {x + 1}"
         symbol = self.legend.get(character)
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
                 hint = suggestion(character, (c if c != " " else "blank" for c in self.legend))
-                self._problems.add(self._at(y, x), f"{place}: no {character!r} in the legend{hint}")
+                self._problems.add(
+                    self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
+                )
             return
         if fault := self._allowed(symbol):
             self._wrong.add(character)
-            self._problems.add(self._at(y, x), f"{place}: {character!r} is {fault}")
+            self._problems.add(self._cell_node(y, x), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
-            if len(self.agents) >= self._most:
+            if len(self.agents) >= self._max_agents:
                 fault = f"a second agent, the first is in {self.agents[0]}"
-                if self._most > 1:
-                    fault = f"agent {len(self.agents) + 1}, and there are {self._most}"
-                self._problems.add(self._at(y, x), f"{place}: {fault}")
+                if self._max_agents > 1:
+                    fault = f"agent {len(self.agents) + 1}, and there are {self._max_agents}"
+                self._problems.add(self._cell_node(y, x), f"{place}: {fault}")
             self.agents.append(place)
 
 
-# ---- text ----------------------------------------------------------------------------------------
+# The functions below show grids and objects as text.
 
 _AGENT = {symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None}
 _OBJECT = {
@@ -448,21 +463,21 @@ _OBJECT = {
     if symbol.facing is None
 }
 _PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
-"""What no words are needed for."""
+"""Cells that the text of a view does not describe: hidden, floor and walls."""
 
 
-def board(
+def grid_to_text(
     grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
 ) -> str:
-    """One character per cell of an (H, W, 3) grid, `?` where nothing is seen.
+    """Return one character per cell of an (H, W, 3) grid, `?` for hidden cells.
 
-    Objects without a character of their own show the first letter of their type.
+    Objects without a character of their own show the first letter of their type's name.
 
     Args:
-        types: of the scenario.
-        agent: y, x, facing.
+        types: object types of the scenario.
+        agent: (y, x, facing) of the agent to draw, None for no agent.
     """
-    rows = [[_char(types, *look) for look in row] for row in grid[..., :2].tolist()]
+    rows = [[_object_character(types, *look) for look in row] for row in grid[..., :2].tolist()]
     if agent is not None:
         y, x, facing = agent
         if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
@@ -470,56 +485,60 @@ def board(
     return "\n".join("".join(row) for row in rows)
 
 
-def _char(types: ObjectTypes, kind: int, state: int) -> str:
+def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
+    """Return the character of an object in the built-in legend, or its type's first letter."""
     if kind == HIDDEN:
         return "?"
     return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
 
 
-def view_text(
+def view_to_text(
     grid: NDArray[np.uint8],
     item: NDArray[np.uint8],
     types: ObjectTypes,
     observer: tuple[int, int],
     mission: str = "",
 ) -> str:
-    """A view as text: its characters, what to do, what is held, and where there is something.
+    """Return an observation as text: its cells, the mission, the held object and all objects with
+    positions.
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
-    >>> print(view_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1)))
+    >>> print(view_to_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1)))
     ..D
     ...
     .^.
     holding nothing
     locked yellow door: 2 ahead, 1 right
     """
-    held = object_words(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
-    asked = [mission_line(mission)] if mission else []
-    lines = [board(grid, types, (*observer, FORWARD)), *asked, f"holding {held}"]
+    held = describe_object(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
+    task = [format_mission(mission)] if mission else []
+    lines = [grid_to_text(grid, types, (*observer, FORWARD)), *task, f"holding {held}"]
     for y, row in enumerate(grid.tolist()):
         for x, look in enumerate(row):
             if look not in _PLAIN:
-                where = _where(observer[0] - y, x - observer[1])
-                lines.append(f"{object_words(types, *look)}: {where}")
+                where = _describe_offset(observer[0] - y, x - observer[1])
+                lines.append(f"{describe_object(types, *look)}: {where}")
     return "\n".join(lines)
 
 
-def mission_line(mission: str) -> str:
-    """How a text says what the agent is asked to do."""
-    return printable(f"mission: {mission}")
+def format_mission(mission: str) -> str:
+    """Return the line about the mission in a text of a view."""
+    return escape_unprintable(f"mission: {mission}")
 
 
-def _where(ahead: int, right: int) -> str:
+def _describe_offset(ahead: int, right: int) -> str:
+    """Return an offset in words, such as "2 ahead, 1 right"."""
     ways = (ahead, "ahead", "behind"), (right, "right", "left")
     parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
     return ", ".join(parts) or "here"
 
 
-def grid_text(frame: Frame) -> str:
-    """State and observation side by side, and a line with what happened."""
-    left = board(frame.grid, frame.types, frame.agent).split("\n")
-    right = board(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
+def frame_to_text(frame: Frame) -> str:
+    """Return a frame as text: state and observation side by side, and a line about the last
+    step."""
+    left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
+    right = grid_to_text(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
     height, width = max(len(left), len(right)), len(left[0])
     left += [" " * width] * (height - len(left))
     right += [""] * (height - len(right))
@@ -532,22 +551,22 @@ def grid_text(frame: Frame) -> str:
     if frame.outcome:
         line += f", {frame.outcome}"
     lines = [*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line]
-    return "\n".join([*lines, *([mission_line(frame.mission)] if frame.mission else [])])
+    return "\n".join([*lines, *([format_mission(frame.mission)] if frame.mission else [])])
 
 
-def object_words(types: ObjectTypes, kind: int, state: int, color: int) -> str:
-    """What people call an object.
+def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
+    """Return the name of an object with state and colour, in words.
 
-    >>> object_words(OBJECT_TYPES, 5, 2, 4)
+    >>> describe_object(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'
     """
     shown = types[kind]
     state_name = shown.states[state].lower() if shown.states else ""
     color_name = COLORS[color].lower() if color else ""
-    name = snake_case(shown.name).replace("_", " ")
+    name = to_snake_case(shown.name).replace("_", " ")
     return " ".join(filter(None, (state_name, color_name, name)))
 
 
-def signed(value: float) -> str:
-    """A reward as text: +1, -0.05, 0."""
+def format_reward(value: float) -> str:
+    """Return a reward with its sign: +1, -0.05, 0."""
     return f"{value:+.6g}" if value else "0"

@@ -1,4 +1,4 @@
-"""Reads what files say of missions.
+"""Missions: read the key `mission` of scenario files, and turn missions into numbers and text.
 
     mission:
       text: "fetch the {color} {object}"
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR, NONE
 from components.mission import Mission
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import Field, column_name, fields_of, is_component, snake_case
+from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import System, marked
+from gv_engine.rules.system import System, get_system
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     ErrorCollector,
@@ -57,21 +57,20 @@ from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, DrawnValues,
 from gv_engine.scenario.resolver import Names
 from systems.procedural import set_mission
 
-# ---- missions ------------------------------------------------------------------------------------
 
-
-def is_about(field: str, what: str) -> bool:
-    """Whether a field, by its name in rules, holds a `kind` or a `color`."""
+def is_field_for(field: str, what: str) -> bool:
+    """Return True if a mission field, by its name in rules, holds a `kind` or a `color`."""
     return field == what or field.endswith(f"_{what}")
 
 
-def name_in_text(field: str) -> str:
-    """What a field is called in files and texts: `target_kind` is `target_object`."""
-    return f"{field.removesuffix('kind')}object" if is_about(field, "kind") else field
+def public_field_name(field: str) -> str:
+    """Return the name of a mission field in files and texts: `target_object` for `target_kind`."""
+    return f"{field.removesuffix('kind')}object" if is_field_for(field, "kind") else field
 
 
-def shown_fields(component: type) -> tuple[Field, ...]:
-    """Those that agents see: whole numbers, and no place or entity."""
+def list_observed_fields(component: type) -> tuple[Field, ...]:
+    """Return the mission fields that agents observe: integers and booleans, no positions or
+    entities."""
     return tuple(
         field
         for field in fields_of(component)
@@ -80,105 +79,105 @@ def shown_fields(component: type) -> tuple[Field, ...]:
 
 
 class Missions:
-    """What the agents of a scenario are asked, in numbers and in words.
+    """Missions of a scenario's agents as numbers and as text.
 
     Args:
-        layout: of its worlds.
-        texts: templates of each of its members, () for one that asks nothing.
+        layout: layout of its worlds.
+        texts: templates of each of its members, () for a member without missions.
 
     Attributes:
-        names: of the numbers: `wording` is one more than the number of the text among those of all
-            members, which have equal ones in common, 0 if nothing is asked; the others are fields
-            as they are.
-        texts: the templates of all members; `wording` k + 1 is text k.
-        firsts: for each member what `wording` is with its first text, 0 if it asks nothing.
-        low, high: (k,) int32 the least and the greatest that they can be.
+        names: names of the numbers. `wording` is 1 + the index of the template in `texts`, 0 for no
+            mission; the others are fields of the component `Mission`.
+        texts: templates of all members, without repetition; `wording` k + 1 is text k.
+        firsts: for each member the `wording` of its first template, 0 without missions.
+        low, high: (k,) int32 least and greatest value of each number.
     """
 
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
         assert layout.mission
-        fields = shown_fields(layout.mission)
+        fields = list_observed_fields(layout.mission)
         self._agents = layout.agents + 1
-        self._wordings = np.array([max(1, len(own)) for own in texts])
+        self._read_wording = np.array([max(1, len(own)) for own in texts])
         self.names = tuple(field.name for field in fields)
         self.firsts: tuple[int, ...] = ()
         self.texts: list[str] = []
         for own in texts:
             starts = (k for k in range(len(self.texts)) if self.texts[k : k + len(own)] == [*own])
-            start = next(starts, len(self.texts))  # what is asked alike has one number
+            start = next(starts, len(self.texts))  # equal templates share one number
             self.firsts += (start + 1 if own else 0,)
             self.texts[start : start + len(own)] = own
-        self._types = {kind.index: snake_case(kind.name).replace("_", " ") for kind in layout.types}
-        limits = [self._limits(field, layout) for field in fields]
+        self._types = {k.index: to_snake_case(k.name).replace("_", " ") for k in layout.types}
+        limits = [self._find_limits(field, layout) for field in fields]
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
-    def _limits(self, field: Field, layout: Layout) -> tuple[int, int]:
+    def _find_limits(self, field: Field, layout: Layout) -> tuple[int, int]:
+        """Return the least and the greatest value of a mission field."""
         if field.name == "wording":
             return 0, len(self.texts)
-        if is_about(field.name, "kind"):
-            return 0, layout.kinds - 1
-        if is_about(field.name, "color"):
+        if is_field_for(field.name, "kind"):
+            return 0, layout.type_table_length - 1
+        if is_field_for(field.name, "color"):
             return 0, len(COLORS) - 1
         kind: Any = field.dtype
         return (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
 
-    def numbers(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
-        """(k,) what an agent of a world is asked; of a `World` or a `RowWorld`."""
-        found = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
-        found[0] += self.firsts[w.member]
-        return found
+    def encode(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
+        """Return the (k,) int32 numbers of an agent's mission in a `World` or a `RowWorld`."""
+        numbers = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
+        numbers[0] += self.firsts[w.member]
+        return numbers
 
     def find_fault(self, rows: NDArray[Any]) -> str:
-        """Return what agents of (n,) rows are asked that nobody is, as a clause; empty if nothing.
+        """Return a clause about the first mission number in (n,) rows that no mission has; "" for
+        none.
 
         Args:
-            rows: of the layout, whose members there are.
+            rows: rows of the layout with valid members.
         """
         for name, low, high in zip(self.names, self.low, self.high, strict=True):
-            asked = rows["mission"][name][:, 1 : self._agents]
-            most = self._wordings[rows["member"]][:, None] - 1 if name == "wording" else high
-            if (wrong := (asked < low) | (asked > most)).any():
-                return f"mission.{name} is {asked[wrong][0]}"
+            values = rows["mission"][name][:, 1 : self._agents]
+            most = self._read_wording[rows["member"]][:, None] - 1 if name == "wording" else high
+            if (wrong := (values < low) | (values > most)).any():
+                return f"mission.{name} is {values[wrong][0]}"
         return ""
 
-    def text(self, numbers: NDArray[np.int32]) -> str:
-        """What these numbers ask, in words; empty if it is nothing."""
+    def to_text(self, numbers: NDArray[np.int32]) -> str:
+        """Return the mission text for these numbers; "" for no mission."""
         wording, *values = numbers.tolist()
         if not 0 < wording <= len(self.texts):
             return ""
         words = {
-            name_in_text(name): self._word(name, value)
+            public_field_name(name): self._describe_value(name, value)
             for name, value in zip(self.names[1:], values, strict=True)
         }
-        # a colour that is NONE leaves two blanks
+        # the colour NONE leaves two blanks
         return " ".join(self.texts[wording - 1].format_map(words).split())
 
-    def _word(self, field: str, value: int) -> str:
-        if is_about(field, "kind"):
+    def _describe_value(self, field: str, value: int) -> str:
+        """Return the word for a field's value in a text: a type, a colour or a number."""
+        if is_field_for(field, "kind"):
             return self._types.get(value, "object")
-        if is_about(field, "color"):
+        if is_field_for(field, "color"):
             return COLORS[value].lower() if NONE < value < len(COLORS) else ""
         return str(value)
 
     @property
     def characters(self) -> frozenset[str]:
-        """All that texts may be made of."""
+        """All characters that mission texts may contain."""
         return frozenset("".join((*self.texts, *self._types.values(), *COLORS)).lower()).union(
             "".join(self.texts), digits, "-"
         )
 
     @property
-    def longest(self) -> int:
-        """At least as many characters as the longest text has."""
+    def max_text_length(self) -> int:
+        """Upper bound of the number of characters of a mission text."""
         word = max(map(len, (*self._types.values(), *COLORS, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
 
 
-# ---- mission reader ------------------------------------------------------------------------------
-
 ANY, BY_RULE = "any", "by_rule"
-_MOST_TEXTS = 100
-_LONGEST_TEXT = 1000
+_MAX_TEXTS = 100
+_MAX_TEXT_LENGTH = 1000
 
 MISSION_KEYS: KeyTable = {
     "text": Key(
@@ -205,7 +204,7 @@ MISSION_KEYS: KeyTable = {
         REFERENCE,
     ),
 }
-"""What `mission` may say."""
+"""Keys of `mission`."""
 MISSION_FORM: JsonSchema = {
     **object_schema(MISSION_KEYS),
     "additionalProperties": either(TEXT, WHOLE),
@@ -214,23 +213,23 @@ MISSION_FORM: JsonSchema = {
 
 @dataclass(frozen=True)
 class MissionSpec:
-    """What stands under `mission`.
+    """Contents of the key `mission`.
 
     Attributes:
-        component: of the agent, which holds it.
-        texts: the templates.
-        given: arguments of `set_mission`; None if rules alone say what is asked.
+        component: class of the agent's component that holds the mission.
+        texts: templates.
+        arguments: arguments of `set_mission`; None if only rules set the mission.
     """
 
     component: type
     texts: tuple[str, ...]
-    given: Mapping[str, Any] | None
+    arguments: Mapping[str, Any] | None
 
-    def after(self, reset: Call) -> Call:
-        """A reset, and then what the file says of the mission."""
-        if self.given is None:
+    def wrap_reset(self, reset: Call) -> Call:
+        """Return a reset call that runs `reset` and then writes the mission of the file."""
+        if self.arguments is None:
             return reset
-        return Call(marked(set_mission).system, {"reset_function": reset, **self.given})
+        return Call(get_system(set_mission), {"reset_function": reset, **self.arguments})
 
 
 def read_mission(
@@ -241,16 +240,18 @@ def read_mission(
     objects: Sequence[int],
     colors: Sequence[int],
 ) -> MissionSpec:
-    """What stands under `mission`.
+    """Read the key `mission`.
 
     Args:
-        draws: what is drawn with each level.
-        objects, colors: that may occur.
+        draws: random values of the level.
+        objects, colors: indices that may occur.
     """
     return _Reader(problems, names, draws, objects, colors).read(node)
 
 
 class _Reader:
+    """Reader of the key `mission`; collects all errors."""
+
     def __init__(
         self,
         problems: ErrorCollector,
@@ -263,96 +264,102 @@ class _Reader:
         self._objects, self._colors = objects, colors
 
     def read(self, node: YamlNode) -> MissionSpec:
+        """Read the whole mapping; return the specification."""
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
             raise FieldError(node, f"found {node.found}, {hint}")
-        component = self._component(node.value["component"]) if "component" in node.value else None
-        fields = {name_in_text(f.name): f for f in shown_fields(component or Mission)}
+        component: type = Mission
+        if "component" in node.value:
+            component = self._read_component(node.value["component"])
+        fields = {public_field_name(f.name): f for f in list_observed_fields(component)}
         entries = check_keys(self._problems, node, {**MISSION_KEYS, **fields})
         if "text" not in entries:
             raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
-        texts = self._texts(entries["text"], [name for name in fields if name != "wording"])
+        texts = self._read_texts(entries["text"], [name for name in fields if name != "wording"])
         values: dict[str, int] = {}
         wordings = 0
         with self._problems.collect():
-            wordings = self._wordings(entries, node, texts, values)
+            wordings = self._read_wording(entries, node, texts, values)
         for name, field in fields.items():
             if name in entries and name != "wording":
                 with self._problems.collect():
-                    values[field.name] = self._value(field, entries[name])
+                    values[field.name] = self._read_value(field, entries[name])
         among: tuple[int, ...] = ()
         if "among" in entries:
             with self._problems.collect():
-                among = self._among(entries)
-        given = None
+                among = self._read_among(entries)
+        arguments = None
         if values or among or wordings:
             numbers, types = table(0, len(values) or 1), table(-1, len(among) or 1)
             numbers[: len(values)], types[: len(among)] = [*values.values()], among
-            given = {
-                "write": writer_of(values),
+            arguments = {
+                "write": make_field_writer(values),
                 "values": numbers,
                 "among": types,
                 "wordings": wordings,
             }
-        return MissionSpec(component or Mission, texts, given)
+        return MissionSpec(component, texts, arguments)
 
-    def _component(self, node: YamlNode) -> type:
-        found: type = self._names.thing(node)
-        if not (is_component(found) and issubclass(found, Mission)):
+    def _read_component(self, node: YamlNode) -> type:
+        """Return the class that `component` names; it must be a subclass of `Mission`."""
+        component: type = self._names.thing(node)
+        if not (is_component(component) and issubclass(component, Mission)):
             raise FieldError(
                 node,
                 f"{node.text} is no mission; make it a @component, and a class of "
                 f"components.Mission with more fields",
             )
-        if column_name(found) != column_name(Mission):
+        if column_name(component) != column_name(Mission):
             raise FieldError(
                 node, f"call the class Mission, as rules read w.mission; found {node.text}"
             )
-        return found
+        return component
 
-    def _texts(self, node: YamlNode, known: Sequence[str]) -> tuple[str, ...]:
+    def _read_texts(self, node: YamlNode, fields: Sequence[str]) -> tuple[str, ...]:
+        """Return the valid templates of `text`."""
         listed = items(node) if isinstance(node.value, list) else [node]
-        if not 1 <= len(listed) <= _MOST_TEXTS:
-            raise FieldError(node, f"found {len(listed)} texts, expected 1 to {_MOST_TEXTS}")
-        found = []
+        if not 1 <= len(listed) <= _MAX_TEXTS:
+            raise FieldError(node, f"found {len(listed)} texts, expected 1 to {_MAX_TEXTS}")
+        texts = []
         for each in listed:
             with self._problems.collect():
-                found.append(_template(each, known))
-        return tuple(found)
+                texts.append(_read_template(each, fields))
+        return tuple(texts)
 
-    def _wordings(
+    def _read_wording(
         self,
         entries: Mapping[str, YamlNode],
         node: YamlNode,
         texts: Sequence[str],
         values: dict[str, int],
     ) -> int:
-        """Of how many texts one is drawn, 0 for none; a certain one goes into the values."""
-        said = entries.get("wording")
-        if said is None:
+        """Return the number of texts to sample from, 0 for none; write a fixed wording into
+        `values`."""
+        wording = entries.get("wording")
+        if wording is None:
             if len(texts) > 1:
                 raise FieldError(node, "several texts; say which of them it is: `wording: any`")
-        elif said.text == ANY:
+        elif wording.text == ANY:
             return len(texts)
-        elif said.text != BY_RULE:
+        elif wording.text != BY_RULE:
             values["wording"] = self._draws.value(
-                said, (NUMBER,), lambda each: integer(each, 0, len(texts) - 1)
+                wording, (NUMBER,), lambda each: integer(each, 0, len(texts) - 1)
             )
             most = max(self._draws.options(values["wording"]))
             if most >= len(texts):
                 raise FieldError(
-                    said, f"{said.text} may be {most}, texts are 0 to {len(texts) - 1}"
+                    wording, f"{wording.text} may be {most}, texts are 0 to {len(texts) - 1}"
                 )
         return 0
 
-    def _value(self, field: Field, node: YamlNode) -> int:
-        """What a field is, as tables have it."""
-        if is_about(field.name, "kind"):
+    def _read_value(self, field: Field, node: YamlNode) -> int:
+        """Return the value of a field as a number, negative for a random value."""
+        if is_field_for(field.name, "kind"):
             value = self._draws.value(node, (OBJECT,), self._names.object_type)
             for kind in self._draws.options(value):
                 self._check_object(node, kind)
             return value
-        if is_about(field.name, "color"):
+        if is_field_for(field.name, "color"):
             value = self._draws.value(node, (COLOR,), lambda each: one_of(each, COLORS, COLOR))
             for color in self._draws.options(value):
                 if color not in self._colors:
@@ -369,6 +376,7 @@ class _Reader:
         return self._draws.number(node, int(np.iinfo(dtype).max))
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
+        """Raise a FieldError for an object type that cannot occur in the scenario."""
         if kind <= FLOOR or kind not in self._objects:
             raise FieldError(
                 node,
@@ -376,7 +384,8 @@ class _Reader:
                 f"objects of its state_space, or name another",
             )
 
-    def _among(self, entries: Mapping[str, YamlNode]) -> tuple[int, ...]:
+    def _read_among(self, entries: Mapping[str, YamlNode]) -> tuple[int, ...]:
+        """Return the object types of `among`."""
         node = entries["among"]
         for key in ("object", "color"):
             if key in entries:
@@ -396,11 +405,11 @@ class _Reader:
         return distinct(self._problems, node, read)
 
 
-def _template(node: YamlNode, known: Sequence[str]) -> str:
-    """A text whose `{…}` are fields."""
+def _read_template(node: YamlNode, fields: Sequence[str]) -> str:
+    """Return a template after a check that its `{…}` name mission fields."""
     text = word(node)
-    if len(text) > _LONGEST_TEXT:
-        raise FieldError(node, f"found {len(text)} characters, expected at most {_LONGEST_TEXT}")
+    if len(text) > _MAX_TEXT_LENGTH:
+        raise FieldError(node, f"found {len(text)} characters, expected at most {_MAX_TEXT_LENGTH}")
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
@@ -408,8 +417,8 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
     for _, name, form, conversion in parts:
         if name is None:
             continue
-        if name not in known:
-            raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, known)}")
+        if name not in fields:
+            raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, fields)}")
         if form or conversion:
             raise FieldError(node, f"write {{{name}}} alone, without a form of it")
     return text
@@ -418,19 +427,23 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
 _Write = Callable[[Any, int, Any], None]
 
 
-def writer_of(names: Sequence[str] | Mapping[str, Any]) -> _Write:
-    """`(w, agent, values)`: write (k,) values into fields of an agent's mission."""
-    write: _Write = _nothing
+def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
+    """Return a function `(w, agent, values)` that writes (k,) values into mission fields of an
+    agent."""
+    write: _Write = _write_nothing
     for number, name in enumerate(names):
-        write = _then(write, name, number)
+        write = _append_write(write, name, number)
     return write
 
 
-def _nothing(w: Any, agent: int, values: Any) -> None:
+def _write_nothing(w: Any, agent: int, values: Any) -> None:
     """Write no field."""
 
 
-def _then(before: _Write, name: str, number: int) -> _Write:
+def _append_write(before: _Write, name: str, number: int) -> _Write:
+    """Return a function that calls `before` and then writes `values[number]` into a mission
+    field."""
+
     def write(w: Any, agent: int, values: Any) -> None:
         before(w, agent, values)
         w["mission"][name][agent] = values[number]
@@ -438,21 +451,18 @@ def _then(before: _Write, name: str, number: int) -> _Write:
     return write
 
 
-# ---- rules that ask for it ---------------------------------------------------------------------
-
-
-def asks_for_mission(system: System) -> bool:
-    """Whether a rule of columns, or a helper that it calls, reads `w.mission`."""
-    known: set[FunctionType] = set()
+def reads_mission(system: System) -> bool:
+    """Return True if a system of columns, or a function it calls, reads `w.mission`."""
+    functions: set[FunctionType] = set()
     for function in system.functions:
-        _reach(function, known)
+        _collect_functions(function, functions)
     column = column_name(Mission)
-    return system.objects is None and any(column in each.__code__.co_names for each in known)
+    return system.objects is None and any(column in f.__code__.co_names for f in functions)
 
 
-def _reach(function: Any, known: set[FunctionType]) -> None:
-    """Add a function to those known, and all that it calls by name."""
-    if isinstance(function, FunctionType) and function not in known:
-        known.add(function)
+def _collect_functions(function: Any, functions: set[FunctionType]) -> None:
+    """Add a function, and all functions that it calls by name, to a set."""
+    if isinstance(function, FunctionType) and function not in functions:
+        functions.add(function)
         for name in function.__code__.co_names:
-            _reach(function.__globals__.get(name), known)
+            _collect_functions(function.__globals__.get(name), functions)

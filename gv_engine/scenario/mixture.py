@@ -1,4 +1,4 @@
-"""Mixtures: scenarios that are weighted lists of scenarios, of which each reset draws one.
+"""Mixtures: scenarios that are weighted lists of scenarios; each reset samples one of them.
 
 name: keys-and-obstacles
 action_space: [MOVE_FORWARD, TURN_LEFT, TURN_RIGHT, ACTUATE, PICK_N_DROP]
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from components.appearance import Color
-from gv_engine.rules.errors import ScenarioError, TrustError, shortened
+from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, Document
@@ -45,7 +45,7 @@ from gv_engine.scenario.json_schema import (
 )
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.packs import no_file
+from gv_engine.scenario.packs import no_file_message
 from gv_engine.scenario.plugin import playable_levels
 from gv_engine.scenario.type_ids import Numbering
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 MIXTURE = "mixture"
-_MOST_MEMBERS = 1000
+_MAX_MEMBERS = 1000
 
 _MEMBER: KeyTable = {
     "scenario": Key(
@@ -72,82 +72,81 @@ MIXTURE_KEYS: KeyTable = {
     "action_space": SHARED_KEYS["action_space"]._replace(form=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
-        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
+        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MAX_MEMBERS),
         required=True,
         below=_MEMBER,
     ),
 }
-"""Those of mixtures."""
+"""Keys of mixtures."""
 
-Find = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
+ReadScenario = Callable[[Document, Numbering], "Scenario"]
+FindDocument = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
 
 
 def is_mixture(document: Document) -> bool:
-    """Whether a document describes a mixture."""
+    """Return True if a document describes a mixture."""
     return isinstance(document.root.value, dict) and MIXTURE in document.root.value
 
 
 def read_mixture(
-    document: Document,
-    members: tuple[Scenario, ...],
-    find: Find,
-    read: Callable[[Document, Numbering], Scenario],
+    document: Document, members: tuple[Scenario, ...], find: FindDocument, read: ReadScenario
 ) -> dict[str, Any]:
-    """The fields of the `Scenario` that a mixture is.
+    """Return the arguments of the `Scenario` that a mixture's document describes.
 
     Args:
-        members: its scenarios, if they were read before.
-        find: the document of one for this mixture: a document, or what
-            `gv_engine.scenario.library.find` takes.
-        read: a scenario, by its document and the numbering of all.
+        members: scenarios of the mixture if they were read before, else ().
+        find: function that returns the document of a member, from a document or from an
+            argument of `gv_engine.scenario.library.find`.
+        read: function that reads a scenario from its document and the shared numbering.
 
     Raises:
         ScenarioError: with all problems.
     """
-    return _Reader(document, find, read).fields(members)
+    return _Reader(document, find, read).read_fields(members)
 
 
 class _Reader(TopLevel):
-    def __init__(
-        self, document: Document, find: Find, read: Callable[[Document, Numbering], Scenario]
-    ) -> None:
+    """Reader of a mixture's document; collects all errors."""
+
+    def __init__(self, document: Document, find: FindDocument, read: ReadScenario) -> None:
         super().__init__(document)
         self.find = find
         self.read = read
         self.named: dict[str, Document] = {}
 
-    def fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
+    def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
+        """Return the arguments of the mixture's `Scenario`; `members` as in `read_mixture`."""
         self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
-        given: dict[str, Any] = {
-            "max_steps": self.key("max_steps", self.limit, None),
-        }
+        changes: dict[str, Any] = {}
+        if limit := self.key("max_steps", self.read_limit, None):
+            changes["max_steps"] = limit
         own = {own.name: own for _, scenario, _ in reversed(read) for own in scenario.own_actions}
-        actions, own_actions = self.actions((), own.values())
+        actions, own_actions = self.read_actions((), own.values())
         if actions:
-            given["actions"] = actions
-        changes = {key: value for key, value in given.items() if value is not None}
+            changes["actions"] = actions
         name = self.document.default_name if self.document.source else "mixture"
-        described = self.described(name)
+        described = self.read_texts(name)
         self.problems.raise_if_any()
-        self.compare(read, own_actions="actions" in changes)
+        self.check_compatibility(read, own_actions="actions" in changes)
         self.problems.raise_if_any()
-        changes["layout"] = self.layout([scenario for _, scenario, _ in read])
+        changes["layout"] = self.make_layout([scenario for _, scenario, _ in read])
         self.problems.raise_if_any()
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
-        whole = {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
-        whole["warnings"] += self.warnings(mixed)
+        whole = {**described, **_merge_fields(mixed), "weights": tuple(w for _, _, w in read)}
+        whole["warnings"] += self.list_warnings(mixed)
         whole["own_actions"] = own_actions if actions else whole["own_actions"]
         return whole
 
     def members(
-        self, node: YamlNode, known: tuple[Scenario, ...]
+        self, node: YamlNode, members: tuple[Scenario, ...]
     ) -> list[tuple[YamlNode, Scenario, float]]:
-        """(where it stands, scenario, weight) of each."""
+        """Return (node, scenario, weight) of each valid member; read the scenarios unless `members`
+        has them."""
         listed = items(node)
-        if not 1 <= len(listed) <= _MOST_MEMBERS:
-            raise FieldError(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
-        found = []
+        if not 1 <= len(listed) <= _MAX_MEMBERS:
+            raise FieldError(node, f"found {node.found}, expected 1 to {_MAX_MEMBERS} scenarios")
+        entries_read = []
         for item in listed:
             with self.problems.collect():
                 entries = {"scenario": item}
@@ -156,52 +155,52 @@ class _Reader(TopLevel):
                 if "scenario" not in entries:
                     raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
-                with self.problems.collect():  # what is wrong with the scenario is said too
-                    weight = _weight(entries["weight"]) if "weight" in entries else 1.0
-                document = None if known else self.document_once(entries)
-                found.append((item, entries["scenario"], document, weight))
-        documents = {id(document): document for _, _, document, _ in found if document}
+                with self.problems.collect():  # so that errors in the scenario are reported, too
+                    weight = _read_weight(entries["weight"]) if "weight" in entries else 1.0
+                document = None if members else self.load_document_once(entries)
+                entries_read.append((item, entries["scenario"], document, weight))
+        documents = {id(document): document for _, _, document, _ in entries_read if document}
         numbering = Numbering.of([*documents.values()])
         read: dict[int, Scenario] = {}
-        for _, node, document, _ in found:
+        for _, node, document, _ in entries_read:
             if document and id(document) not in read:
-                with self.problems.collect(), self.told(node):
+                with self.problems.collect(), self.report_errors_at(node):
                     read[id(document)] = self.read(document, numbering)
         return [
-            (item, known[position] if known else read[id(document)], weight)
-            for position, (item, _, document, weight) in enumerate(found)
-            if known or id(document) in read
+            (item, members[position] if members else read[id(document)], weight)
+            for position, (item, _, document, weight) in enumerate(entries_read)
+            if members or id(document) in read
         ]
 
-    def document_once(self, entries: Mapping[str, YamlNode]) -> Document:
-        """That of a member; one that is named several times is read once."""
+    def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
+        """Return the document of a member. A member named several times is read once."""
         node = entries["scenario"]
         settings = mapping(entries["set"]) if "set" in entries else {}
         plain = {name: value.plain for name, value in settings.items()}
         if isinstance(node.value, dict) or settings:
-            return self.document_of(node, plain)
+            return self.load_document(node, plain)
         if node.text not in self.named:
-            self.named[node.text] = self.document_of(node, plain)
+            self.named[node.text] = self.load_document(node, plain)
         return self.named[node.text]
 
-    def document_of(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """That of a member, by name, by a file relative to this one, or in place."""
-        wanted: Document | str | Path
+    def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
+        """Return the document of a member given by name, by relative file path, or in place."""
+        source: Document | str | Path
         if isinstance(node.value, dict):
-            wanted = self.document.inside(node, settings)
+            source = self.document.inside(node, settings)
         else:
-            wanted = word(node)
+            source = word(node)
             if self.document.trust.may_name_files(self.document.folder):
-                file = self.document.folder / wanted
-                wanted = file if exists(ScenarioRef.at(file).file) else wanted
-            elif wanted not in playable_levels():
-                raise FieldError(node, no_file(wanted))
-        with self.told(node):
-            return self.find(wanted, self.document, settings)
+                file = self.document.folder / source
+                source = file if exists(ScenarioRef.at(file).file) else source
+            elif source not in playable_levels():
+                raise FieldError(node, no_file_message(source))
+        with self.report_errors_at(node):
+            return self.find(source, self.document, settings)
 
     @contextmanager
-    def told(self, node: YamlNode) -> Iterator[None]:
-        """All that is wrong with a member is said of where it stands."""
+    def report_errors_at(self, node: YamlNode) -> Iterator[None]:
+        """Context manager: report the errors of a member at its node in the mixture."""
         try:
             yield
         except ScenarioError as error:
@@ -211,8 +210,10 @@ class _Reader(TopLevel):
                 node, ""
             ) from None
 
-    def compare(self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool) -> None:
-        """What members must have in common."""
+    def check_compatibility(
+        self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool
+    ) -> None:
+        """Report members whose area, actions, agents or class `Mission` differ."""
         _, first, _ = read[0]
         for node, scenario, _ in read[1:]:
             if scenario.area != first.area:
@@ -229,9 +230,9 @@ class _Reader(TopLevel):
                     f"action_space beside `mixture`, for all of them",
                 )
 
-        largest = _of_most_agents([scenario for _, scenario, _ in read])
+        largest = _find_largest_member([scenario for _, scenario, _ in read])
         for node, scenario, _ in read:
-            if differs := _difference_of_agents(scenario, largest):
+            if differs := _describe_agent_difference(scenario, largest):
                 self.problems.add(
                     node,
                     f"{differs}; all scenarios of a mixture need the same agents or the first of "
@@ -247,10 +248,10 @@ class _Reader(TopLevel):
                     f"scenarios of a mixture that have missions need the same",
                 )
 
-    def warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
-        """That nobody hears of successes, because some members say what one is and some do not."""
+    def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
+        """Return a warning if only some members define success, so that success is not reported."""
         saying, silent = (
-            shortened(", ".join(m.name for m in members if m.tells_success is says), 200)
+            shorten(", ".join(m.name for m in members if m.tells_success is says), 200)
             for says in (True, False)
         )
         if not (saying and silent):
@@ -261,35 +262,36 @@ class _Reader(TopLevel):
         )
         return (located(self.document.label, self.entries[MIXTURE], message),)
 
-    def layout(self, members: Sequence[Scenario]) -> Layout:
-        """One for all: the largest sizes, and the components and object types of each."""
+    def make_layout(self, members: Sequence[Scenario]) -> Layout:
+        """Return one layout for all members: the largest sizes, all components and object types."""
         columns: dict[str, type] = {}
         types: dict[int, ObjectType] = {}
         for layout in (scenario.layout for scenario in members):
             types |= {kind.index: kind for kind in layout.types}
             for cls in layout.components:
                 self.add_column(columns, cls, self.entries[MIXTURE])
-        crew = _of_most_agents(members).layout
+        largest = _find_largest_member(members).layout
         return Layout(
             max(scenario.layout.height for scenario in members),
             max(scenario.layout.width for scenario in members),
-            crew.agents + max(each.layout.capacity - each.layout.agents for each in members),
+            largest.agents + max(each.layout.capacity - each.layout.agents for each in members),
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
             max(scenario.layout.drawn for scenario in members),
-            crew.bodies,
-            any(scenario.layout.agents < crew.agents for scenario in members),
+            largest.bodies,
+            any(scenario.layout.agents < largest.agents for scenario in members),
         )
 
 
-def _of_most_agents(members: Sequence[Scenario]) -> Scenario:
-    """The first of the members that have the most agents."""
+def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
+    """Return the first of the members with the most agents."""
     return max(members, key=lambda member: len(member.sharing.names))
 
 
-def _difference_of_agents(scenario: Scenario, largest: Scenario) -> str:
-    """Return the first difference of a scenario's agents from the first ones of another, in names
-    or components; "" for none. One agent alone has no name, and gets there what several have."""
+def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
+    """Return the first difference between a scenario's agents and the first agents of another, as a
+    clause; "" for none. A single agent has no name and takes the components of the first of
+    several."""
     ours, theirs = scenario.sharing.names, largest.sharing.names[: len(scenario.sharing.names)]
     joins = len(ours) == 1 < largest.layout.agents
     if ours != theirs and not joins:
@@ -300,26 +302,28 @@ def _difference_of_agents(scenario: Scenario, largest: Scenario) -> str:
         own, other = dict(body), dict(other_body)
         for cls in own if joins else own | other:
             if own.get(cls) != other.get(cls):
-                found, expected = _component(cls, own), _component(cls, other)
-                return f"{name} has {found} in {scenario.name}, and {expected} in {largest.name}"
+                actual, expected = _describe_component(cls, own), _describe_component(cls, other)
+                return f"{name} has {actual} in {scenario.name}, and {expected} in {largest.name}"
     return ""
 
 
-def _component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
+def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
+    """Return a component with its values, or "no <name>", for a message."""
     if cls not in parts:
         return f"no {cls.__name__}"
     return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))
 
 
-def _weight(node: YamlNode) -> float:
+def _read_weight(node: YamlNode) -> float:
+    """Read a positive number."""
     weight = number(node)
     if weight <= 0:
         raise FieldError(node, f"found {weight:g}, expected more than 0")
     return weight
 
 
-def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
-    """The attributes that a mixture gathers from its members."""
+def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
+    """Return the arguments of a mixture's `Scenario` that are combined from its members."""
 
     def list_of(name: str) -> tuple[int, ...]:
         return tuple(sorted({index for member in members for index in getattr(member, name)}))
@@ -332,7 +336,7 @@ def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "actions": members[0].actions,
         "own_actions": members[0].own_actions,
         "area": members[0].area,
-        "sharing": _of_most_agents(members).sharing,
+        "sharing": _find_largest_member(members).sharing,
         "layout": members[0].layout,
         "reward_names": tuple(
             dict.fromkeys(name for member in members for name in member.reward_names)

@@ -18,8 +18,8 @@ import numpy as np
 
 from components import Agent, Color, Kind, Position
 from components.appearance import FLOOR, NONE
-from gv_engine.rules.component import Field, fields_of, snake_case
-from gv_engine.rules.objects import ABOVE, LAYERS, ObjectType, in_range, type_of
+from gv_engine.rules.component import Field, fields_of, to_snake_case
+from gv_engine.rules.objects import ABOVE, LAYERS, ObjectType, build_type, check_type_index
 from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
@@ -129,7 +129,7 @@ def _declared(
     if "states" in entries:
         with problems.collect():
             states = _states(problems, names, entries["states"])
-    sprite = snake_case(name)
+    sprite = to_snake_case(name)
     if "sprite" in entries:
         with problems.collect():
             sprite = _sprite(entries["sprite"])
@@ -139,8 +139,8 @@ def _declared(
             one_of(entries["layer"], LAYERS, "layer")
             layer = entries["layer"].text
     try:
-        index = in_range(names.numbering.texts[module, name], name)
-        return type_of(
+        index = check_type_index(names.numbering.texts[module, name], name)
+        return build_type(
             name,
             *parts,
             states=states,

@@ -1,13 +1,12 @@
-"""Packs: many levels under one scenario's rules, written in it or in files of other formats.
+"""Packs: many levels with the rules of one scenario, in the scenario or in files of other formats.
 
     levels: warehouse.xsb          # or a folder, or a list of them and of levels in place
     levels:
       - {title: The corner, author: GV Engine, map: "#####\n#>.E#\n#####"}
 
-Each level is a variant whose name is its number, from 1 on: `pack.yaml#3`. The scenario itself
-draws one of them with each reset. What a character stands for is said by the scenario's legend;
-those of Tiled's tiles by the tiles. A file of Sokoban levels is a scenario by itself, which extends
-the built-in `sokoban`.
+Each level is a variant named by its number from 1 on: `pack.yaml#3`. Each reset of the scenario
+itself samples one level. The scenario's legend defines characters; tiles of Tiled define their
+own. A file of Sokoban levels is a scenario by itself, which extends the built-in `sokoban`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.fields import (
     LARGEST,
@@ -56,24 +55,22 @@ from gv_engine.scenario.json_schema import (
 )
 from gv_engine.scenario.variants import VARIANTS
 
-# ---- sokoban -------------------------------------------------------------------------------------
-
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
 _RUN = re.compile(r"(?<!\d)(\d+)(\D)")
-_TOLD = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
+_METADATA = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
 _MOVES = re.compile(r"[udlrUDLR\s]+")
-_LONGEST = 512
-"""Cells of a row, and rows of a level."""
+_MAX_SIDE = 512
+"""Maximum number of cells of a row, and of rows of a level."""
 
 
 @dataclass(frozen=True)
 class SokobanLevel:
-    """A level of such a file.
+    """Level of a Sokoban file.
 
     Attributes:
-        line: of its first row, from 1.
-        rows: of characters, not all as long.
-        title, author, solution: "" if the file does not say.
+        line: line of its first row, from 1.
+        rows: rows of characters, of different lengths.
+        title, author, solution: texts of the file, "" for none.
     """
 
     line: int = 1
@@ -82,40 +79,40 @@ class SokobanLevel:
     author: str = ""
     solution: str = ""
 
-    def solved_by(self, moves: list[str]) -> SokobanLevel:
-        """Return the level with more moves behind its solution."""
+    def with_moves(self, moves: list[str]) -> SokobanLevel:
+        """Return the level with more moves appended to its solution."""
         return replace(self, solution=self.solution + "".join(moves))
 
 
 def read_sokoban(text: str) -> Iterator[SokobanLevel]:
-    """The levels of a file, in order.
+    """Yield the levels of a Sokoban file, in order.
 
     Raises:
-        ValueError: a row is too long, or a level has too many.
+        ValueError: a row is too long, or a level has too many rows.
     """
-    whole = SokobanLevel()  # what is told before the first level holds for all
+    whole = SokobanLevel()  # metadata before the first level applies to all
     last: SokobanLevel | None = None
-    moves: list[str] = []  # of its solution; adding each to a text would take quadratic time
+    moves: list[str] = []  # of its solution; joined once, in linear time
     ahead, solving, drawing = "", False, False
     lines = text.splitlines()
     first = next((line.strip() for line in lines if line.strip()), "")
     for number, line in enumerate(lines, 1):
-        told = _TOLD.fullmatch(line)
+        metadata = _METADATA.fullmatch(line)
         if _is_row(line.lstrip()):
             if not drawing or last is None:
                 if last:
-                    yield last.solved_by(moves)
+                    yield last.with_moves(moves)
                 last, moves = SokobanLevel(number, [], ahead, whole.author), []
                 ahead = ""
-            last.rows.extend(_rows(line, number))
-            if len(last.rows) > _LONGEST:
-                raise ValueError(f"line {number} belongs to a level of more than {_LONGEST} rows")
+            last.rows.extend(_expand_row(line, number))
+            if len(last.rows) > _MAX_SIDE:
+                raise ValueError(f"line {number} belongs to a level of more than {_MAX_SIDE} rows")
             drawing, solving = True, False
             continue
         drawing = False
-        if told:
-            key = told[1].lower()
-            value: dict[str, Any] = {key: told[2].strip()}
+        if metadata:
+            key = metadata[1].lower()
+            value: dict[str, Any] = {key: metadata[2].strip()}
             solving = key == "solution"
             if last:
                 last, moves = replace(last, **value), [] if solving else moves
@@ -123,7 +120,7 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
                 whole = replace(whole, **value)
         elif line.startswith(";"):
             solving, title = False, line.strip("; \t")
-            if first.startswith(";"):  # titles are above their levels in such a file
+            if first.startswith(";"):  # such a file has titles above their levels
                 ahead = title
             elif last and not last.title:
                 last = replace(last, title=title)
@@ -132,44 +129,42 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
         elif line.strip():
             solving = False
     if last:
-        yield last.solved_by(moves)
+        yield last.with_moves(moves)
 
 
 def _is_row(line: str) -> bool:
-    """Return whether a line that begins with no blanks is part of a board."""
+    """Return True if a line without leading blanks is part of a board."""
     usual = "#" in line and _ENCODED.fullmatch(line) is not None
     return usual or (line.startswith("#") and ":" not in line)
 
 
-def _rows(line: str, number: int) -> list[str]:
-    """The rows of a line, of which there are several where they are run-length encoded."""
+def _expand_row(line: str, number: int) -> list[str]:
+    """Return the rows of a line; a run-length encoded line may hold several."""
     rows = [line.rstrip()]
     if _ENCODED.fullmatch(line):
         runs = [times for times, _ in _RUN.findall(line)]
-        if sum(int(times) if len(times) < 7 else _LONGEST**2 + 1 for times in runs) > _LONGEST**2:
+        if sum(int(times) if len(times) < 7 else _MAX_SIDE**2 + 1 for times in runs) > _MAX_SIDE**2:
             raise ValueError(f"line {number} is longer than any level")
         rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
-    if max(map(len, rows)) > _LONGEST:
-        raise ValueError(f"line {number} is longer than {_LONGEST} cells")
+    if max(map(len, rows)) > _MAX_SIDE:
+        raise ValueError(f"line {number} is longer than {_MAX_SIDE} cells")
     return rows
 
 
-# ---- tiled ---------------------------------------------------------------------------------------
-
-_MOST_TILES = 2**20
-"""Cells of all layers of a map."""
-_MOST_TILESETS = 100
+_MAX_TILES = 2**20
+"""Maximum number of cells of all layers of a map."""
+_MAX_TILESETS = 100
 _FLAGS = 2**28
-"""From this bit on, a number in a layer says how its tile is turned or mirrored."""
+"""Lowest bit of a layer's numbers that marks a turned or mirrored tile."""
 _WINDOW = {"gzip": 31, "zlib": 15}
-"""What `zlib` calls these formats."""
+"""Window bits that `zlib` needs for each compression format."""
 
 
 class TileLayer(NamedTuple):
-    """Layer that is shown.
+    """Visible layer of a Tiled map.
 
     Attributes:
-        tiles: (H, W) int64, numbers of `TiledMap.tiles`; 0 where there is none.
+        tiles: (H, W) int64 keys of `TiledMap.tiles`; 0 for no tile.
     """
 
     name: str
@@ -177,13 +172,13 @@ class TileLayer(NamedTuple):
 
 
 class TiledMap(NamedTuple):
-    """Map of Tiled.
+    """Map of the editor Tiled.
 
     Attributes:
         shape: (H, W).
-        properties: of the map, by name.
-        layers: from the lowest to the uppermost, each unpacked when its turn comes.
-        tiles: attributes and properties of tiles, by number.
+        properties: properties of the map by name.
+        layers: layers from bottom to top, each decoded on iteration.
+        tiles: attributes and properties of tiles by number.
     """
 
     shape: tuple[int, int]
@@ -193,45 +188,46 @@ class TiledMap(NamedTuple):
 
 
 def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
-    """Return a map of Tiled.
+    """Read a map of the editor Tiled.
 
     Args:
-        file: the map, in whose folder or below its tilesets are.
-        read: returns the bytes of a file.
+        file: path of the map; tilesets must be in its folder or below.
+        read: function that returns the bytes of a file.
 
     Raises:
-        ValueError: the map is damaged, larger than a grid may be, or of a kind that is not known;
-            also while its layers are read.
-        Exception: what `read` raises.
+        ValueError: the map is damaged, larger than a grid may be, or of an unsupported
+            kind; also while its layers are read.
+        Exception: any exception of `read`.
     """
     root = parse_xml(read(file))
     if root.tag != "map":
         raise ValueError(f"found <{root.tag[:20]}>, expected <map>")
     if root.get("infinite", "0") != "0":
         raise ValueError("the map is infinite; switch that off in Tiled: Map, Map Properties")
-    shape = _side(root, "height"), _side(root, "width")
+    shape = _read_side(root, "height"), _read_side(root, "width")
     shown = [each for each in root.iter("layer") if each.get("visible") not in ("0", "false")]
-    if len(shown) * shape[0] * shape[1] > _MOST_TILES:
-        raise ValueError(f"its layers have more than {_MOST_TILES:,} cells together")
+    if len(shown) * shape[0] * shape[1] > _MAX_TILES:
+        raise ValueError(f"its layers have more than {_MAX_TILES:,} cells together")
     tiles: dict[int, dict[str, str]] = {}
     tilesets = root.findall("tileset")
-    if len(tilesets) > _MOST_TILESETS:
-        raise ValueError(f"it has more than {_MOST_TILESETS} tilesets")
+    if len(tilesets) > _MAX_TILESETS:
+        raise ValueError(f"it has more than {_MAX_TILESETS} tilesets")
     for node in tilesets:
-        tiles.update(_tileset(file, node, read))
-    layers = (TileLayer(each.get("name", ""), _tiles_of(each, shape)) for each in shown)
-    return TiledMap(shape, _properties(root), layers, tiles)
+        tiles.update(_read_tileset(file, node, read))
+    layers = (TileLayer(each.get("name", ""), _read_tiles(each, shape)) for each in shown)
+    return TiledMap(shape, _read_properties(root), layers, tiles)
 
 
-def _side(root: Element, name: str) -> int:
-    found = root.get(name, "")
-    if not (found.isdecimal() and len(found) < 5 and 1 <= int(found) <= LONGEST_SIDE):
-        raise ValueError(f"its {name} is {found[:20]!r}, expected 1 to {LONGEST_SIDE}")
-    return int(found)
+def _read_side(root: Element, name: str) -> int:
+    """Return the height or the width of a map, from an XML attribute."""
+    text = root.get(name, "")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= LONGEST_SIDE):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {LONGEST_SIDE}")
+    return int(text)
 
 
-def _tiles_of(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Return (H, W) the tiles of a layer, 0 where there is none."""
+def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Return the (H, W) tile numbers of a layer, 0 for no tile."""
     data = layer.find("data")
     name, cells = f"layer {layer.get('name', '')[:40]!r}", shape[0] * shape[1]
     if data is None:
@@ -240,25 +236,25 @@ def _tiles_of(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
     if encoding == "csv":
         numbers = np.array([int(number) for number in text.split(",")], np.int64)
     elif encoding == "base64" and (not packed or packed in _WINDOW):
-        found = b64decode(text)
+        raw = b64decode(text)
         if packed:
-            found = zlib.decompressobj(_WINDOW[packed]).decompress(found, 4 * (cells + 1))
-        numbers = np.frombuffer(found, "<u4").astype(np.int64)
+            raw = zlib.decompressobj(_WINDOW[packed]).decompress(raw, 4 * (cells + 1))
+        numbers = np.frombuffer(raw, "<u4").astype(np.int64)
     else:
-        how = " ".join(filter(None, (encoding, packed))) or "XML"
+        form = " ".join(filter(None, (encoding, packed))) or "XML"
         raise ValueError(
-            f"{name} has the format {how[:40]!r}; choose CSV, or Base64 that is not compressed or "
-            "by zlib or gzip, in Tiled: Map, Map Properties, Tile Layer Format"
+            f"{name} has the format {form[:40]!r}; choose CSV or Base64, uncompressed or with "
+            "zlib or gzip, in Tiled: Map, Map Properties, Tile Layer Format"
         )
     if numbers.size != cells:
-        raise ValueError(f"{name} has not as many tiles as its map has cells, {cells}")
+        raise ValueError(f"{name} has {numbers.size} tiles, expected one for each of {cells} cells")
     return numbers.reshape(shape) % _FLAGS
 
 
-def _tileset(
+def _read_tileset(
     file: Path, node: Element, read: Callable[[Path], bytes]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of each tile of a tileset with its attributes and properties."""
+    """Yield (number, attributes and properties) of each tile of a tileset."""
     first = int(node.get("firstgid", ""))
     if source := node.get("source"):
         beside = Path(source)
@@ -268,28 +264,26 @@ def _tileset(
             )
         node = parse_xml(read(file.parent / beside))
     for tile in node.findall("tile"):
-        yield first + int(tile.get("id", "")), {**tile.attrib, **_properties(tile)}
+        yield first + int(tile.get("id", "")), {**tile.attrib, **_read_properties(tile)}
 
 
-def _properties(node: Element) -> dict[str, str]:
-    """Return the properties of a map or of a tile, by name."""
-    found = node.iterfind("properties/property")
-    return {each.get("name", ""): each.get("value") or each.text or "" for each in found}
+def _read_properties(node: Element) -> dict[str, str]:
+    """Return the properties of a map or of a tile by name."""
+    properties = node.iterfind("properties/property")
+    return {each.get("name", ""): each.get("value") or each.text or "" for each in properties}
 
-
-# ---- packs ---------------------------------------------------------------------------------------
 
 LEVELS = "levels"
 SOKOBAN = (".xsb", ".sok")
-"""Ends of names of files that are scenarios by themselves."""
+"""Suffixes of files that are scenarios by themselves."""
 _BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
-"""The first row of a board, behind comments."""
+"""Pattern of a file that begins with a row of a board, maybe after comments."""
 _SOKOBAN_RULES = "sokoban"
-_LARGEST = 2**20
-"""Bytes of a file of levels, or of a tileset."""
-_MOST_BYTES = 8 * _LARGEST
-"""Bytes of all files of a pack."""
-_MOST = 1000
+_MAX_FILE_BYTES = 2**20
+"""Maximum size of a file of levels, or of a tileset."""
+_MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
+"""Maximum size of all files of a pack."""
+_MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
     "map": Key("The level, a character per cell.", TEXT, required=True),
@@ -312,21 +306,21 @@ LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
     "one, and `file.yaml#3` is the third.",
-    either(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MOST)),
+    either(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
 @dataclass(frozen=True)
 class PackLevel:
-    """A level of a pack.
+    """Level of a pack.
 
     Attributes:
-        map: its rows of characters, where they stand.
-        title, author: of it; "" if nobody says.
-        solution: a way to win it, in the letters udlrUDLR; "" if nobody says.
-        says: what players are told while they play it; "" if nothing is.
-        par: the fewest steps in which it can be won; 0 if nobody says.
-        view: how the window shows it at first; None if like all others.
+        map: node of its rows of characters.
+        title, author: texts, "" for none.
+        solution: moves that win the level, in the letters udlrUDLR; "" for none.
+        says: text that players see while they play the level; "" for none.
+        par: smallest number of steps to win; 0 if unknown.
+        view: node of the view that the window shows first; None for the default.
     """
 
     map: YamlNode
@@ -339,88 +333,89 @@ class PackLevel:
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal digits that stand for its map, wherever it is kept."""
+        """16 hexadecimal digits of the hash of its map."""
         return sha256(self.map.text.encode()).hexdigest()[:16]
 
     @property
     def credit(self) -> str:
-        """Title and author, as far as they are told."""
+        """Title and author, if known."""
         return ", by ".join(filter(None, (self.title or "A level", self.author)))
 
 
 def is_pack(file: Path, raw: bytes = b"") -> bool:
-    """Return True for a file of levels alone, which is a scenario by itself.
+    """Return True for a file that only holds levels, which is a scenario by itself.
 
     Args:
-        file: its name counts.
-        raw: the text of a `.txt` file, which counts if it begins with a board.
+        file: path; most formats are recognized by suffix.
+        raw: contents of a `.txt` file, which is a pack if it begins with a board.
     """
     kind = file.suffix.lower()
     return kind in SOKOBAN or (kind == ".txt" and bool(_BOARD.match(raw)))
 
 
-def scenario_around(file: Path, problems: ErrorCollector) -> YamlNode:
-    """What a file of levels alone is as a scenario."""
+def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
+    """Return the scenario of a file that only holds levels: it extends the built-in `sokoban`."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
     return Builder(problems).from_python(text, YamlNode(None, line=1))
 
 
-def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
-    """A scenario with the levels of its pack as maps and variants; (root, ()) without a pack.
+def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
+    """Return the scenario with the levels of its pack as `maps` and `variants`, and the levels;
+    (root, ()) without a pack.
 
     Args:
-        folder: where its files are; None for a scenario that names no file.
+        folder: folder of its files; None for a scenario that may not name files.
 
     Raises:
-        Wrong: a level cannot be read, or there is none.
+        FieldError: a level cannot be read, or there is none.
     """
     if LEVELS not in (entries := dict(mapping(root))):
         return root, ()
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
         raise FieldError(entries[VARIANTS], "a scenario has either `levels` or `variants`")
-    reading, found, cells = _Reading(), list[PackLevel](), 0
-    for level in _levels(node, Path(node.file).parent if node.file else folder, reading):
-        found.append(level)
+    files, levels, cells = _PackFiles(), list[PackLevel](), 0
+    for level in _read_levels(node, Path(node.file).parent if node.file else folder, files):
+        levels.append(level)
         cells += len(level.map.text)
-        if len(found) > _MOST or cells > MOST_CELLS:
+        if len(levels) > _MAX_LEVELS or cells > MOST_CELLS:
             raise FieldError(
-                node, f"found more than {_MOST} levels, or more than {MOST_CELLS:,} cells"
+                node, f"found more than {_MAX_LEVELS} levels, or more than {MOST_CELLS:,} cells"
             )
-    if not found:
-        raise FieldError(node, f"found 0 levels, expected 1 to {_MOST}")
-    if reading.legend:
+    if not levels:
+        raise FieldError(node, f"found 0 levels, expected 1 to {_MAX_LEVELS}")
+    if files.legend:
         own = mapping(entries["legend"]) if "legend" in entries else {}
-        entries["legend"] = replace(node, value={**reading.legend, **own})
-    told = words(entries["description"]) if "description" in entries else ""
-    entries["maps"] = replace(node, value=[level.map for level in found], path="levels")
+        entries["legend"] = replace(node, value={**files.legend, **own})
+    shared = words(entries["description"]) if "description" in entries else ""
+    entries["maps"] = replace(node, value=[level.map for level in levels], path="levels")
     variants = {}
-    for number, level in enumerate(found, 1):
-        description = "\n".join(filter(None, (f"{level.credit}.", told)))
+    for number, level in enumerate(levels, 1):
+        description = "\n".join(filter(None, (f"{level.credit}.", shared)))
         says = YamlNode(description, "description", node.line, description, file=node.file)
         own = {"map": level.map, "description": says}
         own |= {"view": level.view} if level.view else {}
         variants[str(number)] = replace(node, value=own)
     entries[VARIANTS] = replace(node, value=variants)
-    return replace(root, value=entries), tuple(found)
+    return replace(root, value=entries), tuple(levels)
 
 
-def no_file(named: str) -> str:
-    """Return the message about a file that a scenario names which came without its folder."""
-    return f"found {shortened(named, 60)!r}, and no other file is read for a line that was pasted"
+def no_file_message(name: str) -> str:
+    """Return the message for a file named by a scenario that may not read files."""
+    return f"found {shorten(name, 60)!r}, and no other file is read for a line that was pasted"
 
 
-def no_level(wanted: str, levels: tuple[PackLevel, ...]) -> str:
-    """That there is no level of a name, and which there are."""
+def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
+    """Return the message for an unknown level name, with a list of all levels."""
     numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
-    return f"no level {wanted!r}; there are {', '.join(numbered)}"
+    return f"no level {name!r}; there are {', '.join(numbered)}"
 
 
-def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[PackLevel]:
-    """The levels that a node says, in order."""
+def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iterator[PackLevel]:
+    """Yield the levels of a node: a list, one level in place, or a path."""
     if isinstance(node.value, list):
         for item in node.value:
-            yield from _levels(item, folder, reading)
+            yield from _read_levels(item, folder, files)
     elif isinstance(node.value, dict):
         problems = ErrorCollector("")
         entries = check_keys(problems, node, _LEVEL_KEYS)
@@ -428,34 +423,34 @@ def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[
             raise FieldError(node.value[key], f"unknown key {key!r}{suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:
             raise FieldError(node, "the map is missing: {title: …, map: …}")
-        told: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
+        texts: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
         par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
-        yield PackLevel(entries["map"], par=par, view=entries.get("view"), **told)
+        yield PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
     elif folder is None:
-        raise FieldError(node, no_file(word(node)))
+        raise FieldError(node, no_file_message(word(node)))
     else:
-        for file in _files(node, folder / word(node)):
-            yield from _levels_of(node, file, reading)
+        for file in _list_level_files(node, folder / word(node)):
+            yield from _read_level_file(node, file, files)
 
 
-def _files(node: YamlNode, place: Path) -> list[Path]:
-    """A file of levels, or those of a folder."""
+def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
+    """Return a file of levels as a list, or the files of levels in a folder."""
     try:
-        found = sorted(place.iterdir()) if place.is_dir() else [place]
-        known = [file for file in found if file.suffix.lower() in _FORMATS]
+        paths = sorted(place.iterdir()) if place.is_dir() else [place]
+        files = [path for path in paths if path.suffix.lower() in _FORMATS]
     except OSError as error:
         raise FieldError(node, f"{place}: {error.strerror}") from None
-    if not known:
+    if not files:
         ends = ", ".join(_FORMATS)
-        what = "there is none in it" if place.is_dir() else "found another one"
-        raise FieldError(node, f"{place}: expected a file of levels, named {ends}; {what}")
-    return known
+        reason = "there is none in it" if place.is_dir() else "found another one"
+        raise FieldError(node, f"{place}: expected a file of levels, named {ends}; {reason}")
+    return files
 
 
-def _levels_of(node: YamlNode, file: Path, reading: _Reading) -> Iterator[PackLevel]:
-    """The levels in a file."""
+def _read_level_file(node: YamlNode, file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    """Yield the levels of a file of any format."""
     try:
-        yield from _FORMATS[file.suffix.lower()](file, reading)
+        yield from _FORMATS[file.suffix.lower()](file, files)
     except OSError as error:
         raise FieldError(node, str(error)) from None
     except UnicodeDecodeError:
@@ -464,87 +459,87 @@ def _levels_of(node: YamlNode, file: Path, reading: _Reading) -> Iterator[PackLe
         raise FieldError(node, f"{file}: {error}") from None
 
 
-def _sokoban(file: Path, reading: _Reading) -> Iterator[PackLevel]:
-    for level in read_sokoban(reading.read(file).decode("utf-8-sig")):
+def _read_sokoban_levels(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    """Yield the levels of a Sokoban file."""
+    for level in read_sokoban(files.read(file).decode("utf-8-sig")):
         yield PackLevel(
-            _map(file, level.rows, level.line), level.title, level.author, level.solution
+            _rows_to_node(file, level.rows, level.line), level.title, level.author, level.solution
         )
 
 
-def _map(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
-    """Rows as a node, each as long as the longest."""
+def _rows_to_node(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
+    """Return rows as the node of a map, padded to equal length."""
     width = max(map(len, rows))
     text = "\n".join(row.ljust(width) for row in rows)
     return YamlNode(text, "", line, text, first_row=line, file=str(file))
 
 
-# ---- Tiled ---------------------------------------------------------------------------------------
-
-
-class _Reading:
-    """Files of a pack, which are limited together, and characters for the tiles of Tiled.
+class _PackFiles:
+    """File access of a pack with a limit on total size; assigns characters to Tiled tiles.
 
     Attributes:
-        legend: what the characters stand for, equal ones of all levels alike.
+        legend: nodes of legend entries by character; equal tiles of all levels share one.
     """
 
     def __init__(self) -> None:
         self._bytes = 0
         self.legend: dict[str, YamlNode] = {}
-        self._known: dict[str, str] = {}
+        self._characters: dict[str, str] = {}
         self._free = (chr(number) for number in count(0x2460) if chr(number).isprintable())
 
     def read(self, file: Path) -> bytes:
-        """Return the bytes of a file.
+        """Return the contents of a file.
 
         Raises:
             OSError: it cannot be read, or this and the files before it are too large.
         """
-        found = read_bytes(file, _LARGEST, "files of levels")
-        self._bytes += len(found)
-        if self._bytes > _MOST_BYTES:
+        raw = read_bytes(file, _MAX_FILE_BYTES, "files of levels")
+        self._bytes += len(raw)
+        if self._bytes > _MAX_PACK_BYTES:
             raise OSError(
-                f"the files of a pack are at most {bytes_for_people(_MOST_BYTES)} together"
+                f"the files of a pack are at most {bytes_for_people(_MAX_PACK_BYTES)} together"
             )
-        return found
+        return raw
 
-    def character(self, symbol: dict[str, Any], at: YamlNode) -> str:
-        """What stands for something that a legend could say."""
+    def character_for(self, symbol: dict[str, Any], at: YamlNode) -> str:
+        """Return the character for a legend entry; add the entry to `legend` if it is new."""
         key = repr(symbol)
-        if key not in self._known:
-            self._known[key] = next(self._free)
-            self.legend[self._known[key]] = Builder(ErrorCollector("")).from_python(symbol, at)
-        return self._known[key]
+        if key not in self._characters:
+            self._characters[key] = next(self._free)
+            entry = Builder(ErrorCollector("")).from_python(symbol, at)
+            self.legend[self._characters[key]] = entry
+        return self._characters[key]
 
 
 _SYMBOL = "object", "state", "color", "agent", "room"
-"""Properties of a tile that mean something; its class is the object, if none says."""
+"""Properties of a tile that are used; its class is the object if there is no property `object`."""
 
 
-def _tiled(file: Path, reading: _Reading) -> Iterator[PackLevel]:
+def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    """Yield the level of a Tiled map."""
     try:
-        level = read_tiled(file, reading.read)
-        rows = _rows_of(level, reading, YamlNode(None, file=str(file)))
+        level = read_tiled(file, files.read)
+        rows = _tiles_to_rows(level, files, YamlNode(None, file=str(file)))
     except OSError:
         raise
-    except Exception as error:  # whatever comes of damaged bytes
+    except Exception as error:  # damaged bytes may raise anything
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
-    told: dict[str, Any] = {
+    texts: dict[str, Any] = {
         key: level.properties.get(key, "") for key in ("title", "author", "solution")
     }
-    yield PackLevel(_map(file, rows), **told)
+    yield PackLevel(_rows_to_node(file, rows), **texts)
 
 
-def _rows_of(level: TiledMap, reading: _Reading, at: YamlNode) -> list[str]:
-    """The characters of a map of Tiled; of several layers, the uppermost tile of each cell."""
+def _tiles_to_rows(level: TiledMap, files: _PackFiles, at: YamlNode) -> list[str]:
+    """Return the rows of characters of a Tiled map; the topmost tile of each cell counts."""
     rows = np.full(level.shape, ".")
     for layer in level.layers:
         numbers, first, where = np.unique(layer.tiles, return_index=True, return_inverse=True)
         characters = []
         for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
-            told = level.tiles.get(number, {})
-            symbol = {key: told[key] for key in _SYMBOL if told.get(key)}
-            kind = told.get("type") or told.get("class")
+            tile = level.tiles.get(number, {})
+            symbol = {key: tile[key] for key in _SYMBOL if tile.get(key)}
+            kind = tile.get("type") or tile.get("class")
             if kind and "object" not in symbol and "agent" not in symbol:
                 symbol["object"] = kind
             if number and not symbol:
@@ -553,14 +548,14 @@ def _rows_of(level: TiledMap, reading: _Reading, at: YamlNode) -> list[str]:
                     f"layer {layer.name!r}, row {y + 1}, column {x + 1}: "
                     f"this tile says nothing; give it a class, the name of an object"
                 )
-            characters.append(reading.character(symbol, at) if number else ".")
+            characters.append(files.character_for(symbol, at) if number else ".")
         shown = np.array(characters)[where.reshape(layer.tiles.shape)]
         rows = np.where(layer.tiles > 0, shown, rows)
     return ["".join(row) for row in rows.tolist()]
 
 
-_FORMATS: dict[str, Callable[[Path, _Reading], Iterator[PackLevel]]] = {
-    **dict.fromkeys((*SOKOBAN, ".txt"), _sokoban),
-    ".tmx": _tiled,
+_FORMATS: dict[str, Callable[[Path, _PackFiles], Iterator[PackLevel]]] = {
+    **dict.fromkeys((*SOKOBAN, ".txt"), _read_sokoban_levels),
+    ".tmx": _read_tiled_level,
 }
-"""What reads files of levels, by the ends of their names."""
+"""Reader functions of files of levels, by suffix."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from gv_engine.rules.errors import UnknownOptionError, shortened
+from gv_engine.rules.errors import UnknownOptionError, shorten
 from gv_engine.scenario.fields import (
     Builder,
     ErrorCollector,
@@ -264,7 +264,7 @@ def _read(
     given = Builder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
     value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
     if fault := made.fault(value):  # the rest cannot be known
-        told = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
+        told = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
         raise problems.with_(FieldError(node, told))
     return replace(made, value=value)
 
@@ -412,5 +412,5 @@ def _value(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
 
 def _number(value: Any) -> Any:
     if not isinstance(value, int | float):
-        raise TypeError(f"{shortened(repr(value), 40)} is no number")
+        raise TypeError(f"{shorten(repr(value), 40)} is no number")
     return value

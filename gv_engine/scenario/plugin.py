@@ -158,7 +158,7 @@ def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str
         (phase.name, "  " * (len(path) - 1) + path[-1].name, place(path[-1].system))
         for phase, calls in schedule.items()
         for call in calls
-        for path in call.paths()
+        for path in call.walk_paths()
     ]
 
 

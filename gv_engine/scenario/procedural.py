@@ -1,4 +1,4 @@
-"""Levels by chance: maps of several, things in regions, and what must be reachable in the end.
+"""Procedural levels: random maps, objects placed in regions, and objects that must be reachable.
 
     room: [9, 9]
     place:
@@ -7,7 +7,7 @@
       - {agent: any}
     reachable: [agent, Exit]
 
-All of it becomes tables of a few resets, see `systems.procedural`.
+The reader turns all of it into tables for the reset functions of `systems.procedural`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.rules.call import Call
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.rules.system import marked
+from gv_engine.rules.system import get_system
 from gv_engine.scenario.fields import (
     LONGEST_SIDE,
     MOST_CELLS,
@@ -54,7 +54,7 @@ from gv_engine.scenario.json_schema import (
     unique_list,
     whole,
 )
-from gv_engine.scenario.layout import rounded
+from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import DrawnValues, table
 from gv_engine.scenario.resolver import Names
@@ -68,20 +68,18 @@ from systems.procedural import (
     walled_room,
 )
 
-# ---- drawn maps ----------------------------------------------------------------------------------
-
-_MOST_MAPS = 1000
-_WAYS = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
+_MAX_MAPS = 1000
+_SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
-class Tables:
-    """What stands in cells, as tables: things by their numbers, then what is in them."""
+class SymbolTables:
+    """Tables of symbols by number, for reset functions: the given symbols, then their contents."""
 
-    def __init__(self, given: Sequence[Symbol], types: ObjectTypes) -> None:
-        symbols = [*given]
+    def __init__(self, placed: Sequence[Symbol], types: ObjectTypes) -> None:
+        symbols = [*placed]
         numbers: dict[Symbol | None, int] = {None: 0}
-        for symbol in symbols:  # which grows
-            for inner in symbol.inner:
+        for symbol in symbols:  # the list grows in the loop
+            for inner in symbol.contents:
                 numbers[inner] = len(symbols)
                 symbols.append(inner)
         most = max([1, *(len(symbol.options) for symbol in symbols)])
@@ -109,20 +107,20 @@ class Tables:
         }
 
 
-class DrawnMaps:
-    """Reads maps of which one is drawn, or a room; none of them where another reset builds levels.
+class RandomMaps:
+    """Reader of `maps`, `map`, `symmetries` and `room`; empty if a reset function builds the level.
 
     Args:
-        entries: the scenario's top.
-        draws: what its `draw` says.
-        legend: what its `legend` says.
-        allowed, agents: as for `read_map`.
-        types: of the scenario.
+        entries: top-level nodes of the scenario by key.
+        draws: random values of its key `draw`.
+        legend: symbols of its key `legend`.
+        allowed, agents: see `read_map`.
+        types: object types of the scenario.
 
     Attributes:
-        shape: of the room, if there is one.
-        maps: in their order.
-        which, way: the places of drawn values, which map and how it lies.
+        shape: (height, width) of the room, None for maps.
+        maps: maps in order.
+        which, way: indices of the random values for the map and its symmetry.
     """
 
     def __init__(
@@ -136,7 +134,7 @@ class DrawnMaps:
         agents: int = 1,
     ) -> None:
         self._types = types
-        self._most = agents
+        self._max_agents = agents
         self._problems = problems
         self._entries = entries
         self._draws = draws
@@ -147,100 +145,101 @@ class DrawnMaps:
         self.which = self.way = 0
 
     def read(self) -> tuple[Call, ...]:
-        """The resets that build the level."""
+        """Return the reset calls that build the level."""
         if "room" in self._entries:
             self.shape = read_pair(self._entries["room"])
-            return (Call(marked(walled_room).system, {"shape": self.shape}),)
+            return (Call(get_system(walled_room), {"shape": self.shape}),)
         node = self._entries.get("maps", self._entries.get("map"))
         assert node
-        drawn = items(node) if "maps" in self._entries else [node]
-        if not 1 <= len(drawn) <= _MOST_MAPS:
-            raise FieldError(node, f"found {len(drawn)} maps, expected 1 to {_MOST_MAPS}")
+        maps = items(node) if "maps" in self._entries else [node]
+        if not 1 <= len(maps) <= _MAX_MAPS:
+            raise FieldError(node, f"found {len(maps)} maps, expected 1 to {_MAX_MAPS}")
         self.maps = [
-            MapReader(self._problems, each, self._legend, self._allowed, self._most)
-            for each in drawn
+            MapReader(self._problems, each, self._legend, self._allowed, self._max_agents)
+            for each in maps
         ]
-        ways = self._ways()
-        self.which = self._draws.add_numbers(range(len(drawn)))
+        ways = self._read_symmetries()
+        self.which = self._draws.add_numbers(range(len(maps)))
         self.way = self._draws.add_numbers(ways)
-        shapes = table(1, len(drawn), 2, 2)
-        shapes[: len(drawn)] = [
+        shapes = table(1, len(maps), 2, 2)
+        shapes[: len(maps)] = [
             (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self.maps
         ]
         symbols = {c: s for level in self.maps for c, s in level.legend.items() if s}
         characters = list(symbols)
-        cells = self.over_maps(lambda character: characters.index(character), node)
+        cells = self.encode_maps(lambda character: characters.index(character), node)
         lies = {"which": self.which, "way": self.way}
         level = Call(
-            marked(from_maps).system,
+            get_system(from_maps),
             {
                 **lies,
                 "shapes": shapes,
                 "cells": cells,
-                **Tables(list(symbols.values()), self._types).arguments,
+                **SymbolTables(list(symbols.values()), self._types).arguments,
             },
         )
         below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
         if not below:
             return (level,)
         numbers = {c: number for number, c in enumerate(below)}
-        cells = self.over_maps(lambda character: numbers.get(character, -1), node)
-        tables = Tables(list(below.values()), self._types).arguments
-        return level, Call(marked(ground_of_maps).system, {**lies, "cells": cells, **tables})
+        cells = self.encode_maps(lambda character: numbers.get(character, -1), node)
+        tables = SymbolTables(list(below.values()), self._types).arguments
+        return level, Call(get_system(ground_of_maps), {**lies, "cells": cells, **tables})
 
-    def _ways(self) -> tuple[int, ...]:
-        """How maps may lie."""
+    def _read_symmetries(self) -> tuple[int, ...]:
+        """Return the allowed symmetries as numbers: quarter turns, plus 4 for mirrored maps."""
         if "symmetries" not in self._entries:
             return (0,)
         named: list[str] = []
         with self._problems.collect():
             node = self._entries["symmetries"]
-            numbers = distinct(self._problems, node, lambda n: one_of(n, _WAYS, "symmetry"))
-            named = [list(_WAYS)[number] for number in numbers]
-        turns = _WAYS["turn"] if "turn" in named else (0,)
-        mirrors = _WAYS["mirror"] if "mirror" in named else (0,)
+            numbers = distinct(self._problems, node, lambda n: one_of(n, _SYMMETRIES, "symmetry"))
+            named = [list(_SYMMETRIES)[number] for number in numbers]
+        turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
+        mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
         return tuple(mirror + turn for mirror in mirrors for turn in turns)
 
-    def over_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
-        """A number for each character of all maps."""
-        height, width = (rounded(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
+    def encode_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
+        """Return a (maps, H, W) table with a number for each character of all maps."""
+        height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
         if len(self.maps) * height * width > MOST_CELLS:
             raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
         cells = np.zeros((len(table(0, len(self.maps))), height, width), np.int64)
         for k, level in enumerate(self.maps):
-            known = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
+            numbers = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
             for y, row in enumerate(level.rows):
-                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
+                cells[k, y, : len(row)] = [numbers.get(character, 0) for character in row]
         return cells
 
-    def ask_for_agent(self) -> None:
-        """Note that nobody stands in the room, or in which of the maps."""
+    def require_agent(self) -> None:
+        """Add a problem for a room, or for each map, without an agent."""
         if self.shape:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
         for level in self.maps:
-            level.ask_for_agent()
+            level.require_agent()
 
-    def free(self, reset: Call | None) -> list[NDArray[np.bool_]]:
-        """The cells of each map that may be free; () if nothing is known."""
+    def find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
+        """Return for each map the (H, W) mask of cells that may be free; [] if unknown."""
         if self.shape:
             free = np.zeros(self.shape, np.bool_)
             free[1:-1, 1:-1] = True
             return [free]
-        found = []
+        masks = []
         for level in self.maps:
             free = np.zeros(level.shape, np.bool_)
             for y, x, symbol in level.symbols():
                 kinds = [kind for o in symbol.options for kind in self._draws.options(o.kind)]
                 free[y, x] = FLOOR in kinds and symbol.ground is None
-            found.append(free)
+            masks.append(free)
         match reset and reset.arguments.get("shape"):
             case [int(height), int(width)]:
-                found.append(np.ones((height, width), np.bool_))
-        return found
+                masks.append(np.ones((height, width), np.bool_))
+        return masks
 
-    def rooms(self, number: int, marks: list[str]) -> NDArray[np.int64]:
-        """(H, W) the room of each cell of a map, from 1 on; 0 for none."""
+    def room_numbers(self, number: int, marks: list[str]) -> NDArray[np.int64]:
+        """Return (H, W) room numbers of a map's cells, from 1 in the order of `marks`; 0 for
+        none."""
         level = self.maps[number]
         rooms = np.zeros(level.shape, np.int64)
         for y, x, symbol in level.symbols():
@@ -248,11 +247,9 @@ class DrawnMaps:
         return rooms
 
 
-# ---- chance --------------------------------------------------------------------------------------
-
-_TRIES = 100
-_MOST_TRIES = 10_000
-_MOST_PLACES = _MOST_BOXES = 100
+_DEFAULT_TRIES = 100
+_MAX_TRIES = 10_000
+_MAX_PLACES = _MAX_BOXES = 100
 _LIST = list_of(TEXT)
 _PLACES: KeyTable = {
     "count": Key(
@@ -273,7 +270,7 @@ _REACHED: KeyTable = {
 }
 _REGIONS: JsonSchema = map_of({"type": ["string", "array", "object"]})
 
-CHANCE_KEYS: KeyTable = {
+PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
         "Values that a level draws once, for `$name` in legend and places: a list of options, "
         "`{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
@@ -295,9 +292,9 @@ CHANCE_KEYS: KeyTable = {
         either(_LIST, object_schema(_REACHED)),
         below=_REACHED,
     ),
-    "tries": Key("How many levels are drawn before that is an error.", whole(1, _MOST_TRIES)),
+    "tries": Key("How many levels are drawn before that is an error.", whole(1, _MAX_TRIES)),
 }
-"""Those of levels by chance."""
+"""Keys of procedural levels."""
 _ANYWHERE = (0, LONGEST_SIDE, 0, LONGEST_SIDE)
 
 Box = tuple[int, int, int, int]
@@ -305,7 +302,7 @@ Box = tuple[int, int, int, int]
 
 
 class Region(NamedTuple):
-    """Cells of a map: those of some boxes, and those of rooms that the map marks."""
+    """Cells of a map: the cells of boxes, and of rooms that the legend marks."""
 
     boxes: tuple[Box, ...] = (_ANYWHERE,)
     marks: tuple[str, ...] = ()
@@ -313,14 +310,14 @@ class Region(NamedTuple):
 
 @dataclass(frozen=True)
 class Placement:
-    """Things that are placed.
+    """Entry of `place`: objects to put into free cells.
 
     Attributes:
-        node: where it stands.
-        symbol: what is placed.
-        count: least and greatest number of things, as tables have them.
-        region: where they may stand.
-        apart: types that stand in no cell beside, `THE_AGENT` among them.
+        node: node of the entry.
+        symbol: object or agent to place.
+        count: least and greatest number of objects, negative for random values.
+        region: cells where they may be placed.
+        apart: types that must not be in a neighbouring cell; may include `THE_AGENT`.
     """
 
     node: YamlNode
@@ -330,17 +327,17 @@ class Placement:
     apart: tuple[int, ...]
 
 
-class ChanceReader:
-    """Reads the level of a scenario in which something is drawn.
+class ProceduralReader:
+    """Reader of a level with random parts; collects all errors.
 
     Args:
-        entries: the scenario's top.
-        draws: what its `draw` says.
-        legend: what its `legend` says.
-        allowed, agents: as for `read_map`.
+        entries: top-level nodes of the scenario by key.
+        draws: random values of its key `draw`.
+        legend: symbols of its key `legend`.
+        allowed, agents: see `read_map`.
 
     Attributes:
-        depth: how many objects are at most one in the other.
+        depth: maximum depth of nested objects.
     """
 
     def __init__(
@@ -354,132 +351,133 @@ class ChanceReader:
         agents: int = 1,
     ) -> None:
         self._problems = problems
-        self._most = agents
+        self._max_agents = agents
         self._names = names
         self._entries = entries
         self._draws = draws
         self._legend = legend
         self._allowed = allowed
-        self._maps = DrawnMaps(problems, entries, draws, legend, allowed, names.types, agents)
+        self._maps = RandomMaps(problems, entries, draws, legend, allowed, names.types, agents)
         self._rooms: dict[str, Region] = {}
         self.depth = 1
 
-    def call(self, reset: Call | None) -> Call:
-        """The reset of the level.
+    def read_level(self, reset: Call | None) -> Call:
+        """Return the reset call that builds the level, with placement and reachability check.
 
         Args:
-            reset: what builds the level, None for a room or maps.
+            reset: reset call that builds the level, None for a room or maps.
         """
         levels = (reset,) if reset else self._maps.read()
         marked_rooms = [symbol.room for symbol in self._legend.values() if symbol and symbol.room]
         self._rooms = {room: Region((), (room,)) for room in marked_rooms}
         with self._problems.collect():
             self._read_rooms()
-        places = self._places()
+        places = self._read_places()
         if reset is None and not any(place.symbol.facing is not None for place in places):
-            self._maps.ask_for_agent()
+            self._maps.require_agent()
         for place in places:
             with self._problems.collect():
                 self._check_room(place, reset)
         shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
         self.depth = max([1, *(symbol.depth for symbol in shown)])
-        resets = (*levels, *([self._placing(places)] if places else []))
+        resets = (*levels, *([self._make_placement_call(places)] if places else []))
         if len(self._draws):
             resets = (self._draws.call(), *resets)
-        things, through = self._reachable()
-        tries = _TRIES
+        things, through = self._read_reachable()
+        tries = _DEFAULT_TRIES
         if "tries" in self._entries:
             if "reachable" not in self._entries:
                 self._problems.add(self._entries["tries"], "`tries` goes with `reachable`")
             with self._problems.collect():
-                tries = integer(self._entries["tries"], 1, _MOST_TRIES)
+                tries = integer(self._entries["tries"], 1, _MAX_TRIES)
         return Call(
-            marked(draw_level).system,
+            get_system(draw_level),
             {"reset_functions": resets, "things": things, "through": through, "tries": tries},
         )
 
-    # ---- regions -----------------------------------------------------------------------------
-
     def _read_rooms(self) -> None:
+        """Read the regions of `rooms` into `self._rooms`."""
         if "rooms" not in self._entries:
             return
         for name, node in mapping(self._entries["rooms"]).items():
             with self._problems.collect():
                 if name in self._rooms:
                     raise FieldError(node, f"the legend marks the cells of {name} already")
-                self._rooms[name] = self._area(node)
+                self._rooms[name] = self._read_boxes(node)
 
-    def _region(self, node: YamlNode) -> Region:
-        """A room, several `[west, east]`, or an area."""
+    def _read_region(self, node: YamlNode) -> Region:
+        """Read a room, several rooms `[west, east]`, or boxes."""
         named = node.value if isinstance(node.value, list) else [node]
         if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
-            return self._area(node)
+            return self._read_boxes(node)
         rooms = []
         for each in named:
             if each.text not in self._rooms:
-                known = suggestion(each.text, self._rooms) or "; name it under `rooms`"
-                raise FieldError(each, f"no room {each.text!r}{known}")
+                hint = suggestion(each.text, self._rooms) or "; name it under `rooms`"
+                raise FieldError(each, f"no room {each.text!r}{hint}")
             rooms.append(self._rooms[each.text])
         boxes = tuple(box for room in rooms for box in room.boxes)
         return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
 
-    def _area(self, node: YamlNode) -> Region:
-        """`[[1, 3], [5, 7]]`, rows and columns, or `{cells: [[1, 5], [2, 6]]}`."""
+    def _read_boxes(self, node: YamlNode) -> Region:
+        """Read rows and columns `[[1, 3], [5, 7]]`, or `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
             entries = check_keys(self._problems, node, ("cells",))
             cells = items(entries["cells"]) if "cells" in entries else []
-            if not 1 <= len(cells) <= _MOST_BOXES:
-                raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MOST_BOXES}")
-            return Region(tuple(self._box(cell) for cell in cells))
-        return Region((self._box(node),))
+            if not 1 <= len(cells) <= _MAX_BOXES:
+                raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MAX_BOXES}")
+            return Region(tuple(self._read_box(cell) for cell in cells))
+        return Region((self._read_box(node),))
 
-    def _box(self, node: YamlNode) -> Box:
+    def _read_box(self, node: YamlNode) -> Box:
+        """Read `[rows, columns]`, each a number or a range."""
         sides = items(node)
         if len(sides) != 2:
             hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
             raise FieldError(node, f"found {node.found}, {hint}")
-        (top, low), (left, right) = map(_limits, sides)
+        (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right
 
-    # ---- places ------------------------------------------------------------------------------
-
-    def _places(self) -> list[Placement]:
-        found: list[Placement] = []
+    def _read_places(self) -> list[Placement]:
+        """Return the valid entries of `place`; report agents beyond the allowed number."""
+        places: list[Placement] = []
         with self._problems.collect():
             listed = items(self._entries["place"]) if "place" in self._entries else []
-            if len(listed) > _MOST_PLACES:
+            if len(listed) > _MAX_PLACES:
                 node = self._entries["place"]
                 raise FieldError(
-                    node, f"found {len(listed)} places, expected at most {_MOST_PLACES}"
+                    node, f"found {len(listed)} places, expected at most {_MAX_PLACES}"
                 )
             for node in listed:
                 with self._problems.collect():
-                    found.append(self._place(node))
-        agents = [place for place in found if place.symbol.facing is not None]
-        for place in agents[self._most :]:
-            which = "a second agent; there is one" if self._most == 1 else "an agent too many"
-            self._problems.add(place.node, which)
-        return found
+                    places.append(self._read_place(node))
+        agents = [place for place in places if place.symbol.facing is not None]
+        for place in agents[self._max_agents :]:
+            fault = "a second agent; there is one" if self._max_agents == 1 else "an agent too many"
+            self._problems.add(place.node, fault)
+        return places
 
-    def _place(self, node: YamlNode) -> Placement:
+    def _read_place(self, node: YamlNode) -> Placement:
+        """Read one entry of `place`."""
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._problems, self._names, self._draws, node, tuple(_PLACES))
         if fault := self._allowed(symbol):
             raise FieldError(node, f"it is {fault}")
         count, region, apart = (1, 1), Region(), list[int]()
         if "count" in entries:
-            count = self._count(entries["count"])
+            count = self._read_count(entries["count"])
             if symbol.facing is not None:
                 raise FieldError(entries["count"], "it is one agent; leave it out")
         if "in" in entries:
-            region = self._region(entries["in"])
+            region = self._read_region(entries["in"])
         if "not_next_to" in entries:
             near = entries["not_next_to"]
             listed = near.value if isinstance(near.value, list) else [near]
-            apart = [self._thing(each) for each in listed]
+            apart = [self._read_type(each) for each in listed]
         return Placement(node, symbol, count, region, tuple(apart))
 
-    def _count(self, node: YamlNode) -> tuple[int, int]:
+    def _read_count(self, node: YamlNode) -> tuple[int, int]:
+        """Read `count`: a number or `[least, greatest]`."""
         if not isinstance(node.value, list):
             number = self._draws.number(node, MOST_CELLS)
             return number, number
@@ -489,8 +487,8 @@ class ChanceReader:
             )
         return self._draws.range(node.value[0], node.value[1], MOST_CELLS)
 
-    def _thing(self, node: YamlNode) -> int:
-        """The agent, or a type of objects."""
+    def _read_type(self, node: YamlNode) -> int:
+        """Read `agent` or the name of an object type; return the type's index or `THE_AGENT`."""
         if word(node) == "agent":
             return THE_AGENT
         kind = self._names.object_type(node)
@@ -499,15 +497,15 @@ class ChanceReader:
         return kind
 
     def _check_room(self, place: Placement, reset: Call | None) -> None:
-        """Refuse a region that has no room for all things of a place, as far as that is known."""
+        """Raise a FieldError for a region with too few free cells for all its objects, if known."""
         most = max(self._draws.options(place.count[1]))
         marks = [*self._rooms]
-        for number, free in enumerate(self._maps.free(reset), 1):
+        for number, free in enumerate(self._maps.find_free_cells(reset), 1):
             inside = np.zeros_like(free)
             for top, low, left, right in place.region.boxes:
                 inside[top : low + 1, left : right + 1] = True
             if place.region.marks:
-                rooms = self._maps.rooms(number - 1, marks)
+                rooms = self._maps.room_numbers(number - 1, marks)
                 inside |= np.isin(rooms, [1 + marks.index(m) for m in place.region.marks])
             left_over = int((free & inside).sum())
             if left_over < most:
@@ -517,7 +515,8 @@ class ChanceReader:
                     place.node, f"up to {most} of it, where its region{where} has {room}"
                 )
 
-    def _placing(self, places: list[Placement]) -> Call:
+    def _make_placement_call(self, places: list[Placement]) -> Call:
+        """Return the call of `place_things` with tables of all placements."""
         marks = [*self._rooms]
         lines, counts = table(0, len(places)), table(0, len(places), 2)
         boxes = table(-1, len(places), max(len(place.region.boxes) for place in places) or 1, 4)
@@ -534,11 +533,11 @@ class ChanceReader:
         if any(place.region.marks for place in places):
             node = self._entries["place"]
             room_of = {c: s.room for c, s in self._legend.items() if s and s.room}
-            rooms = self._maps.over_maps(
+            rooms = self._maps.encode_maps(
                 lambda c: 1 + marks.index(room_of[c]) if c in room_of else 0, node
             )
         return Call(
-            marked(place_things).system,
+            get_system(place_things),
             {
                 "which": self._maps.which,
                 "way": self._maps.way,
@@ -548,37 +547,34 @@ class ChanceReader:
                 "marks": inside,
                 "rooms": rooms,
                 "apart": apart,
-                **Tables([place.symbol for place in places], self._names.types).arguments,
+                **SymbolTables([place.symbol for place in places], self._names.types).arguments,
             },
         )
 
-    # ---- what must be reachable --------------------------------------------------------------
-
-    def _reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Types that ways must lead to, from the first one, and types that are in no way."""
-        found: dict[str, list[int]] = {"things": [], "through": []}
+    def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the types that must be reachable from the first one, and types that do not block
+        paths."""
+        types: dict[str, list[int]] = {"things": [], "through": []}
         with self._problems.collect():
             if "reachable" in self._entries:
                 node = self._entries["reachable"]
                 entries = {"things": node}
                 if isinstance(node.value, dict):
-                    entries = check_keys(self._problems, node, found)
+                    entries = check_keys(self._problems, node, types)
                 for key, listed in entries.items():
-                    found[key] = [self._thing(each) for each in items(listed)]
-                if not 2 <= len(found["things"]) <= _MOST_PLACES:
-                    raise FieldError(
-                        node, "expected where ways begin, and where they lead: [agent, Exit]"
-                    )
+                    types[key] = [self._read_type(each) for each in items(listed)]
+                if not 2 <= len(types["things"]) <= _MAX_PLACES:
+                    raise FieldError(node, "expected a start and at least one goal: [agent, Exit]")
         tables = []
-        for numbers in found.values():
-            made = table(-1, len(numbers) or 1)
-            made[: len(numbers)] = numbers
-            tables.append(made)
+        for numbers in types.values():
+            new_table = table(-1, len(numbers) or 1)
+            new_table[: len(numbers)] = numbers
+            tables.append(new_table)
         return tables[0], tables[1]
 
 
-def _limits(node: YamlNode) -> tuple[int, int]:
-    """One row or column, or the first and the last one."""
+def _read_range(node: YamlNode) -> tuple[int, int]:
+    """Read one row or column, or the first and the last one."""
     if not isinstance(node.value, list):
         only = integer(node, 0, LONGEST_SIDE - 1)
         return only, only
@@ -590,6 +586,6 @@ def _limits(node: YamlNode) -> tuple[int, int]:
     return low, high
 
 
-def is_by_chance(reset: Sequence[Call]) -> bool:
-    """Whether `ChanceReader` has read a level, so that its worlds hold what is drawn."""
-    return any(call.system is marked(draw_level).system for call in reset)
+def is_procedural(reset: Sequence[Call]) -> bool:
+    """Return True if `ProceduralReader` has read the level, so that worlds store random values."""
+    return any(call.system is get_system(draw_level) for call in reset)

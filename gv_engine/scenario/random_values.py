@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gv_engine.rules.call import Call
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import marked
+from gv_engine.rules.system import get_system
 from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
@@ -276,7 +276,7 @@ class DrawnValues:
             weights[value.number, : len(value.weights)] = value.weights
             unlike[value.number, list(value.unlike)] = 1
         return Call(
-            marked(draw_values).system,
+            get_system(draw_values),
             {"options": options, "weights": weights, "unlike": unlike},
         )
 

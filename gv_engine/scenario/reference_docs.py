@@ -13,7 +13,7 @@ from components.appearance import FLOOR
 from components.mission import Mission
 from components.objects import DOOR, built_in_components, built_in_types
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import column_name, fields_of, snake_case
+from gv_engine.rules.component import column_name, fields_of, to_snake_case
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import (
@@ -25,14 +25,14 @@ from gv_engine.rules.system import (
     VISIBILITY,
     Parameter,
     System,
-    source_place,
+    source_location,
 )
 from gv_engine.rules.world import View, World
-from gv_engine.scenario.calls import TYPES, built_in, kind_of
+from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import FILE_KEYS
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.map import LEGEND
-from gv_engine.scenario.missions import asks_for_mission
+from gv_engine.scenario.missions import reads_mission
 from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.resources import HOME
 from gv_engine.scenario.schema import formats
@@ -82,7 +82,7 @@ def chapters() -> list[Chapter]:
         if each.mixed:
             found.append(("Scenario files: mixtures", _keys(each.mixed)))
     found += [
-        (f"{phase.name}: {phase.label}s", [_system(system) for system in built_in(phase)])
+        (f"{phase.name}: {phase.label}s", [_system(system) for system in list_built_in(phase)])
         for phase in _KEYS
     ]
     found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
@@ -113,19 +113,19 @@ def _told(key: Key) -> str:
 
 def _system(system: System) -> Topic:
     given = [p for p in system.parameters if p.name not in system.tables]
-    parts = tuple((p.name, kind_of(p).words, default_of(p)) for p in given)
-    values = [f"{p.name}: {default_of(p) or kind_of(p).example}" for p in given]
+    parts = tuple((p.name, find_value_kind(p).words, default_of(p)) for p in given)
+    values = [f"{p.name}: {default_of(p) or find_value_kind(p).example}" for p in given]
     if system.phase is VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(named)
-    if asks_for_mission(system):
+    if reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
     doors = {p.name: DOOR for p in given if p.required and p.name in TYPES}
     if (
         system.check
-        and doors.keys() >= {*system.checked} - {"types"}
-        and Call(system, doors).fault()
+        and doors.keys() >= {*system.check_parameters} - {"types"}
+        and Call(system, doors).run_check()
     ):
         example = _BELT + example.replace("object_type: Door", "object_type: Belt")
     return _entry(system.name, system.function, parts, example)
@@ -235,7 +235,7 @@ def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], exampl
     file, line = (
         (inspect.getsourcefile(source) or "?", inspect.getsourcelines(source)[1])
         if isinstance(source, type)
-        else source_place(source)
+        else source_location(source)
     )
     path = Path(file)
     place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
@@ -291,7 +291,7 @@ def sections(
 
 def _whole(call: Call) -> Iterator[Call]:
     """The rules of one that is met by any of several; else the rule itself."""
-    inner = [part for path in call.paths() if len(path) == 2 for part in path[1:]]
+    inner = [part for path in call.walk_paths() if len(path) == 2 for part in path[1:]]
     yield from inner if call.name == "reduce_any" and inner else (call,)
 
 
@@ -308,9 +308,9 @@ def in_sentences(call: Call, types: ObjectTypes) -> tuple[str, str]:
     for name, words in _OF_TYPES.items():
         kind = told.get(name)
         if isinstance(kind, int) and FLOOR < kind < len(types) and re.search(words, says):
-            says = _about(says, words, snake_case(types[kind].name).replace("_", " "))
+            says = _about(says, words, to_snake_case(types[kind].name).replace("_", " "))
             del told[name]
-    inner = [part for part in call.parts() if part is not call]
+    inner = [part for part in call.walk() if part is not call]
     if inner:
         says = f"{says} Made of: {'; '.join(_bare(sentence(p.system.function)) for p in inner)}."
     values = [

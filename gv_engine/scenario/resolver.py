@@ -32,9 +32,9 @@ from gv_engine.rules.system import (
     VISIBILITY,
     Phase,
     System,
-    marked,
+    get_system,
     system_of,
-    unwrapped,
+    unwrap_partials,
 )
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.actions import read_action
@@ -64,7 +64,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     f"builtins:{f.__name__}": f for f in (all, any, max, min, sum)
 }
 """Functions of several numbers, by name."""
-_DRAWN = marked(from_map).system
+_DRAWN = get_system(from_map)
 
 
 class Names:
@@ -314,7 +314,9 @@ class Names:
         homes = self._homes()
         # one of another scenario's file or domain would be known only if that was loaded before
         told = (kind for kind in OBJECT_TYPES if kind.module in homes or _is_anyones(kind.module))
-        declared = (kind for package in self._packages() for kind in OBJECT_TYPES.of(package))
+        declared = (
+            kind for package in self._packages() for kind in OBJECT_TYPES.of_package(package)
+        )
         return ObjectTypes((*self.own, *(k for k in declared if k.module in homes), *told))
 
     def _packages(self) -> dict[str, None]:
@@ -374,7 +376,7 @@ def _is_anyones(module: str) -> bool:
 
 def _home(thing: Any) -> str:
     """The name of the module that defines a function or class, or an object's class."""
-    return str(getattr(unwrapped(thing), "__module__", None) or "")
+    return str(getattr(unwrap_partials(thing), "__module__", None) or "")
 
 
 def _is_registered(thing: Any, phase: Phase) -> bool:

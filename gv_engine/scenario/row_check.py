@@ -1,7 +1,6 @@
-"""Sound rows: columns that follow from others, and what no world of a layout can hold.
+"""Checks of rows: find contents that no world of a layout can have, and compute derived columns.
 
-Rows that come from outside pass `checked_rows`; `gv-engine check` holds rules to the same after
-each step, by `find_fault`.
+Rows from outside pass `repair_rows`; `gv-engine check` runs `find_fault` after each step of a rule.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from components.space import Position
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.layout import OF_AGENTS, Layout
+from gv_engine.scenario.layout import AGENT_COLUMNS, Layout
 
-_AT_ONCE = 2**22
-"""Bytes of rows that are checked at once, so that the memory for it is bounded."""
-_MOST_STEPS = 2**30
-"""Steps of an episode that are believed: some more can be counted in the column."""
+_CHUNK_BYTES = 2**22
+"""Size of rows in bytes that are checked at once, to limit memory."""
+_MAX_STEPS = 2**30
+"""Maximum accepted number of steps; the column can count further."""
 
-_Wrong = tuple[NDArray[np.bool_], str]
-"""(n, E) where something is wrong, and a clause about it with blanks for `_clause`."""
+_Errors = tuple[NDArray[np.bool_], str]
+"""(n, E) mask of wrong entities, and a template of the problem for `_format_problem`."""
 
 
 def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
-    """Make sure that rows have the columns of a layout.
+    """Raise a ValueError for rows with other columns than the layout.
 
     Raises:
-        ValueError: they have not.
+        ValueError: the rows have another dtype.
     """
     if rows.dtype != layout.dtype:
         raise ValueError(
@@ -43,14 +42,14 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
         )
 
 
-def checked_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of a layout with the columns that follow from others computed anew.
+def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of rows from an untrusted source, checked, with derived columns computed again.
 
     Args:
-        rows: () or (n,), from anywhere.
+        rows: rows of shape () or (n,), from an untrusted source.
 
     Raises:
-        ValueError: they have another layout or shape, or hold what no world can.
+        ValueError: the rows have another layout or shape, or are invalid.
     """
     require_layout(layout, rows)
     if rows.ndim > 1:
@@ -58,52 +57,53 @@ def checked_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
     sound = np.zeros(rows.shape, layout.dtype)  # a copy leaves the bytes between fields unfilled
     sound[...] = rows
     each = np.atleast_1d(sound)
-    number = max(1, _AT_ONCE // layout.dtype.itemsize)
+    number = max(1, _CHUNK_BYTES // layout.dtype.itemsize)
     for start in range(0, len(each), number):
         some = each[start : start + number]
         if fault := find_fault(layout, some):
             raise ValueError(f"the snapshot is damaged: {fault}")
-        for name, column in derived_columns(layout, some).items():
+        for name, column in compute_derived_columns(layout, some).items():
             some[name] = column
     return sound
 
 
-def derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of (n,) rows that follow from others, by name.
+def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns of (n,) rows that follow from other columns, by name.
 
     Args:
-        rows: in which `find_fault` finds nothing.
+        rows: valid rows by `find_fault`.
     """
-    i, e = np.nonzero(_things(layout, rows) & (rows["position"]["y"] >= 0))
-    placed = np.zeros((len(rows), layout.kinds), np.int64)
+    i, e = np.nonzero(_object_mask(layout, rows) & (rows["position"]["y"] >= 0))
+    placed = np.zeros((len(rows), layout.type_table_length), np.int64)
     np.add.at(placed, (i, rows["kind"]["value"][i, e]), 1)
-    found = {"placed": placed, "error": np.zeros(len(rows), np.int64)}  # of a step alone
+    columns = {"placed": placed, "error": np.zeros(len(rows), np.int64)}
     if layout.agents > 1:
-        found["spot"] = _spots(layout, rows)
-    return found
+        columns["spot"] = _agent_cell_numbers(layout, rows)
+    return columns
 
 
 def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return what rows hold that no world of the layout can, as a clause; empty if nothing.
+    """Return a clause about the first content that no world of the layout can have; "" for none.
 
     Args:
-        rows: (n,) of `layout.dtype`.
+        rows: (n,) rows of `layout.dtype`.
     """
-    for name, found, low, high in _bounds(layout, rows):
-        wrong = (found < low) | (found > high)
+    for name, values, low, high in _iterate_bounds(layout, rows):
+        wrong = (values < low) | (values > high)
         if wrong.any():
-            return f"{name} is {found[wrong].flat[0]}"
-    for wrong, says in _relations(layout, rows):
+            return f"{name} is {values[wrong].flat[0]}"
+    for wrong, template in _find_contradictions(layout, rows):
         if wrong.any():
             i, e = np.argwhere(wrong)[0].tolist()
-            return _clause(layout, rows[i], e, says)
-    return _fault_of_crowd(layout, rows) if layout.agents > 1 else ""
+            return _format_problem(layout, rows[i], e, template)
+    return _find_agent_cell_fault(layout, rows) if layout.agents > 1 else ""
 
 
-def _clause(layout: Layout, row: Any, e: int, says: str) -> str:
+def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
+    """Return the template of a problem, filled in for entity `e` of a row."""
     kind = int(row["kind"]["value"][e])
-    called = layout.known[kind].name if kind in layout.known else f"of type {kind}"
-    return says.format(
+    called = layout.object_types[kind].name if kind in layout.object_types else f"of type {kind}"
+    return template.format(
         entity=f"agent {e}" if 0 < e <= layout.agents else f"entity {e} ({called})",
         e=e,
         place=f"({row['position']['y'][e]}, {row['position']['x'][e]})",
@@ -111,42 +111,39 @@ def _clause(layout: Layout, row: Any, e: int, says: str) -> str:
     )
 
 
-def _things(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """(n, E) which entities are in use, and no agents."""
+def _object_mask(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the (n, E) mask of entities in use other than agents."""
     things: NDArray[np.bool_] = rows["alive"] != 0
     things[:, : layout.agents + 1] = False
     return things
 
 
-def _spots(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
-    """(n, A + 1) the numbers of the agents' cells, 0 for none."""
+def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the (n, A + 1) numbers of the agents' cells, row by row from 1; 0 for none."""
     y, x = (rows["position"][axis][:, : layout.agents + 1].astype(np.int64) for axis in ("y", "x"))
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
 
 
-# ---- each number by itself -----------------------------------------------------------------------
-
-
-def _bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Yield names, what is there, and what it may be at least and at most."""
+def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield (name, values, least, greatest) for each column with bounded values."""
     last = layout.capacity - 1
     for name, high in (("height", layout.height), ("width", layout.width)):
         yield name, rows[name], 0, high
     yield "width", rows["width"], rows["height"] > 0, np.where(rows["height"] > 0, 2**15, 0)
     yield "capacity", rows["capacity"], layout.capacity, layout.capacity
     yield "free", rows["free"], 1, layout.capacity
-    yield "steps", rows["steps"], 0, _MOST_STEPS
+    yield "steps", rows["steps"], 0, _MAX_STEPS
     for name in (*layout.layers, "recent"):
         yield name, rows[name], 0, last
     for name in ("alive", "terminated", "truncated", "done", "success"):
         yield name, rows[name], 0, 1
     yield "action", rows["action"], 0, 2**31 - 1
-    yield layout.mark, rows[layout.mark], 0, 0
-    for name in OF_AGENTS:
+    yield layout.signature_field, rows[layout.signature_field], 0, 0
+    for name in AGENT_COLUMNS:
         yield f"{name} of no agent", rows[name][:, NOTHING], 0, 0
     yield "alive of no entity", rows["alive"][:, NOTHING], 0, 0
     yield "rng.has_half", rows["rng"]["has_half"], 0, 1
-    # a half that is used up is 0
+    # a used half is 0
     yield "rng.half", rows["rng"]["half"], 0, rows["rng"]["has_half"] * np.uint64(2**32 - 1)
     yield "the last bit of rng.inc_low", rows["rng"]["inc_low"] & np.uint64(1), 1, 1
     for cls in layout.components:
@@ -154,24 +151,27 @@ def _bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any,
         yield f"{column}.has", rows[column]["has"], 0, 1
         yield f"{column}.has of no entity", rows[column]["has"][:, NOTHING], 0, 0
         for part in fields_of(cls):
-            name, found = f"{column}.{part.name}", rows[column][part.name]
-            yield f"{name} of no entity", found[:, NOTHING], part.default, part.default
+            name, values = f"{column}.{part.name}", rows[column][part.name]
+            yield f"{name} of no entity", values[:, NOTHING], part.default, part.default
             if part.is_entity:
-                yield name, found, 0, last
-            elif found.dtype == np.bool_:
-                yield name, found.view(np.uint8), 0, 1
-    yield "kind.value", rows["kind"]["value"], 0, layout.kinds - 1
+                yield name, values, 0, last
+            elif values.dtype == np.bool_:
+                yield name, values.view(np.uint8), 0, 1
+    yield "kind.value", rows["kind"]["value"], 0, layout.type_table_length - 1
     yield "color.value", rows[column_name(Color)]["value"], 0, len(COLORS) - 1
-    yield from _bounds_of_agents(layout, rows)
+    yield from _iterate_agent_bounds(layout, rows)
     yield "position.y", rows["position"]["y"], -1, layout.height
     yield "position.x", rows["position"]["x"], -1, layout.width
 
 
-def _bounds_of_agents(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
-    begun = rows["height"] > 0  # where there is a level
+def _iterate_agent_bounds(
+    layout: Layout, rows: NDArray[Any]
+) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield (name, values, least, greatest) for the columns of agents."""
+    begun = rows["height"] > 0  # rows with a level
     for agent in layout.everyone:
         name = "the agent" if layout.agents == 1 else f"agent {agent}"
-        # one of several may have left
+        # with several agents, one may have left
         away = np.where(begun & ((layout.agents == 1) | (rows["done"][:, agent] == 0)), 0, -1)
         for axis, side in (("y", "height"), ("x", "width")):
             yield f"{name}'s {axis}", rows["position"][axis][:, agent], away, rows[side] - 1
@@ -186,12 +186,9 @@ def _bounds_of_agents(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str,
         yield "next", rows["next"], 0, layout.agents
 
 
-# ---- what does not go together -------------------------------------------------------------------
-
-
-def _relations(layout: Layout, rows: NDArray[Any]) -> Iterator[_Wrong]:
-    """Yield what is wrong between columns whose numbers are in their bounds."""
-    alive, things = rows["alive"] != 0, _things(layout, rows)
+def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors]:
+    """Yield (mask, template) of contradictions between columns whose values are in bounds."""
+    alive, things = rows["alive"] != 0, _object_mask(layout, rows)
     entities = np.arange(layout.capacity)
     yield (
         ~alive & (entities > NOTHING) & (entities < rows["free"][:, None]),
@@ -207,7 +204,7 @@ def _relations(layout: Layout, rows: NDArray[Any]) -> Iterator[_Wrong]:
             yield things & has, f"{{entity}} is no agent and has {name}"
         for part in fields_of(cls):
             values, default = column[part.name], part.default
-            # a default that is no number equals nothing
+            # a default of NaN is unequal to itself
             wrong = ~has & (values != default) & (values == values if default != default else True)
             yield wrong, f"{{entity}} has not {name}, and {column_name(cls)}.{part.name} of it"
             if part.is_entity:
@@ -215,14 +212,14 @@ def _relations(layout: Layout, rows: NDArray[Any]) -> Iterator[_Wrong]:
                 gone = has & (values != NOTHING) & ~named
                 called = f"{column_name(cls)}.{part.name}[{{e}}] is {[*values[gone], 0][0]}"
                 yield gone, f"{called}, which has been removed"
-    yield from _relations_of_types(layout, rows, things)
-    yield from _relations_of_cells(layout, rows, things)
+    yield from _find_type_errors(layout, rows, things)
+    yield from _find_cell_errors(layout, rows, things)
 
 
-def _relations_of_types(
+def _find_type_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Wrong]:
-    """Yield objects that are not as their types are."""
+) -> Iterator[_Errors]:
+    """Yield (mask, template) of objects whose components or state contradict their type."""
     kinds = rows["kind"]["value"]
     known = np.array([bool(parts) for parts in layout.prefabs])
     yield things & ~known[kinds], "{entity} is of no type that these worlds have"
@@ -238,21 +235,22 @@ def _relations_of_types(
         wrong = things & own & ((values < 0) | (values >= np.array(layout.num_states)[kinds]))
         yield wrong, f"{{entity}} is in a state that its type has not, by {column}.{field}"
     for kind in layout.types:
-        if not (kind.brings and kind.state):
+        if not (kind.state_components and kind.state):
             continue
         states = np.where(things & (kinds == kind.index), rows[kind.state[0]][kind.state[1]], -1)
         for state, called in enumerate(kind.states):
-            for cls, brought in kind.changes(state).items():
+            for cls, brought in kind.component_changes(state).items():
                 verb = "has no" if brought is not None else "has the component"
                 wrong = (rows[column_name(cls)]["has"] != 0) != (brought is not None)
                 says = f"{{entity}} is {called} and {verb} {cls.__name__}"
                 yield (states == state) & wrong, f"{says}; change states by w.set_state alone"
 
 
-def _relations_of_cells(
+def _find_cell_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Wrong]:
-    """Yield objects that are not in the cells where they stand, or in hands, too."""
+) -> Iterator[_Errors]:
+    """Yield (mask, template) of objects whose position contradicts the cells, or that are held and
+    on the grid."""
     y, x = (rows["position"][axis].astype(np.int64) for axis in ("y", "x"))
     height, width = rows["height"][:, None], rows["width"][:, None]
     yield (
@@ -288,14 +286,14 @@ def _relations_of_cells(
         wrong[each, held[:, agent, None]] = (held[:, agent] != NOTHING)[:, None]
         yield wrong & ~things, "the agent holds {entity}, which is no object"
         yield wrong & (y >= 0), "the agent holds {entity}, which also stands on the grid"
-    yield from _relations_of_contents(layout, rows, things)
+    yield from _find_holder_errors(layout, rows, things)
 
 
-def _relations_of_contents(
+def _find_holder_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Wrong]:
-    """Yield what is in a box or a hand, and somewhere else, too."""
-    holders = np.zeros(things.shape, np.int64)  # hands and boxes, by what they hold
+) -> Iterator[_Errors]:
+    """Yield (mask, template) of objects in a box that are also on the grid, or held twice."""
+    holders = np.zeros(things.shape, np.int64)  # number of hands and boxes with each entity
     held = rows["agent"]["holding"][:, : layout.agents + 1].astype(np.int64)
     np.add.at(holders, (np.arange(len(rows))[:, None], held), 1)
     if Box in layout.components:
@@ -311,21 +309,20 @@ def _relations_of_contents(
     yield holders > 1, "{entity} is held twice, by agents or boxes"
 
 
-def _fault_of_crowd(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return what is wrong with who stands where, as a clause; each agent that stands somewhere is
-    once among those of its cell."""
-    spots = _spots(layout, rows)
+def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
+    """Return a clause if the lists of agents in cells contradict the agents' positions, else ""."""
+    spots = _agent_cell_numbers(layout, rows)
     agents, following = (rows[name].astype(np.int64) for name in ("who", "next"))
-    found = agents.reshape(len(rows), -1)
-    cells = np.arange(1, found.shape[1] + 1)
+    here = agents.reshape(len(rows), -1)
+    cells = np.arange(1, here.shape[1] + 1)
     met = np.zeros(len(rows), np.int64)
     wrong = ((spots == 0) & (following != 0)).any(1)
     for _ in layout.everyone:
-        there = found != NOTHING
-        wrong |= (there & (np.take_along_axis(spots, found, 1) != cells)).any(1)
-        met += there.sum(1)
-        found = np.take_along_axis(following, found, 1)
-    wrong |= (found != NOTHING).any(1) | (met != (spots > 0).sum(1))
+        occupied = here != NOTHING
+        wrong |= (occupied & (np.take_along_axis(spots, here, 1) != cells)).any(1)
+        met += occupied.sum(1)
+        here = np.take_along_axis(following, here, 1)
+    wrong |= (here != NOTHING).any(1) | (met != (spots > 0).sum(1))
     if not wrong.any():
         return ""
-    return "w.who and w.next have other agents than stand there; move them by w.stand alone"
+    return "w.who and w.next disagree with the agents' positions; move agents by w.stand only"

@@ -49,9 +49,9 @@ from gv_engine.rules.errors import (
     RuleError,
     Stopped,
     StoppedError,
-    nearest,
+    describe_allowed,
 )
-from gv_engine.rules.modules import RULE_FILES, SEPARATOR, is_engine_module, is_rule_module
+from gv_engine.rules.modules import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import Parameter, Phase, System, system_of
 from gv_engine.scenario.files import read_bytes
@@ -139,10 +139,10 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(RULE_FILES):
+        if not fullname.startswith(RULE_MODULE_PREFIX):
             return None
         folder = str(folder_of(fullname))
-        below = [unquote(part) for part in fullname.removeprefix(RULE_FILES).split(".")[1:]]
+        below = [unquote(part) for part in fullname.removeprefix(RULE_MODULE_PREFIX).split(".")[1:]]
         # a relative one comes of `from ..name import …`, which leads out of the folder
         if not below and Path(folder).is_absolute() and Path(folder).is_dir():
             package = ModuleSpec(fullname, _PackageLoader(), is_package=True)
@@ -173,7 +173,7 @@ sys.meta_path.insert(0, _Finder())
 
 def _parts(name: str) -> tuple[str, str]:
     """What the name of a rule file's module says: its folder, and the files of its package."""
-    folder, _, more = name.removeprefix(RULE_FILES).partition(".")[0].partition(SEPARATOR)
+    folder, _, more = name.removeprefix(RULE_MODULE_PREFIX).partition(".")[0].partition(SEPARATOR)
     return folder, more.partition(SEPARATOR)[0]
 
 
@@ -192,7 +192,7 @@ def package_for(files: Iterable[Path], offset: int = 0) -> str:
     files = list(files)
     roots = ",".join(_escaped(file.stem) for file in files)
     parts = [_escaped(str(files[0].parent)), roots, *([str(offset)] if offset else [])]
-    return RULE_FILES + SEPARATOR.join(parts)
+    return RULE_MODULE_PREFIX + SEPARATOR.join(parts)
 
 
 def refresh(package: str) -> None:
@@ -204,7 +204,7 @@ def refresh(package: str) -> None:
         del _loaded[name]
     below = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
     _former[package] = {name: sys.modules.pop(name) for name in below}
-    OBJECT_TYPES.forget(package)
+    OBJECT_TYPES.remove_package(package)
 
 
 def rule_file(file: Path) -> Path:
@@ -220,7 +220,7 @@ def rule_file(file: Path) -> Path:
         raise RuleFileError(f"{file}: {error.strerror}") from None
     if not is_python:
         here = sorted(near.name for near in file.parent.glob("*.py"))
-        hint = f"; {nearest(file.name, here)}" if here else ""
+        hint = f"; {describe_allowed(file.name, here)}" if here else ""
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
     return file
 
@@ -429,7 +429,7 @@ def _said(error: Exception) -> str:
     layout = getattr(asked, "layout", None)
     columns: Any = getattr(asked, "cls", None)
     if isinstance(error, AttributeError) and is_component(columns):
-        known = nearest(error.name, ("has", *(field.name for field in fields_of(columns))))
+        known = describe_allowed(error.name, ("has", *(field.name for field in fields_of(columns))))
         return f"{columns.__name__} has no column {error.name!r}; {known}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Scenarios: what is played, as YAML files say it.
+"""Scenarios: levels with rules, loaded from YAML files.
 
 >>> scenario = Scenario.load("keydoor-9x9")
 >>> scenario.max_steps, scenario.reward_names[:2]
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.call import Call
-from gv_engine.rules.ending import ending
+from gv_engine.rules.ending import describe_ending
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
@@ -30,55 +30,56 @@ from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario.document import Document, ScenarioIdentity, read_file, read_mapping, watched
-from gv_engine.scenario.grid_reader import read_document, shapes_of
-from gv_engine.scenario.layout import Layout, rounded
+from gv_engine.scenario.grid_reader import find_shapes, read_document
+from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.library import find
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
 from gv_engine.scenario.plugin import KeyCommand, playable_levels
-from gv_engine.scenario.row_check import checked_rows
+from gv_engine.scenario.row_check import repair_rows
 from gv_engine.scenario.rule_modules import SourceFile
 from gv_engine.scenario.trust import parted
 from gv_engine.scenario.type_ids import Numbering
 
 _INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
-"""Place of what makes environments of objects, in a room above."""
+"""Import path of the factory of object environments, in a package that imports this one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
-    """A game: its level, its rules in their order, and what the agent sees and may do.
+    """Game: its level, its rules in order, the agent's observations and actions.
 
-    Never changed; copies share everything, and pickles hold the text, so that rule files load
-    again from their source.
+    Immutable: copies share everything. Pickles hold the text of the files, so that rule files are
+    loaded again from source.
 
     Attributes:
-        name: by default the file's.
-        description: for people, maybe several lines.
-        view: how the window shows it at first; "" for as the player likes.
-        max_steps: an episode is cut off after so many; None for no limit.
-        always_truncates: whether the last step of these is truncated beside an end in it.
-        objects: type indices of what may stand on the grid, in order.
-        colors: indices of its colours, in order, NONE among them.
-        observation_objects, observation_colors: the same for what is seen.
-        actions: numbers of `gv_engine.rules.geometry.Action`, indexed by those of the
-            environment.
-        own_actions: those among them that are not built in: how players take them.
-        area: what the agent looks at.
-        layout: of every world that plays the scenario.
-        source: the file; None if the scenario came as a mapping.
-        reward_names: one for each reward function, unique.
-        warnings: what was ignored, one located line each.
-        code: the Python files of its own that it uses, as they were when they were loaded.
-        schedule: see `calls`.
-        document: what was read, to be read again in another process.
+        name: name; by default the file's.
+        description: description for people, maybe several lines.
+        view: view that the window shows first; "" for the player's setting.
+        max_steps: step limit of an episode; None for no limit.
+        always_truncates: True if a step that reaches the limit is truncated, even if it also
+            terminates the episode.
+        objects: type indices of objects that may be on the grid, sorted.
+        colors: indices of colours that may be on the grid, sorted, NONE included.
+        observation_objects, observation_colors: indices that may be in observations.
+        actions: numbers of `gv_engine.rules.geometry.Action`, indexed by the environment's
+            actions.
+        own_actions: key bindings of the custom actions among them.
+        area: observation area.
+        layout: layout of every world that plays the scenario.
+        source: path of the file; None for a scenario loaded from a mapping.
+        reward_names: unique name of each reward function.
+        warnings: one line with location for everything ignored.
+        code: Python files of the scenario, with their contents at loading time.
+        schedule: calls by phase, see `calls`.
+        document: parsed document, to build the scenario again in another process.
         changes: attributes that differ from the document.
-        mission_texts: templates of what the agent is asked to do, in a mixture those of its
-            members; () if it is asked nothing.
-        mixture: the scenarios of which each reset draws one; mostly ().
-        weights: one for each of these.
-        sharing: what holds for its agents as a whole.
-        numbering: of its object types.
+        mission_texts: mission templates, in a mixture those of all members; () without
+            missions.
+        mixture: scenarios of which each reset samples one; () for other scenarios.
+        weights: sampling weight of each of them.
+        sharing: settings of the agents as a group.
+        numbering: numbering of its object types.
     """
 
     domain: ClassVar[str] = "grid"
@@ -116,24 +117,23 @@ class Scenario:
         folder: str | Path | None = None,
         **options: Any,
     ) -> Scenario:
-        """Load a scenario.
+        """Load a scenario by name, from a file or from a mapping.
 
         Args:
-            source: the name of a built-in scenario or its Gymnasium id; a YAML file, or a folder
-                with a `scenario.yaml`; or what such a file holds, as a mapping.
-            folder: where a mapping's rule files are; by default where Python was started.
-            options: values of its parameters, by name: `size=9`; and what else than the Python of
-                its folder may run, as docs/security.md has it: `trust=True`, that of scenarios
-                elsewhere that it extends or mixes; `allow_modules=["name"]`, these modules;
-                `code=False`, none at all.
+            source: name or Gymnasium id of a built-in scenario; path of a YAML file or of a folder
+                with a `scenario.yaml`; or the contents of such a file as a mapping.
+            folder: folder of a mapping's rule files; the working directory by default.
+            options: values of the scenario's parameters by name: `size=9`. Also which Python code
+                may run besides that in its folder, see docs/security.md: `trust=True` allows that
+                of scenarios elsewhere that it extends or mixes, `allow_modules=["name"]` these
+                modules, `code=False` none at all.
 
         Raises:
-            ScenarioError: all that is wrong with it, or there is no such scenario; a `TrustError`
-                if it names Python that may not run, an `UnknownOptionError` for an option that it
-                has no parameter for.
+            ScenarioError: the scenario has errors or does not exist. `TrustError`: it names Python
+                code that may not run. `UnknownOptionError`: it has no parameter for an option.
 
         Warns:
-            UserWarning: something in it is ignored.
+            UserWarning: something in the scenario is ignored.
         """
         trust, settings = parted(options)
         if isinstance(source, Mapping):
@@ -142,94 +142,95 @@ class Scenario:
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
-        """The scenario that a document describes.
+        """Return the scenario that a document describes.
 
         Raises:
-            ScenarioError: all that is wrong with it.
+            ScenarioError: the scenario has errors; the text lists all of them.
 
         Warns:
-            UserWarning: something in it is ignored.
+            UserWarning: something in the scenario is ignored.
         """
-        scenario = _understood(document, {})
+        scenario = _build_scenario(document, {})
         for line in scenario.warnings:
             warnings.warn(line, UserWarning, stacklevel=3)
         return scenario
 
     def calls(self, phase: Phase) -> tuple[Call, ...]:
-        """The systems of a phase with their arguments, in the scenario's order.
+        """Return the calls of a phase, in the scenario's order.
 
-        A mixture has none of its own: ask its `members`.
+        A mixture has none of its own; see its `members`.
         """
         return self.schedule.get(phase, ())
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """The names of its actions, indexed by the numbers of the environment."""
+        """Names of the actions, indexed by the environment's actions."""
         return tuple(map(action_name, self.actions))
 
     @property
     def visibility(self) -> Call:
-        """Which cells of the area the agent sees."""
+        """Call of the visibility function, which marks the cells that the agent sees."""
         return self.calls(VISIBILITY)[0]
 
     @property
     def success(self) -> Call | None:
-        """The test for an end that is a success; None if the scenario has none.
+        """Call of the success function; None if the scenario has none.
 
-        A mixture has none of its own: ask its `members`.
+        A mixture has none of its own; see its `members`.
         """
         return next(iter(self.calls(SUCCESS)), None)
 
     @property
     def tells_success(self) -> bool:
-        """Whether it says of every episode if it was a success, as all members of a mixture do."""
+        """True if every episode reports success or failure: all members of a mixture have a success
+        function."""
         return all(member.success is not None for member in self.members)
 
     @cached_property
     def missions(self) -> Missions | None:
-        """What the agent is asked to do, in numbers and words; None if it is asked nothing."""
+        """Missions of the agents as numbers and text; None without missions."""
         if not self.mission_texts:
             return None
         return Missions(self.layout, [member.mission_texts for member in self.members])
 
     @property
     def largest_shape(self) -> tuple[int, int]:
-        """(height, width) of the largest level that resets are told to make; that of the layout,
-        which has steps, where it may be larger."""
+        """(height, width) of the largest level that resets declare; the rounded size of the layout
+        if a level may be larger."""
         resets = tuple(call for member in self.members for call in member.calls(RESET))
-        sizes = shapes_of(resets) or [(0, 0)]
+        sizes = find_shapes(resets) or [(0, 0)]
         height, width = map(max, zip(*sizes, strict=True))
         room = self.layout.height, self.layout.width
-        told = (rounded(height), rounded(width)) == room
-        return (height, width) if told else room
+        is_known = (round_up_size(height), round_up_size(width)) == room
+        return (height, width) if is_known else room
 
     def mission(self, w: Any) -> str:
-        """What the agent of a world is asked to do, in words; empty if it is nothing.
+        """Return the mission text of a world's agent; "" for none.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
         """
-        return "" if self.missions is None else self.missions.text(self.missions.numbers(w))
+        return "" if self.missions is None else self.missions.to_text(self.missions.encode(w))
 
     @cached_property
-    def _ends(self) -> tuple[tuple[Call, ...], ...]:
-        """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
-        return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
+    def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
+        """Call paths of all terminating functions, nested ones included, numbered from 1 by
+        `ended_by`."""
+        return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
-    def ending(self, w: Any, agent: int) -> str:
-        """How the episode of a world has ended for an agent, for the player; empty while it goes
-        on.
+    def describe_ending(self, w: Any, agent: int) -> str:
+        """Return a sentence on how the episode of a world ended for an agent; "" while it goes on.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
-            agent: whose end it is.
+            agent: number of the agent.
         """
         if not (w.terminated or w.truncated):
             return ""
         member = self.members[w.member]
-        by = member._ends[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
+        by = member._end_paths[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
         cut = bool(w.truncated and not w.terminated)
-        return ending(member.success if w.success[agent] else None, cut, by)
+        return describe_ending(member.success if w.success[agent] else None, cut, by)
 
     def canvas(
         self,
@@ -240,55 +241,56 @@ class Scenario:
         message: str = "",
         agent: int = 1,
     ) -> Canvas:
-        """What its rendering systems draw a world on.
+        """Return the canvas on which rendering systems draw a world.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
-            show, observation, message: see the attributes.
-            terms: the reward of the last step, function by function as in `reward_names`.
-            agent: whose view and figures it shows.
+            show, observation, message: see `Canvas`.
+            terms: reward of the last step by reward function, in the order of `reward_names`.
+            agent: number of the agent whose view is shown.
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        told = member.max_steps, self.mission(w), self.ending(w, agent), message
-        return Canvas(show, member.name, self.area, observation, named, *told, self.types, agent)
+        status = member.max_steps, self.mission(w), self.describe_ending(w, agent), message
+        return Canvas(show, member.name, self.area, observation, named, *status, self.types, agent)
 
     @property
     def types(self) -> ObjectTypes:
-        """Its object types, by name and by the index that grids and observations show."""
-        return self.layout.known
+        """Object types, by name and by the index in grids and observations."""
+        return self.layout.object_types
 
     @property
     def members(self) -> tuple[Scenario, ...]:
-        """The scenarios that a world may play: this one, or those of a mixture."""
+        """Scenarios that a world may play: this one, or the members of the mixture."""
         return self.mixture or (self,)
 
     @property
-    def shares(self) -> tuple[float, ...]:
-        """Where the part of each member in [0, 1) ends, for a draw from there."""
+    def cumulative_weights(self) -> tuple[float, ...]:
+        """Upper end of each member's share of [0, 1), to sample a member from a uniform number."""
         weights = self.weights or (1.0,)
-        # a power of two takes nothing from their digits, and keeps the sum finite
+        # dividing by a power of two is exact, and keeps the sum finite
         _, exponent = math.frexp(max(weights))
         *inner, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
         return (*(end / total for end in inner), 1.0)
 
-    def present(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
-        """(…, A) which agents are there in worlds that play these members of a mixture.
+    def present_agents(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
+        """Return the (…, A) mask of agents that exist in worlds that play these members of a
+        mixture.
 
         Args:
-            member: (…) numbers of members.
+            member: (…) indices of members.
         """
         counts = np.array([len(each.sharing.names) for each in self.members])
         return np.arange(self.layout.agents) < counts[member, None]
 
-    def of_one_agent(self, what: str) -> Scenario:
-        """This scenario, for something that knows one agent.
+    def require_single_agent(self, what: str) -> Scenario:
+        """Return this scenario if it has one agent.
 
         Args:
-            what: such as "this environment".
+            what: caller for the message, such as "this environment".
 
         Raises:
-            SeveralAgentsError: it has several.
+            SeveralAgentsError: the scenario has several agents.
         """
         if self.layout.agents > 1:
             raise SeveralAgentsError(
@@ -297,18 +299,18 @@ class Scenario:
             )
         return self
 
-    def check(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return rows that can be this scenario's worlds, with columns that follow from others
-        computed anew.
+    def check_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy of rows from an untrusted source, checked, with derived columns computed
+        again.
 
         Args:
-            rows: () or (n,), from anywhere.
+            rows: rows of shape () or (n,), from an untrusted source.
 
         Raises:
-            ValueError: they have another layout, hold what no world can, or play a member or have
-                an end or a mission that there is not.
+            ValueError: the rows have another layout, are invalid, or have an unknown member, end or
+                mission.
         """
-        rows = checked_rows(self.layout, rows)
+        rows = repair_rows(self.layout, rows)
         played = np.atleast_1d(rows["member"])
         wrong = played[(played < 0) | (played >= len(self.members))]
         if len(wrong):
@@ -316,17 +318,18 @@ class Scenario:
                 f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
-        if self.layout.fewer:
-            counts, told = self.present(played).sum(axis=1), np.atleast_1d(rows["present"])
-            strange = (told != counts) & (np.atleast_1d(rows["height"]) > 0)
+        if self.layout.has_smaller_members:
+            counts = self.present_agents(played).sum(axis=1)
+            present = np.atleast_1d(rows["present"])
+            strange = (present != counts) & (np.atleast_1d(rows["height"]) > 0)
             if strange.any():
                 raise ValueError(
-                    f"the snapshot is damaged: present is {told[strange][0]}, and its member of "
+                    f"the snapshot is damaged: present is {present[strange][0]}, and its member of "
                     f"the mixture has {counts[strange][0]} agents"
                 )
-        ends = np.array([len(member._ends) for member in self.members])
-        found = np.atleast_2d(rows["ended_by"])
-        beyond = found[found > ends[played][:, None]]
+        ends = np.array([len(member._end_paths) for member in self.members])
+        ended_by = np.atleast_2d(rows["ended_by"])
+        beyond = ended_by[ended_by > ends[played][:, None]]
         if len(beyond):
             raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
         if self.missions and (fault := self.missions.find_fault(np.atleast_1d(rows))):
@@ -334,7 +337,7 @@ class Scenario:
         return rows
 
     def inner_env(self) -> Any:
-        """The environment of states and observations as objects; it knows no `max_steps`.
+        """Return the environment with states and observations as objects; it ignores `max_steps`.
 
         Returns:
             a `gv_engine.gridverse.GridWorld`.
@@ -346,42 +349,43 @@ class Scenario:
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """Its identity, kept in replays; equal for equal content, wherever the files are."""
+        """Identity of the scenario's contents for replays; independent of file locations."""
         members = [member.identity.digest for member in self.mixture]
         return ScenarioIdentity.of(
             "grid", self.name, self.document, self.changes, self.code, members
         )
 
-    def watched(self) -> tuple[Path, ...]:
-        """The files that it was made of, and all Python files that it might come to use."""
+    def watched_files(self) -> tuple[Path, ...]:
+        """Return the files that the scenario was built from, and all Python files that it may
+        import."""
         own = watched(self.document, self.code)
-        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
+        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
-    def loaded_again(self) -> Scenario:
-        """The same scenario as its files say it now.
+    def reload(self) -> Scenario:
+        """Return the scenario built again from the present contents of its files.
 
         Raises:
-            ScenarioError: all that is wrong with them.
+            ScenarioError: the files have errors; the text lists all of them.
         """
-        with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
-            return _understood(self.document.again(), self.changes)
+        with OBJECT_TYPES.rollback_on_error():  # types in use stay as they are
+            return _build_scenario(self.document.again(), self.changes)
 
-    def limited(self, max_steps: int) -> Scenario:
-        """The same scenario, cut off after so many steps, or never for 0.
+    def with_step_limit(self, max_steps: int) -> Scenario:
+        """Return the scenario with another step limit; 0 for no limit.
 
-        Where it has a parameter `max_steps`, as rewards may count with it, that is set.
+        A parameter `max_steps` of the scenario is set, as rewards may depend on it.
 
         Raises:
-            ScenarioError: the parameter does not allow it.
+            ScenarioError: the parameter does not allow this value.
         """
         if any(parameter.name == "max_steps" for parameter in self.document.parameters):
-            return _understood(self.document.with_settings(max_steps=max_steps), self.changes)
+            return _build_scenario(self.document.with_settings(max_steps=max_steps), self.changes)
         return self.with_(max_steps=max_steps or None)
 
     def with_(self, **changes: Any) -> Scenario:
-        """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.
+        """Return the scenario with some attributes changed: `scenario.with_(max_steps=100)`.
 
-        The members of a mixture change with it, but for `name` and `description`.
+        The members of a mixture change, too, except for `name` and `description`.
         """
         shared = {key: changes[key] for key in changes if key not in ("name", "description")}
         return dataclasses.replace(
@@ -401,17 +405,21 @@ class Scenario:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _understood, (self.document, self.changes, self.mixture, self.numbering)
+        return _build_scenario, (self.document, self.changes, self.mixture, self.numbering)
 
 
-def _understood(
+def _build_scenario(
     document: Document,
     changes: Mapping[str, Any],
     members: tuple[Scenario, ...] = (),
     numbering: Numbering | None = None,
 ) -> Scenario:
+    """Return the scenario of a document, with changed attributes; `members` and `numbering` if
+    known."""
     if is_mixture(document):
-        fields = read_mixture(document, members, _document_of, _member)
+        fields = read_mixture(
+            document, members, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
+        )
     else:
         numbering = numbering or Numbering.of([document])
         fields = {**read_document(document, numbering), "numbering": numbering}
@@ -419,23 +427,19 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-def _member(document: Document, numbering: Numbering) -> Scenario:
-    return _understood(document, {}, (), numbering)
-
-
-def _document_of(
-    wanted: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
+def _load_member_document(
+    source: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
 ) -> Document:
-    """That of a member of a mixture."""
-    if isinstance(wanted, Document):
-        document, called = wanted, wanted.label
+    """Return the document of a mixture's member; fail for other domains and nested mixtures."""
+    if isinstance(source, Document):
+        document, called = source, source.label
     else:
-        level, called = find(wanted, playable_levels()), str(wanted)
+        level, called = find(source, playable_levels()), str(source)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust, settings)
     if document.domain != Scenario.domain:
-        unmixed = f"of the domain {document.domain}, which cannot be mixed"
-        raise ScenarioError([f"{called} is {unmixed}; members of mixtures are grids"])
+        fault = f"of the domain {document.domain}, which cannot be mixed"
+        raise ScenarioError([f"{called} is {fault}; members of mixtures are grids"])
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
     return document

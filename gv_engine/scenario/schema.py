@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from gv_engine.rules.system import System
-from gv_engine.scenario.calls import kind_of
+from gv_engine.scenario.calls import find_value_kind
 from gv_engine.scenario.document import EXTENDS, FILE_KEYS
 from gv_engine.scenario.json_schema import (
     DEFINITIONS,
@@ -144,7 +144,7 @@ def _parameters(system: System, besides: KeyTable) -> JsonSchema:
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
         if parameter.name not in system.tables
-        for kind in [kind_of(parameter)]
+        for kind in [find_value_kind(parameter)]
     }
     named = {"properties": {"name": {"const": system.name}}, "required": ["name"]}
     then = {**object_schema(known), "propertyNames": {"enum": ["name", *besides, *known]}}

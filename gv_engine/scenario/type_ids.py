@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from gv_engine.rules.modules import TEXTS, is_engine_module
+from gv_engine.rules.modules import INLINE_TYPES_PREFIX, is_engine_module
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectType
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.document import Document
@@ -64,7 +64,7 @@ class Numbering:
                 rule_modules.refresh(packages[folder])
                 with suppress(ImportError):
                     import_module(packages[folder])
-                end += len(OBJECT_TYPES.of(packages[folder]))
+                end += len(OBJECT_TYPES.of_package(packages[folder]))
             others = [kind.index for kind in OBJECT_TYPES if _is_meant(kind, named, words)]
             if any(first + offset <= index < first + end for index in others):
                 offset = max(others) + 1 - first
@@ -90,7 +90,7 @@ def module_of_texts(node: YamlNode, folder: Path) -> str:
     """
     said = json.dumps(node.plain, default=str)
     home = str(folder.resolve()) if ".py:" in said else ""
-    return TEXTS + rule_modules.text_digest(f"{home} {said}".encode())[:16]
+    return INLINE_TYPES_PREFIX + rule_modules.text_digest(f"{home} {said}".encode())[:16]
 
 
 def _in_text(document: Document) -> Iterator[tuple[str, str]]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, snake_case
+from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, to_snake_case
 from gv_engine.rules.errors import Stopped
 from gv_engine.rules.geometry import ORIENTATIONS, named_action
 from gv_engine.rules.objects import COLORS, ObjectTypes
-from gv_engine.scenario.map import object_words
-from gv_engine.scenario.missions import is_about
+from gv_engine.scenario.map import describe_object
+from gv_engine.scenario.missions import is_field_for
 from gv_engine.scenario.rule_modules import failure
 from gv_engine.world.simulation import Simulation
 
@@ -138,7 +138,7 @@ def _parts(was: Any, now: Any, e: int, thing: str) -> Iterator[Change]:
         if part not in before or part not in after:
             yield Change(e, thing, part, part * (part in before), part * (part in after))
             continue
-        column = snake_case(part)
+        column = to_snake_case(part)
         for field, value in after[part].items():
             if value != (old := before[part].get(field, value)):
                 words = (
@@ -151,7 +151,7 @@ def _parts(was: Any, now: Any, e: int, thing: str) -> Iterator[Change]:
 def _values(world: Any, e: int) -> dict[str, dict[str, Any]]:
     """The fields of the components of an entity, without those that `changes` tells otherwise."""
     layout, found = world.layout, {}
-    told = {*_TOLD, layout.known[world.kind.value[e]].state}
+    told = {*_TOLD, layout.object_types[world.kind.value[e]].state}
     for cls in layout.components:
         column = column_name(cls)
         columns = world[column]
@@ -165,10 +165,10 @@ def _values(world: Any, e: int) -> dict[str, dict[str, Any]]:
 
 def field_in_words(world: Any, e: int, column: str, field: str, value: float) -> str:
     """A value of an entity with its name, where it has one."""
-    known: ObjectTypes = world.layout.known
+    known: ObjectTypes = world.layout.object_types
     kind = known[world.kind.value[e]]
     types, colors = {each.index: each.name for each in known}, dict(enumerate(COLORS))
-    asked = types if is_about(field, "kind") else colors if is_about(field, "color") else {}
+    asked = types if is_field_for(field, "kind") else colors if is_field_for(field, "color") else {}
     names = {
         ("kind", "value"): types,
         ("color", "value"): colors,
@@ -206,7 +206,7 @@ def _words(world: Any, e: int) -> str:
     """What people call an entity; empty where there is none."""
     if e == NOTHING or e >= world.capacity or not world.alive[e]:
         return ""
-    return object_words(world.layout.known, *world.appearance(e))
+    return describe_object(world.layout.object_types, *world.appearance(e))
 
 
 # ---- outcomes ------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class Trial:
             names = self._scenario.reward_names
             terms = {n: v for n, v in zip(names, simulation.terms, strict=True) if v}
             effects = tuple(map(_effect, changes(self._before.world, world)))
-            ending = self._scenario.ending(world, AGENT)
+            ending = self._scenario.describe_ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             return Outcome((), 0.0, {}, "", str(failure(error)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gv_engine.rollout.policy import SOLVER as SOLVER
 from gv_engine.rollout.policy import load_policies
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.rule_modules import failure
 from gv_engine.session.episode import Seen
@@ -294,7 +294,7 @@ class Opponent:
 
 def standing(name: str, game: Session) -> str:
     """How a game stands, in a line."""
-    total = signed(sum(taken.reward for taken in game.taken))
+    total = format_reward(sum(taken.reward for taken in game.taken))
     steps = "1 step" if game.position == 1 else f"{game.position} steps"
     return f"{name}: {steps}, return {total}"
 

@@ -213,10 +213,10 @@ class Playable(AnyScenario, Protocol):
     def source(self) -> Path | None:
         """The file it comes from."""
 
-    def watched(self) -> Sequence[Path]:
+    def watched_files(self) -> Sequence[Path]:
         """The files that it was made of and those that could become part of it."""
 
-    def loaded_again(self) -> Playable:
+    def reload(self) -> Playable:
         """The same scenario as its files say it now.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from gv_engine.rules.errors import RuleError, StoppedError
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.session.episode import Episode, Playable
 from gv_engine.session.file_watch import Watch
 from gv_engine.session.replay import Difference
@@ -103,7 +103,7 @@ def course_differences(was: Timeline, now: Timeline) -> list[str]:
         return ["worlds of another domain"]
     told = [*_scene(before, after), *now.episode.differences(was.episode)]
     if before.total != after.total and before.reward == after.reward:
-        told.append(f"return {signed(after.total)}, was {signed(before.total)}")
+        told.append(f"return {format_reward(after.total)}, was {format_reward(before.total)}")
     return told
 
 
@@ -116,7 +116,7 @@ def _scene(was: Scene, now: Scene) -> list[str]:
         terms = {name: pair for name, pair in paid.items() if pair[0] != pair[1]}
         for name, (pays, paid_before) in (terms or {"": (now.reward, was.reward)}).items():
             rule = f" ({name.replace('_', ' ')})" if name else ""
-            told.append(f"reward {signed(pays)}, was {signed(paid_before)}{rule}")
+            told.append(f"reward {format_reward(pays)}, was {format_reward(paid_before)}{rule}")
     if (was.outcome, was.ending) != (now.outcome, now.ending):
         told.append(f"{_end(now)}, {'ended before: ' if was.outcome else ''}{_was(was)}")
     if was.mission != now.mission:

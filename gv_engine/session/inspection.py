@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays, Representation, observer_pose
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, snake_case
+from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, to_snake_case
 from gv_engine.rules.errors import Stopped
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, VISIBILITY
-from gv_engine.scenario.map import object_words
+from gv_engine.scenario.map import describe_object
 from gv_engine.session.action_preview import field_in_words
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.rng import generator_from_row
@@ -95,7 +95,7 @@ def meanings(
     pairs = np.concatenate([numbers.reshape(-1, 3), shown.reshape(-1, 3)], axis=1)
     for kind, state, color, *seen in np.unique(pairs, axis=0).tolist():
         known = types[seen[0]]
-        name = snake_case(known.name).replace("_", " ") if seen[0] else "nothing"
+        name = to_snake_case(known.name).replace("_", " ") if seen[0] else "nothing"
         of_types[kind] = name
         says = f"{known.states[seen[1]].lower().replace('_', ' ')} {name}" if known.states else ""
         of_states.setdefault(state, {})[says] = None
@@ -164,7 +164,7 @@ class Inspection:
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))
-        name = "agent" if e == AGENT else object_words(self.scenario.types, *world.appearance(e))
+        name = "agent" if e == AGENT else describe_object(self.scenario.types, *world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
     def actions(self) -> dict[str, bool]:
@@ -189,7 +189,7 @@ class Inspection:
         found = Representation.of_observation(self.scenario, representation)
         arrays = found.encode(grid, np.array(item, np.uint8), observer_pose(self.scenario))
         if missions := self.scenario.missions:
-            arrays["mission"] = missions.numbers(self._simulation.world)
+            arrays["mission"] = missions.encode(self._simulation.world)
         return arrays
 
     def _visibility(self, name: str) -> Call | str:
@@ -204,7 +204,7 @@ class Inspection:
             call = Call.of(system, {}, self.scenario.area)
         except TypeError as error:
             return f"{error}, which only a scenario can give"
-        return call.fault(self.scenario.area) or call
+        return call.run_check(self.scenario.area) or call
 
     def sight(self, function: str) -> Sight:
         """What the agent would see by a registered visibility function.
@@ -233,4 +233,4 @@ class Inspection:
         finally:
             world.rng = generator_from_row(self._row["rng"])
         seen = view.seen.astype(bool)
-        return Sight(seen, view.area.on_grid(world, AGENT, seen))
+        return Sight(seen, view.area.grid_mask(world, AGENT, seen))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import __version__
-from gv_engine.rules.errors import GVEngineError, shortened
+from gv_engine.rules.errors import GVEngineError, shorten
 from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.document import ScenarioIdentity, read_text
@@ -146,7 +146,7 @@ def brought(replay: Replay, folder: Path) -> Playable:
                         draft.write_bytes(said.text.encode())
                 return found
     raise ReplayError(
-        f"a game of {shortened(said.name, 60)!r}, which is not known here, and its text alone is "
+        f"a game of {shorten(said.name, 60)!r}, which is not known here, and its text alone is "
         f"not enough: it needs other files, or Python of its own{why}"
     )
 

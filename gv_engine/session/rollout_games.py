@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import RuleError
 from gv_engine.scenario.lookup import found_again
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
@@ -62,8 +62,12 @@ class RolloutGames:
             except (RuleError, IndexError) as error:
                 found = str(error)
             if isinstance(found, str) or not math.isclose(found.reward, said, abs_tol=1e-9):
-                was = found if isinstance(found, str) else f"the reward is {signed(found.reward)}"
-                message = f"Step {step - begin + 1}: {was}, and was {signed(said)}"
+                was = (
+                    found
+                    if isinstance(found, str)
+                    else f"the reward is {format_reward(found.reward)}"
+                )
+                message = f"Step {step - begin + 1}: {was}, and was {format_reward(said)}"
                 game.goes_another_way(Difference(step - begin + 1, message))
                 break
         game.seek(0)

@@ -237,7 +237,7 @@ class Session(SessionView):
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
         try:
-            watch = Watch(scenario.watched())
+            watch = Watch(scenario.watched_files())
             super().__init__(Timeline(scenario, episode_of(scenario), seed, watch))
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             raise failure(error) from error
@@ -542,7 +542,7 @@ class Session(SessionView):
 
         Costs a look at the files' times, so it may be asked several times a second.
         """
-        return self._course.watch.differs(self.scenario.watched())
+        return self._course.watch.differs(self.scenario.watched_files())
 
     def reload(self) -> str:
         """Load the scenario anew and take the same steps in it, as far as they go; see `flow`."""
@@ -564,7 +564,7 @@ class Session(SessionView):
         """
         for turn in count():
             played, steps = self._course, [*self._course.steps]
-            watch = Watch(played.scenario.watched())
+            watch = Watch(played.scenario.watched_files())
             try:
                 work = self._flowing(played, watch)
                 # whoever plays on all the time waits in the end
@@ -590,7 +590,7 @@ class Session(SessionView):
 
     def _flowing(self, played: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
         """The steps of a course again, as the files are now."""
-        scenario = played.scenario.loaded_again()
+        scenario = played.scenario.reload()
         episode, others = episode_of(scenario), played.episode
         if len(others.agents) > 1:
             episode.controlled, episode.partners = others.controlled, others.partners

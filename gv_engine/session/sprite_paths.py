@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.rules.modules import TEXTS, is_engine_module
+from gv_engine.rules.modules import INLINE_TYPES_PREFIX, is_engine_module
 from gv_engine.rules.objects import ObjectType
 from gv_engine.scenario.fields import located, mapping, suggestion
 from gv_engine.scenario.files import parse_xml, read_bytes
@@ -32,7 +32,7 @@ def tile_letters(types: Iterable[ObjectType], name: str) -> str:
         types: of the scenario.
         name: of the drawing that there is not.
     """
-    tiled = [kind for kind in types if kind.module.startswith(TEXTS)]
+    tiled = [kind for kind in types if kind.module.startswith(INLINE_TYPES_PREFIX)]
     for letter, kind in zip(_free_letters([kind.name for kind in tiled]), tiled, strict=True):
         for state in range(kind.num_states):
             if kind.sprite_of(state) == name:
@@ -107,7 +107,7 @@ def missing_drawings(scenario: Scenario) -> Iterator[str]:
     for kind in _own_types(scenario):
         names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
         missing = [n for n in names if drawing_file(n, with_engines_own(folders)) is None]
-        if declared and kind.module.startswith(TEXTS):
+        if declared and kind.module.startswith(INLINE_TYPES_PREFIX):
             files = ", ".join(f"{name}.svg" for name in missing)
             letters = ", ".join(tile_letters(_own_types(scenario), name) for name in missing)
             says = f"no {files} beside the scenario, so it is a tile with {letters}"

@@ -17,7 +17,7 @@ from typing import Any
 
 import platformdirs
 
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.scenario.files import file_name_of, read_bytes, replacing, size_of
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.session.replay import SUFFIX, Replay
@@ -71,7 +71,7 @@ def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
     except RecursionError:
         why = f"{file}: it is not TOML: nested too deep"
     except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
-        why = f"{file}: it is not TOML: {shortened(str(error), 200)}"
+        why = f"{file}: it is not TOML: {shorten(str(error), 200)}"
     return {}, "", f"{why}. The usual {what} are used"
 
 
@@ -222,7 +222,7 @@ class Settings:
             if type(value) in kinds and _CHECKS.get(known.name, lambda _: True)(value):
                 setattr(made, known.name, value)
             else:
-                wrong.append(shortened(f"{known.name} = {value!r}", 100))
+                wrong.append(shorten(f"{known.name} = {value!r}", 100))
         return made, f"{file}: {', '.join(wrong)} cannot be used and is left out" if wrong else ""
 
     def save(self, file: Path | None = None) -> None:

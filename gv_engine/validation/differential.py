@@ -26,11 +26,11 @@ from gv_engine.rules.system import (
     TRANSITION,
     VISIBILITY,
     System,
-    source_place,
-    unwrapped,
+    source_location,
+    unwrap_partials,
 )
 from gv_engine.rules.world import World
-from gv_engine.scenario.layout import OF_AGENTS
+from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import HardTimeout
 from gv_engine.validation.invariants import fault_of_observation, fault_of_row
@@ -95,7 +95,7 @@ def _watched(
             tell(f"returns {type(result).__name__}; transitions edit the state, return nothing")
         for name, value in zip(engines, figures, strict=True):
             now = _figure(w, name)
-            if now is not value and (name not in OF_AGENTS or now != value):
+            if now is not value and (name not in AGENT_COLUMNS or now != value):
                 tell(f"writes w.{name}, which is set by the engine; rules only read it")
         for world, row in zip(worlds, rows, strict=bool(rows)):
             now = world.snapshot()
@@ -112,7 +112,7 @@ def _watched(
 def _figure(w: Any, name: str) -> Any:
     """What the engine sets, those of agents as they are now."""
     value = getattr(w, name)
-    return [*value] if name in OF_AGENTS else value
+    return [*value] if name in AGENT_COLUMNS else value
 
 
 def _title(system: System, part: str) -> str:
@@ -120,8 +120,8 @@ def _title(system: System, part: str) -> str:
     if part == "function":
         return f"{system.title}, a {system.phase.label}"
     helper = getattr(system, part)
-    file, line = source_place(helper)
-    return f"{unwrapped(helper).__name__} ({file}:{line}), the {part} of {system.name}"
+    file, line = source_location(helper)
+    return f"{unwrap_partials(helper).__name__} ({file}:{line}), the {part} of {system.name}"
 
 
 def _global_generators() -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from components.objects import WALL
 from gv_engine.envs.representations import Arrays
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.row_check import derived_columns, find_fault
+from gv_engine.scenario.row_check import compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
@@ -32,7 +32,7 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
     rows = row.reshape(1)
     if fault := find_fault(scenario.layout, rows):
         return fault
-    for name, column in derived_columns(scenario.layout, rows).items():
+    for name, column in compute_derived_columns(scenario.layout, rows).items():
         for i in np.flatnonzero(row[name] != column[0])[:1].tolist():
             kept, derived = row[name].flat[i], column[0].flat[i]
             return f"w.{name}[{i}] is {kept}, and {derived} by where things stand"

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.compiler.programs import functions_of, strings
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.component import column_name
-from gv_engine.rules.errors import FaultPlace
+from gv_engine.rules.errors import ProblemPlace
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.objects import COLORS, ObjectTypes
@@ -31,8 +31,8 @@ from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     Phase,
-    marked,
-    source_place,
+    get_system,
+    source_location,
 )
 from gv_engine.scenario.fields import YamlNode, located, mapping, suggestion
 from gv_engine.scenario.map import LEGEND
@@ -65,7 +65,7 @@ def unanswered(scenario: Scenario) -> list[str]:
         f"nothing acts on {action.name}; give a rule {{name: …, on_action: {action.name}}}, or "
         f"take it out of the action_space"
         for action in map(Action, scenario.actions)
-        if (action.is_own or action in (PICK_UP, DROP, TOGGLE)) and action.name not in named
+        if (action.is_custom or action in (PICK_UP, DROP, TOGGLE)) and action.name not in named
     ]
 
 
@@ -73,13 +73,13 @@ def undeclared(scenario: Scenario) -> list[str]:
     """A sentence for each function that names an action which the scenario has not declared."""
     own = [command.name for command in scenario.own_actions]
     said = {
-        f"{from_here(*source_place(function))}: {function.__name__} asks for {action.name}, which "
-        f"no action_space declares{suggestion(action.name, own, 'declared')}"
+        f"{from_here(*source_location(function))}: {function.__name__} asks for {action.name}, "
+        f"which no action_space declares{suggestion(action.name, own, 'declared')}"
         for call in _calls(scenario)
         for function, uses in _functions(call).items()
         for _, value in uses
         for action in _actions(value)
-        if action.is_own and action.name not in own
+        if action.is_custom and action.name not in own
     }
     return sorted(said)
 
@@ -89,7 +89,7 @@ def _calls(scenario: Scenario) -> Iterator[Call]:
     for member in scenario.members:
         for phase in Phase:
             for call in member.calls(phase):
-                yield from call.parts()
+                yield from call.walk()
 
 
 def _functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
@@ -128,12 +128,12 @@ _LISTS = {
 }
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
 """Columns of components that tell no rule from others."""
-_MOVE = marked(move_agent).system
-_MAKE_WAY = [marked(rule).system for rule in (push, let_pass)]
+_MOVE = get_system(move_agent)
+_MAKE_WAY = [get_system(rule) for rule in (push, let_pass)]
 """Rules that change what blocks the move of the same step."""
-_GO_BY_MOVE = [marked(rule).system for rule in (slide, hold_down)]
-_FOLLOW = marked(follow).system
-_SET_STATES = [marked(rule).system for rule in (switch, hold_down)]
+_GO_BY_MOVE = [get_system(rule) for rule in (slide, hold_down)]
+_FOLLOW = get_system(follow)
+_SET_STATES = [get_system(rule) for rule in (switch, hold_down)]
 
 
 class Finding(NamedTuple):
@@ -153,23 +153,23 @@ def findings(scenario: Scenario) -> list[Finding]:
     return [finding for finding, _ in placed_findings(scenario)]
 
 
-def placed_findings(scenario: Scenario) -> list[tuple[Finding, FaultPlace]]:
+def placed_findings(scenario: Scenario) -> list[tuple[Finding, ProblemPlace]]:
     """The same, each with its place, as far as it has one."""
     found = [each for member in scenario.members for each in _Examiner(member).findings()]
     said = [("action", says) for says in (*unanswered(scenario), *undeclared(scenario))]
     said += [("mask", says) for says in misleading(scenario)]
-    return [*found, *((Finding(name, says), FaultPlace()) for name, says in said)]
+    return [*found, *((Finding(name, says), ProblemPlace()) for name, says in said)]
 
 
-def rule_place(scenario: Scenario, says: str) -> FaultPlace:
+def rule_place(scenario: Scenario, says: str) -> ProblemPlace:
     """Where the rule stands that a message names; nowhere if it names none."""
     for phase, key in _LISTS.items():
         for number, call in enumerate(scenario.calls(phase)):
-            if any(re.search(rf"\b{part.name}\b", says) for part in call.parts()):
+            if any(re.search(rf"\b{part.name}\b", says) for part in call.walk()):
                 node = mapping(scenario.document.root).get(key)
                 listed = node is not None and isinstance(node.value, list)
-                return FaultPlace(f"{key}[{number}]" if listed else key)
-    return FaultPlace()
+                return ProblemPlace(f"{key}[{number}]" if listed else key)
+    return ProblemPlace()
 
 
 class _Slip(NamedTuple):
@@ -192,13 +192,13 @@ class _Examiner:
         self._top = mapping(scenario.document.root)
         self._levels = [level_of_seed(scenario, seed) for seed in range(_LEVELS)]
         calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
-        parts = (part.system for call in calls for part in call.parts())
+        parts = (part.system for call in calls for part in call.walk())
         # of an author's own rules nobody knows what they make
         self._known = all(
             is_engine_module(system.function.__module__) and not system.objects for system in parts
         )
 
-    def findings(self) -> Iterator[tuple[Finding, FaultPlace]]:
+    def findings(self) -> Iterator[tuple[Finding, ProblemPlace]]:
         label = self._scenario.document.label
         for name, look in _LOOKS.items():
             for node, says, cells in look(self):
@@ -206,7 +206,7 @@ class _Examiner:
                 yield Finding(name, located(label, node, says)), place
         for line in missing_drawings(self._scenario):
             named = re.search(r"objects\.(\w+): ", line)
-            place = mapping(self._top["objects"])[named[1]].place if named else FaultPlace()
+            place = mapping(self._top["objects"])[named[1]].place if named else ProblemPlace()
             yield Finding("drawing", line), place
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
@@ -226,8 +226,8 @@ class _Examiner:
         """States that bring alike components."""
         named = mapping(self._top["objects"]) if "objects" in self._top else {}
         for kind in self._scenario.layout.types:
-            if kind.name in named and len(kind.brings) > 1:
-                alike = set.intersection(*(set(parts) for parts in kind.brings))
+            if kind.name in named and len(kind.state_components) > 1:
+                alike = set.intersection(*(set(parts) for parts in kind.state_components))
                 if alike:
                     parts = ", ".join(sorted(cls.__name__ for cls, _ in alike))
                     yield _Slip(
@@ -260,7 +260,7 @@ class _Examiner:
         if not self._known:
             return
         kinds, types = self._possible(), self._scenario.types
-        columns = {column_name(cls) for kind in kinds for cls in types[kind].classes}
+        columns = {column_name(cls) for kind in kinds for cls in types[kind].component_classes}
         for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
             wanted = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
             absent = [f"a {types[kind].name}" for kind in wanted if kind not in kinds]
@@ -356,7 +356,8 @@ class _Examiner:
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
         rules = [
-            (node, call, call.condition(call.system.when)) for node, call in self._rules(TRANSITION)
+            (node, call, call.make_condition(call.system.when))
+            for node, call in self._rules(TRANSITION)
         ]
         asked = [(node, call, when) for node, call, when in rules if when]
         counts = np.zeros((len(asked), len(tried)), np.int64)
@@ -402,7 +403,7 @@ class _Examiner:
             wanted = {call.arguments.get("object_type", -1)} | {
                 kind.index
                 for kind in self._scenario.layout.types
-                if columns & {column_name(cls) for cls in kind.classes}
+                if columns & {column_name(cls) for cls in kind.component_classes}
             }
             there = [where_are(world, wanted) for world in self._levels]
             ways = map(open_to_agents, self._levels)
@@ -415,7 +416,7 @@ class _Examiner:
         """Rewards that another one takes back in the same step."""
         rules = [*enumerate(self._scenario.calls(REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
-            alike = one.system is other.system and one.whose == other.whose
+            alike = one.system is other.system and one.agent_mask == other.agent_mask
             if alike and is_engine_module(one.system.function.__module__):
                 paid = [name for name in one.arguments if name.startswith("reward")]
                 numbers = [(one.arguments[name], other.arguments[name]) for name in paid]
@@ -449,7 +450,7 @@ def _parts(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
     yield node, call
     said = node.value if isinstance(node.value, dict) else {}
     for name, argument in call.arguments.items():
-        if is_nested(argument):
+        if is_nested_call(argument):
             inner = argument if isinstance(argument, tuple) else (argument,)
             below = said.get(name, node)
             nodes = below.value if isinstance(below.value, list) else [below] * len(inner)
@@ -473,5 +474,5 @@ def _columns_of(call: Call, types: ObjectTypes) -> set[str]:
     if not is_engine_module(system.function.__module__):
         return set()
     codes = [getattr(each, "__code__", None) for each in system.functions]
-    columns = {column_name(cls) for kind in types for cls in kind.classes}
+    columns = {column_name(cls) for kind in types for cls in kind.component_classes}
     return columns & {name for code in codes if code for name in code.co_names}

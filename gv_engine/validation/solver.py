@@ -189,7 +189,7 @@ class Solver:
         if not self._tells_success:
             return np.asarray(rows["terminated"] != 0)
         each, played = rows["success"][:, 1:] != 0, rows["member"]
-        every = (each | ~self._scenario.present(played)).all(axis=1)
+        every = (each | ~self._scenario.present_agents(played)).all(axis=1)
         return np.asarray(np.where(self._one_suffices[played], each.any(axis=1), every))
 
 

@@ -163,7 +163,7 @@ class Backend(Protocol):
             ValueError: they cannot.
         """
         if not trusted:
-            return self.scenario.check(rows)
+            return self.scenario.check_rows(rows)
         require_layout(self.scenario.layout, rows)
         return rows
 

@@ -104,7 +104,7 @@ class CompiledBatch(Backend):
         )
         self.rows[:] = scenario.layout.defaults()
         self.beside, self.looks, self._stale = whole, whole["looks"], whole["stale"]
-        for name in scenario.layout.looked_at:
+        for name in scenario.layout.look_arrays:
             whole[name] = FLOOR
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
@@ -220,7 +220,7 @@ class CompiledBatch(Backend):
         if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
             row["member"] = self._playing[i] = 0
         if self.checked and (system := lane.running(row["member"])):
-            system.blame(error)
+            system.attach_to_error(error)
         self._errors[i] = error
         row["error"] = 1
         self._told[i] = KEEP
@@ -254,11 +254,11 @@ class CompiledBatch(Backend):
         broken, self._errors = self._errors.get(failed[0]), {}
         if broken:
             told = broken if isinstance(broken, RuleError) else in_words(broken)
-            raise RuleError.of_worlds(failed, told) from broken
+            raise RuleError.in_worlds(failed, told) from broken
         code = int(self.rows["error"][failed[0]])
         errors = (lane.program.errors for lane in self._lanes[0])
         error = next(each[code] for each in errors if code in each)
-        raise RuleError.of_worlds(failed, error)
+        raise RuleError.in_worlds(failed, error)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
@@ -280,7 +280,7 @@ class CompiledBatch(Backend):
             world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
             canvas = scenario.canvas(world, show, shown, terms)
             for call in calls:
-                call.system.function(world, canvas.agent, canvas, *call.bound())
+                call.system.function(world, canvas.agent, canvas, *call.bind_arguments())
         else:  # one that may want any part of a world
             if self._mirror is None:
                 self._mirror = Simulation(scenario)

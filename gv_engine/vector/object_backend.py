@@ -67,7 +67,7 @@ class ObjectBatch(Backend):
         if failed:
             first = next(iter(failed.values()))
             told = first if isinstance(first, RuleError) else in_words(first)
-            raise RuleError.of_worlds(failed, told) from first
+            raise RuleError.in_worlds(failed, told) from first
 
     def _turn(self, i: int, told: tuple[int, ...], mode: int) -> None:
         out, simulation = self.outputs, self.simulations[i]
@@ -135,7 +135,7 @@ class ObjectBatch(Backend):
         if "whole" in self.more:
             show_whole(simulation.world, agent, next(more))
         if missions := self.scenario.missions:
-            next(more)[...] = missions.numbers(simulation.world, agent)
+            next(more)[...] = missions.encode(simulation.world, agent)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         chosen = np.atleast_1d(worlds).tolist()

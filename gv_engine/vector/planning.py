@@ -90,7 +90,7 @@ def expand(bench: Backend, rows: NDArray[Any], actions: NDArray[np.int64]) -> Ex
         try:
             bench.step(moves.ravel(), DISABLED)
         except RuleError as error:
-            raise RuleError.of_worlds([start + i for i in error.worlds], error) from error
+            raise RuleError.in_worlds([start + i for i in error.worlds], error) from error
         followers[start:stop] = words_of(bench.snapshot(worlds))
         for array, now in zip(flat, told, strict=True):
             array[start:stop] = now[: len(turns)]
@@ -107,7 +107,7 @@ def goes_by_steps(scenario: Scenario) -> bool:
         for member in scenario.members
         for phase in (TRANSITION, TERMINATING, SUCCESS)
         for call in member.calls(phase)
-        for part in call.parts()
+        for part in call.walk()
     )
     return any(asks_for(function, "steps") for call in calls for function in call.system.functions)
 

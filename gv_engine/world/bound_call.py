@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     System,
-    measured,
-    takes,
+    has_parameter,
+    to_measurement,
 )
 
 Wrap = Callable[[System, str, Callable[..., Any]], Callable[..., Any]]
@@ -41,15 +41,15 @@ class BoundCall:
         self._system = call.system
         self._function = call.system.function
         self._remember = call.system.remember
-        self._number = measured if call.system.objects is None else _as_it_is
-        self._remembered = self._by_agent(self._remember, call.bound(self._remember))
+        self._number = to_measurement if call.system.objects is None else _as_it_is
+        self._remembered = self._by_agent(self._remember, call.bind_arguments(self._remember))
         self._until = call.system.until
-        self._holds = call.condition(call.system.when)
+        self._holds = call.make_condition(call.system.when)
         answers = call.system.answers
-        self._answers = None if answers is None else call.condition(answers)
-        self._otherwise = call.otherwise
-        self._by_itself = call.system.by_itself
-        self._arguments = call.bound()
+        self._answers = None if answers is None else call.make_condition(answers)
+        self._otherwise = call.masked_value
+        self._by_itself = call.system.is_spontaneous
+        self._arguments = call.bind_arguments()
         # where nothing comes between
         self._given = self._by_agent(self._function, self._arguments)
         self._first = self._by_agent(self._function, ())
@@ -58,7 +58,7 @@ class BoundCall:
             position: _bind(argument, agents)
             for position, argument in enumerate(self._arguments)
             # functions of states call what is nested in them themselves
-            if is_nested(argument) and call.system.objects is None
+            if is_nested_call(argument) and call.system.objects is None
         }
         self._more = bool(self._remember or self._nested)
         self._inside = [
@@ -73,7 +73,7 @@ class BoundCall:
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
         """What a function, or None, is called with after the world, by whose turn it is."""
-        asks = function is not None and takes(function, "agent")
+        asks = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
@@ -85,7 +85,7 @@ class BoundCall:
             try:
                 was = self._remember(w, *self._remembered[agent])
             except Exception as error:
-                self._system.blame(error)
+                self._system.attach_to_error(error)
                 raise
             self._was[agent] = (self._number(was),)
 
@@ -139,7 +139,7 @@ class BoundCall:
                 given = (*self._first[agent], *self._was[agent], *between, *arguments)
             self._result = self._function(w, *given)
         except Exception as error:
-            self._system.blame(error)
+            self._system.attach_to_error(error)
             raise
         return self._result
 
@@ -150,7 +150,7 @@ class BoundCall:
             for position, nested in self._nested.items():
                 several = tuple(call.run(w, agent) for call in _each(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
-            if self._until is None or self._until(w, tried, *self.call.bound(self._until)):
+            if self._until is None or self._until(w, tried, *self.call.bind_arguments(self._until)):
                 break
             w.clear()
         return results
@@ -160,7 +160,7 @@ class BoundCall:
         the first of several."""
         for nested in self._nested.values():
             for call in _each(nested):
-                asked = not call.call.whose or call.call.whose[agent]
+                asked = not call.call.agent_mask or call.call.agent_mask[agent]
                 if asked and call._system.phase is TERMINATING and call._result:
                     return call.cause(agent)
         return self.call
@@ -173,7 +173,7 @@ def answered(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> boo
             if call.acts(w, agent, action):
                 return True
         except Exception as error:
-            call._system.blame(error)
+            call._system.attach_to_error(error)
             raise
     return False
 
@@ -191,7 +191,7 @@ def mark_answered(
                     mask[position] = 1
                     break
             except Exception as error:
-                call._system.blame(error)
+                call._system.attach_to_error(error)
                 raise
 
 

@@ -280,7 +280,7 @@ class RowWorld:
 
     def agents(self) -> range:
         """The agents: the entities from 1 on."""
-        return self._layout.everyone[: self.present if self._layout.fewer else None]
+        return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]
 
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""

@@ -24,8 +24,17 @@ from gv_engine.rules.system import (
     TRANSITION,
     Phase,
 )
-from gv_engine.rules.turns import ANY, LEAVE, TURNS, TurnPolicy, arrange, forget, is_over, prepare
-from gv_engine.rules.world import stands_somewhere
+from gv_engine.rules.turns import (
+    ANY,
+    LEAVE,
+    TURNS,
+    TurnPolicy,
+    begin_step,
+    clear_step_results,
+    is_episode_over,
+    set_turn_order,
+)
+from gv_engine.rules.world import check_agent_placed
 from gv_engine.world.bound_call import BoundCall, Wrap, mark_answered
 from gv_engine.world.rng import draw_member
 from gv_engine.world.view import ObjectView
@@ -59,7 +68,7 @@ class SystemProcessor(esper.Processor):
         self.world = world
         self.bound = BoundCall(call, world.layout.agents)
         # one that asks for no agent runs once
-        agents: Sequence[int] = world.acting if call.is_an_agents else (NOTHING,)
+        agents: Sequence[int] = world.acting if call.is_per_agent else (NOTHING,)
         self.turns = in_turns(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
@@ -106,7 +115,7 @@ class TerminatingProcessor(SystemProcessor):
 
     def __init__(self, world: Any, call: Call) -> None:
         super().__init__(world, call)
-        self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
+        self._numbers = {id(part): number for number, part in enumerate(call.walk(), 1)}
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
@@ -121,7 +130,7 @@ class EnsurePlaced(esper.Processor):
     """Between transitions and rewards: makes sure that agents stand somewhere."""
 
     def __init__(self, world: Any) -> None:
-        self.turns = in_turns(stands_somewhere, world, world.playing)
+        self.turns = in_turns(check_agent_placed, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
@@ -150,13 +159,13 @@ def processor(
             try:
                 function.process(self)
             except Exception as error:
-                call.system.blame(error)
+                call.system.attach_to_error(error)
                 raise
             world.adopt()
             self.terms = [now - was for now, was in zip(world.reward, before, strict=True)]
 
     guest = type(function.__name__, (function,), {"process": process})
-    made = guest(*call.bound())
+    made = guest(*call.bind_arguments())
     made.world = world
     return made
 
@@ -196,7 +205,7 @@ class BoundScenario:
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
-        if self.success and any(part.system.remember for part in self.success.call.parts()):
+        if self.success and any(part.system.remember for part in self.success.call.walk()):
             self.measuring.append(in_turns(self.success.measure, world, world.playing))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             if phase is REWARD:
@@ -206,7 +215,7 @@ class BoundScenario:
                 self._processors.append(made)
                 if phase is REWARD:
                     self.rewards.append(made)
-                if any(part.system.remember for part in call.parts()):
+                if any(part.system.remember for part in call.walk()):
                     self.measuring.append(in_turns(made.bound.measure, world, world.playing))
                 if phase is not RENDERING and not call.system.is_processor:
                     self._rules.append(made.bound)
@@ -248,7 +257,7 @@ class Simulation:
         self.world.context.belong_to(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
-            for member, share in zip(scenario.members, scenario.shares, strict=True)
+            for member, share in zip(scenario.members, scenario.cumulative_weights, strict=True)
         ]
         self._entered = self._members[0]
         with self.world.context:
@@ -287,7 +296,7 @@ class Simulation:
         with world.context:
             world.clear()
             for reset in self._playing.resets:
-                for agent in world.agents() if reset.call.is_an_agents else (NOTHING,):
+                for agent in world.agents() if reset.call.is_per_agent else (NOTHING,):
                     reset.run(world, agent)
         self._forget_terms()
 
@@ -305,7 +314,7 @@ class Simulation:
         alone = world.is_alone
         if alone:
             (world.action[1],) = actions
-            forget(world, 1)
+            clear_step_results(world, 1)
         else:
             self._arrange(actions, playing.scenario.sharing)
         world.terminated = world.truncated = False
@@ -320,7 +329,9 @@ class Simulation:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
-        world.terminated = world.done[1] if alone else is_over(world, scenario.sharing.ends == ANY)
+        world.terminated = (
+            world.done[1] if alone else is_episode_over(world, scenario.sharing.ends == ANY)
+        )
         world.steps += 1
         limit = scenario.max_steps
         goes_on = not world.terminated or scenario.always_truncates
@@ -331,8 +342,8 @@ class Simulation:
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
-        prepare(world, sharing.done == LEAVE)
-        arrange(world, TURNS.index(sharing.turns))
+        begin_step(world, sharing.done == LEAVE)
+        set_turn_order(world, TURNS.index(sharing.turns))
         there = world.agents()
         world.playing[:] = [agent for agent in there if world.live[agent]]
         world.acting[:] = [

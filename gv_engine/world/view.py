@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.geometry import Area, seen_from
+from gv_engine.rules.geometry import Area, relative_position
 
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
@@ -102,7 +102,7 @@ class ObjectView:
         # of several in a cell, the first shows
         for other in () if w.is_alone else reversed(w.everyone):
             if other != agent and (y := w.position.y[other]) >= 0:
-                ahead, right = seen_from(w, agent, y, w.position.x[other])
+                ahead, right = relative_position(w, agent, y, w.position.x[other])
                 i, j = self._y - ahead, self._x + right
                 if 0 <= i < self._height and 0 <= j < self._width:
                     k = i * self._width + j
@@ -128,7 +128,7 @@ class ObjectView:
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
-            w.layout.known.as_seen(grid, w.agent.facing[agent])
+            w.layout.object_types.turn_to_view(grid, w.agent.facing[agent])
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
@@ -143,7 +143,7 @@ class ObjectView:
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
         if w.layout.oriented:
-            w.layout.known.as_seen(out, w.agent.facing[agent])
+            w.layout.object_types.turn_to_view(out, w.agent.facing[agent])
 
 
 def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:

@@ -24,11 +24,17 @@ from gv_engine.rules.errors import (
     ColumnError,
     OutOfBoundsError,
     RuleError,
-    nearest,
+    describe_allowed,
 )
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.world import Columns, Verbs, World
-from gv_engine.scenario.layout import FIGURES, OF_AGENTS, WHO, Layout, Prefab
+from gv_engine.scenario.layout import (
+    AGENT_COLUMNS,
+    CELL_AGENT_COLUMNS,
+    SCALAR_COLUMNS,
+    Layout,
+    Prefab,
+)
 from gv_engine.scenario.row_check import require_layout
 from gv_engine.world.columns import ComponentColumns, EsperContext, ObjectColumn
 from gv_engine.world.rng import generator_from_row, generator_to_row
@@ -80,7 +86,7 @@ class ObjectWorld(Verbs, World):
         self._by_class = {columns.cls: columns for columns in self._columns}
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)
-        self._state_columns: list[ObjectColumn | None] = [None] * layout.kinds
+        self._state_columns: list[ObjectColumn | None] = [None] * layout.type_table_length
         self._grounds = frozenset(k for k, below in enumerate(layout.grounds) if below)
         self._types = {kind.index: kind for kind in layout.types}
         for kind in layout.types:
@@ -142,11 +148,11 @@ class ObjectWorld(Verbs, World):
             self._looked_at.append(cells)
             setattr(self, name, cells[:OUTSIDE].reshape(shape))
         if not self.is_alone:
-            for name in WHO:
+            for name in CELL_AGENT_COLUMNS:
                 setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
         self._cells_of = [self.ground if below else self.at for below in self.layout.grounds]
-        self.placed = np.zeros(self.layout.kinds, object)
-        self.recent = np.zeros(self.layout.kinds, object)
+        self.placed = np.zeros(self.layout.type_table_length, object)
+        self.recent = np.zeros(self.layout.type_table_length, object)
         self.drawn = np.zeros(self.layout.drawn, object)
         self.free = NOTHING + 1
         self.context.clear(self.capacity - 1)
@@ -270,7 +276,7 @@ class ObjectWorld(Verbs, World):
         if column is None:
             return
         column[e] = state
-        for cls, values in self._types[kind].changes(state).items():
+        for cls, values in self._types[kind].component_changes(state).items():
             columns = self._by_class[cls]
             if values is None:
                 self.detach(e, cls)
@@ -311,7 +317,7 @@ class ObjectWorld(Verbs, World):
     def _named(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            known = nearest(column, self.layout.names)
+            known = describe_allowed(column, self.layout.names)
             raise ColumnError(f"there are no columns {column!r}: {known}")
         return columns
 
@@ -352,7 +358,7 @@ class ObjectWorld(Verbs, World):
 
     def agents(self) -> range:
         """The agents: the entities from 1 on."""
-        return self.everyone[: self.present] if self.layout.fewer else self.everyone
+        return self.everyone[: self.present] if self.layout.has_smaller_members else self.everyone
 
     def agent_at(self, y: int, x: int) -> int:
         """The agent in a cell, or NOTHING."""
@@ -423,7 +429,7 @@ class ObjectWorld(Verbs, World):
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
         """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
         empty list in worlds without; OUTSIDE beyond the grid."""
-        numbers = area.numbers(self, agent, self.at.shape[1])
+        numbers = area.cell_numbers(self, agent, self.at.shape[1])
         things = self._looked_at[0].take(numbers).tolist()
         # without a loop over layers, as nearly all worlds have one
         has_ground = len(self._looked_at) > 1
@@ -459,9 +465,9 @@ class ObjectWorld(Verbs, World):
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
         tables = "alive", "placed", "recent", *(["drawn"] if self.layout.drawn else [])
-        tables += () if self.is_alone else WHO
-        tables += ("present",) if self.layout.fewer else ()
-        for name in (*OF_AGENTS, *FIGURES, *self.layout.layers, *tables):
+        tables += () if self.is_alone else CELL_AGENT_COLUMNS
+        tables += ("present",) if self.layout.has_smaller_members else ()
+        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, *self.layout.layers, *tables):
             with _told_as(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
@@ -492,16 +498,16 @@ class ObjectWorld(Verbs, World):
             ValueError: the row has another layout.
         """
         require_layout(self.layout, row)
-        if self.layout.fewer:
+        if self.layout.has_smaller_members:
             self.present = row["present"].item()
         self.clear()
         self.rng = generator_from_row(row["rng"])
-        for name in FIGURES:
+        for name in SCALAR_COLUMNS:
             setattr(self, name, row[name].item())
         for name in ("terminated", "truncated"):
             setattr(self, name, bool(getattr(self, name)))
-        who = () if self.is_alone else WHO
-        for name in OF_AGENTS:
+        who = () if self.is_alone else CELL_AGENT_COLUMNS
+        for name in AGENT_COLUMNS:
             setattr(self, name, row[name].tolist())
         for name in (*self.layout.layers, *who):
             getattr(self, name)[...] = row[name]
@@ -534,7 +540,7 @@ class ObjectWorld(Verbs, World):
         return self.fork()
 
 
-_AT_FIRST = [(name, kind(0).item()) for name, kind in OF_AGENTS.items()]
+_AT_FIRST = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items()]
 
 
 @lru_cache(maxsize=64)

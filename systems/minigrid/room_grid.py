@@ -13,7 +13,7 @@ from components.doors import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import KEY, WALL
 from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.geometry import BACKWARD, RIGHT, turned
+from gv_engine.rules.geometry import BACKWARD, RIGHT, rotate
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import put_agent
@@ -198,7 +198,7 @@ def connect_all_rooms(w: World, doors: Doors, room_size: int, locked: tuple[int,
 def obstruct(w: World, doors: Doors, room: tuple[int, int], side: int) -> None:
     """Replace the object in front of a door by a green ball."""
     y, x = doors[room[0], room[1], side]
-    y, x = beside(y, x, turned(DIRECTIONS[side], BACKWARD))
+    y, x = beside(y, x, rotate(DIRECTIONS[side], BACKWARD))
     w.remove(w.box.content[w.at[y, x]])
     set_cell(w, BALL, y, x, GREEN)
 

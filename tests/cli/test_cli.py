@@ -15,7 +15,7 @@ import rich.progress
 from gv_engine import __version__
 from gv_engine.cli import COMMANDS, main
 from gv_engine.cli.output import print_table, progress
-from gv_engine.rules.errors import printable
+from gv_engine.rules.errors import escape_unprintable
 from gv_engine.scenario.library import gym_id, levels_of_several
 from gv_engine.scenario.plugin import built_in_names
 from tests import ROOT
@@ -84,7 +84,7 @@ def test_names_in_tables_and_bars_are_text(monkeypatch: pytest.MonkeyPatch):
             advance(1, name)
     said = out.getvalue()
     assert said.count(shown) == 3
-    assert printable(said) == said
+    assert escape_unprintable(said) == said
     bars: list[Any] = []
     monkeypatch.setattr(rich.progress.Progress, "start", lambda bar: bars.append(bar))
     with redirect_stderr(out), progress(name, 1) as advance:

@@ -360,18 +360,18 @@ def test_cells_of_the_observation_are_those_of_the_grid(turns: int):
     height, width = frame.observation.shape[:2]
     seen = 0
     for i, j in product(range(height), range(width)):
-        cell = frame.on_grid(i, j)
+        cell = frame.to_grid_cell(i, j)
         if cell is None:
             assert frame.observation[i, j, 0] == HIDDEN
             continue
-        assert frame.in_view(*cell) == (i, j)
+        assert frame.to_view_cell(*cell) == (i, j)
         if frame.observation[i, j, 0] != HIDDEN:
             assert (frame.observation[i, j] == frame.grid[cell]).all()
             assert frame.seen[cell]
             seen += 1
     assert seen == frame.seen.sum() > 0
-    assert frame.on_grid(*frame.observer) == frame.agent[:2]
-    assert frame.in_view(-20, -20) is None
+    assert frame.to_grid_cell(*frame.observer) == frame.agent[:2]
+    assert frame.to_view_cell(-20, -20) is None
 
 
 def test_a_click_chooses_the_cell_in_either_view():
@@ -382,10 +382,10 @@ def test_a_click_chooses_the_cell_in_either_view():
         assert stage._lens.chosen == cell
     seen = game.frame().observer[0] - 1, game.frame().observer[1]
     stage.click(stage._seen.place(*seen).center, 1)
-    assert stage._lens.chosen == game.frame().on_grid(*seen)
+    assert stage._lens.chosen == game.frame().to_grid_cell(*seen)
     stage.click((1, 1), 1)
     stage.click(stage._state.place(0, 0).center, 2)
-    assert stage._lens.chosen == game.frame().on_grid(*seen)
+    assert stage._lens.chosen == game.frame().to_grid_cell(*seen)
 
 
 def test_pointing_marks_the_cell_and_says_what_it_is():

@@ -69,10 +69,10 @@ def test_pictures_have_the_ground_in_the_state_and_in_what_is_seen():
 def test_what_is_not_seen_shows_no_ground():
     frame = a_frame((KEY, FLOOR, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
     hidden = replace(frame, seen=np.zeros((1, 4), np.bool_))
-    assert frame.beneath_seen is not None
-    assert hidden.beneath_seen is not None
-    assert frame.beneath_seen[0, 0].tolist() == [EXIT, 0, 0]
-    assert not hidden.beneath_seen.any()
+    assert frame.visible_ground is not None
+    assert hidden.visible_ground is not None
+    assert frame.visible_ground[0, 0].tolist() == [EXIT, 0, 0]
+    assert not hidden.visible_ground.any()
 
 
 @pytest.mark.parametrize(("ground", "text"), [(EXIT, "Ke"), (FLOOR, "K ")])

@@ -10,7 +10,7 @@ from gv_engine.domains.grid.episode import sound_between
 from gv_engine.domains.grid.input_map import Walk
 from gv_engine.domains.grid.stage import GridStage
 from gv_engine.scenario.library import PUZZLES
-from gv_engine.scenario.map import board
+from gv_engine.scenario.map import grid_to_text
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
@@ -51,7 +51,10 @@ def test_things_are_handled():
     assert game.frame().grid[3, 2, 1] == 1
     game = game_of("##### #>C.# #..E# #####")
     assert walked(game, (1, 2)) == ["MOVE_FORWARD"]
-    assert board(game.frame().grid, game.frame().types, game.frame().agent).split()[1] == "#.>C#"
+    assert (
+        grid_to_text(game.frame().grid, game.frame().types, game.frame().agent).split()[1]
+        == "#.>C#"
+    )
 
 
 def test_what_is_held_is_put_where_a_click_says():
@@ -118,20 +121,20 @@ def test_a_click_in_the_fog_walks_looking_ahead_until_something_is_seen():
 
 def test_what_was_seen_is_remembered_as_it_was_and_forgotten_by_undo():
     game = game_of("######### #>..#...# #...7...# #.1.#..E# #########", view="explored")
-    known = [game.frame().as_explored().grid]
+    known = [game.frame().limit_to_explored().grid]
     for action in ("TURN_RIGHT", "TURN_RIGHT"):
         game.step(action)
-        known.append(game.frame().as_explored().grid)
+        known.append(game.frame().limit_to_explored().grid)
     hidden = [(grid[..., 0] == 1).sum() for grid in known]
     assert hidden[0] > hidden[1] >= hidden[2] > 0
     assert (known[1][0] == known[0][0]).all()
     game.undo(2)
-    assert (game.frame().as_explored().grid == known[0]).all()
+    assert (game.frame().limit_to_explored().grid == known[0]).all()
     game.redo(2)
-    assert (game.frame().as_explored().grid == known[2]).all()
+    assert (game.frame().limit_to_explored().grid == known[2]).all()
     again = Session.of(game.replay(), game.scenario)
     again.seek(2)
-    assert (again.frame().as_explored().grid == known[2]).all()
+    assert (again.frame().limit_to_explored().grid == known[2]).all()
     whole = game.frame().grid
     assert np.array_equal(known[2][known[2][..., 0] != 1], whole[known[2][..., 0] != 1])
 

@@ -8,7 +8,7 @@ import pytest
 from gv_engine.editor.document import EditorDocument, Fault, new_work
 from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError
-from gv_engine.rules.errors import FaultPlace
+from gv_engine.rules.errors import ProblemPlace
 from gv_engine.validation.lint import placed_findings
 from tests.editor.test_rules import becomes
 from tests.editor.test_sketch import ICE, paint, work
@@ -75,7 +75,7 @@ def test_what_is_said_of_an_object_is_about_its_cells():
     assert made.cells_of(Fault("no gem.svg", drawn["objects.Gem"])) == []
     paint(made, (1, 3), {"object": "Gem"})
     assert made.cells_of(Fault("no gem.svg", drawn["objects.Gem"])) == [(1, 3)]
-    assert made.cells_of(Fault("ice", FaultPlace("objects.Ice.layer"))) == [(1, 2)]
+    assert made.cells_of(Fault("ice", ProblemPlace("objects.Ice.layer"))) == [(1, 2)]
 
 
 def test_a_file_that_cannot_be_read_is_edited_still():

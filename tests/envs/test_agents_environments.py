@@ -208,16 +208,16 @@ def test_a_world_of_a_mixture_goes_on_as_its_member_alone():
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 def test_agents_that_are_not_there_in_arrays(mode: str):
     envs = AgentsVectorEnv(CROWDS, 6, world="object", autoreset_mode=mode, episode_statistics=True)
-    present = envs.scenario.present()
+    present = envs.scenario.present_agents()
     assert present.tolist() == [True, False, False]
     _, info = envs.reset(seed=0)
     chance, episodes = np.random.default_rng(0), 0
     for _ in range(60):
-        there = envs.scenario.present(info["member"][:, 0])
+        there = envs.scenario.present_agents(info["member"][:, 0])
         assert (info["live"] <= there).all()
         assert not info["action_mask"][~there].any()
         seen, rewards, _, _, info = envs.step(chance.integers(4, size=(6, 3)))
-        now = envs.scenario.present(info["member"][:, 0])
+        now = envs.scenario.present_agents(info["member"][:, 0])
         assert (seen["grid"][~now] == (HIDDEN, 0, 0)).all()
         assert not rewards[~there].any()
         if "episode" in info:

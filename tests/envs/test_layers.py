@@ -42,7 +42,7 @@ def looked_up(played: Scenario, row: Any) -> Any:
     simulation.world.restore(row)
     simulation.render(frames.append)
     (frame,) = frames
-    below = frame.beneath_seen
+    below = frame.visible_ground
     assert below is not None
     seen = frame.observation[..., :1] != HIDDEN
     return np.concatenate([frame.observation, np.where(seen, below, UNSEEN)], -1)

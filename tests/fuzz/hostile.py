@@ -33,12 +33,12 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
-from gv_engine.rules.errors import GVEngineError, printable
+from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.document import read_text
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.loading import domain_of, load_scenario
 from gv_engine.scenario.lookup import reference_to
-from gv_engine.scenario.map import grid_text
+from gv_engine.scenario.map import frame_to_text
 from gv_engine.scenario.optional_deps import MINARI
 from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.replay import LINE_BEGINS, _sealed
@@ -230,7 +230,9 @@ def _heard(here: Path) -> Iterator[_Terminal]:
                 complain(error)
         said = "\n".join((out.getvalue(), *(str(warning.message) for warning in told)))
         said = _COLORED.sub("", said)
-        assert printable(said) == said, f"printed as it is: {printable(said)[:500]}"
+        assert escape_unprintable(said) == said, (
+            f"printed as it is: {escape_unprintable(said)[:500]}"
+        )
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -253,7 +255,7 @@ class _NoWindow(App):
         self.has_come_to(game.scenario)
         game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
         frame: Any = game.frame()
-        say(f"{game.title} {game.scenario.description} {grid_text(frame)}")
+        say(f"{game.title} {game.scenario.description} {frame_to_text(frame)}")
 
 
 class Replays:
@@ -474,7 +476,7 @@ class Packs:
             game = Session(scenario, 1)
             game.step(game.actions[0])
             game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
-            say(f"{game.title} {game.scenario.description} {grid_text(game.frame())}")
+            say(f"{game.title} {game.scenario.description} {frame_to_text(game.frame())}")
 
 
 # ---- entries -------------------------------------------------------------------------------------

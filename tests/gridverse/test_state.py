@@ -45,7 +45,7 @@ from gv_engine.gridverse.design import (
 )
 from gv_engine.rules import geometry
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.map import board
+from gv_engine.scenario.map import grid_to_text
 
 F, B, L, R = Orientation.F, Orientation.B, Orientation.L, Orientation.R
 
@@ -204,7 +204,7 @@ def test_drawing_helpers():
 #K..#EEE#
 #K..#EEE#
 #########"""
-    assert board(grid.to_array(), OBJECT_TYPES) == drawn
+    assert grid_to_text(grid.to_array(), OBJECT_TYPES) == drawn
     assert draw_room(grid, Area((0, 1), (0, 1))) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 

@@ -72,8 +72,8 @@ def test_no_number_stands_for_two_actions():
     assert kick not in (WAIT, *range(len(ACTIONS)))
     assert action_name(WAIT) == "WAIT"
     assert not is_action(WAIT)
-    assert [action for action in Action if action.is_own] == []
-    assert kick.is_own
+    assert [action for action in Action if action.is_custom] == []
+    assert kick.is_custom
     assert pickle.loads(pickle.dumps(kick)) is kick
 
 

@@ -18,7 +18,7 @@ from gv_engine.compiler.parameters import parameters
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import step_x, step_y
-from gv_engine.scenario.map import board
+from gv_engine.scenario.map import grid_to_text
 from gv_engine.world.simulation import Simulation
 
 RULES = {
@@ -73,7 +73,7 @@ def shown(simulation: Simulation) -> str:
     w = simulation.world
     facing = w.agent.facing[AGENT]
     agent = (w.position.y[AGENT], w.position.x[AGENT], facing)
-    return board(w.cells(), simulation.scenario.types, agent)
+    return grid_to_text(w.cells(), simulation.scenario.types, agent)
 
 
 def cells_of(simulation: Simulation, kind: int) -> list[tuple[int, int]]:

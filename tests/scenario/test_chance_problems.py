@@ -63,7 +63,7 @@ from tests.scenario.test_chance import LEVEL, RULES, drawn, level
         ("[turn, mirror]", "[trun]", "symmetries[0]: no symmetry 'trun'; did you mean 'turn'?"),
         ("[Exit, Key]", "[Floor]", "not_next_to[0]: found 'Floor', expected `agent` or an object"),
         ("[Exit, Key]", "[Exti]", "not_next_to[0]: no object type 'Exti'; did you mean 'Exit'?"),
-        ("things: [agent, Key, Exit]", "things: [agent]", "reachable: expected where ways begin"),
+        ("things: [agent, Key, Exit]", "things: [agent]", "reachable: expected a start"),
         ("things: [agent, Key, Exit]", "thigns: [agent]", "reachable.thigns: unknown key 'thigns'"),
         ("reachable:", "tries: 0\nreachable:", "tries: found 0, allowed are 1 to 10000"),
         ("reachable: {th", "tries: 9\n# {th", "tries: `tries` goes with `reachable`"),

@@ -157,7 +157,7 @@ def test_python_elsewhere_runs_if_it_is_trusted(base, tmp_path):
     child = Scenario.load(folder / "mine.yaml", trust=True)
     assert [child.max_steps, len(child.code)] == [9, 1]
     assert base in sprite_folders(child)
-    assert {base / "rules.py", base / "scenario.yaml"} <= set(child.watched())
+    assert {base / "rules.py", base / "scenario.yaml"} <= set(child.watched_files())
 
 
 def test_python_below_runs(base):
@@ -180,7 +180,7 @@ def test_check_tells_what_differs(base, capsys):
 def test_it_is_played_again_when_what_it_extends_changes(base):
     child = Scenario.load(beside(base, ""))
     (base / "scenario.yaml").write_text(BASE.replace("max_steps: 50", "max_steps: 70"))
-    assert child.loaded_again().max_steps == 70
+    assert child.reload().max_steps == 70
 
 
 def chain(folder: Path, number: int) -> Path:

@@ -49,7 +49,7 @@ def test_what_the_whole_has_from_its_members():
     whole = Scenario.load(TWO)
     assert [member.name for member in whole.members] == ["walk", "carry"]
     assert whole.reward_names == ("living_reward", "pickndrop")
-    assert whole.shares == (0.75, 1.0)
+    assert whole.cumulative_weights == (0.75, 1.0)
     assert whole.max_steps == SHORT
     assert {member.max_steps for member in whole.with_(max_steps=4).members} == {4}
     alone = Scenario.load("keydoor-5x5")
@@ -62,10 +62,10 @@ def test_what_the_whole_has_from_its_members():
 @pytest.mark.parametrize("weight", [1e308, 5e-324, 3])
 def test_weights_may_be_as_large_as_numbers_are(weight):
     whole = Scenario.load({"mixture": [{"scenario": WALK, "weight": weight}] * 4})
-    assert whole.shares == (0.25, 0.5, 0.75, 1.0)
+    assert whole.cumulative_weights == (0.25, 0.5, 0.75, 1.0)
     assert Scenario.load(
         {"mixture": [{"scenario": WALK, "weight": w} for w in (0.1, 0.2, 0.7)]}
-    ).shares == (0.1 / (0.1 + 0.2 + 0.7), (0.1 + 0.2) / (0.1 + 0.2 + 0.7), 1.0)
+    ).cumulative_weights == (0.1 / (0.1 + 0.2 + 0.7), (0.1 + 0.2) / (0.1 + 0.2 + 0.7), 1.0)
 
 
 def test_members_that_do_not_say_what_a_success_is_are_named():

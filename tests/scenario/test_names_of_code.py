@@ -245,7 +245,7 @@ def test_copies_and_reloads_keep_the_consent(place: Place):
     place.write(ENDS)
     assert "os:_exit: not loaded" in game.reload()
     bare = Scenario.load(PLAIN, code=False)
-    assert not bare.with_(max_steps=3).loaded_again().document.trust.code
+    assert not bare.with_(max_steps=3).reload().document.trust.code
 
 
 def test_reloading_a_mixture_asks_again(place: Place):

@@ -130,7 +130,7 @@ def test_a_file_of_levels_is_a_scenario(tmp_path: Path):
     level = Scenario.load(f"{file}#1")
     assert (level.name, level.source) == ("mine-1", file)
     assert check_solution(level)[0]
-    assert file in level.watched()
+    assert file in level.watched_files()
     assert Solver(level).solve(0).verdict is Verdict.WON
     assert Scenario.load("sokoban#1").identity.digest != level.identity.digest
 
@@ -302,8 +302,8 @@ def test_mistakes_in_maps_of_tiled_are_told(old: str, new: str, says: str, tiled
     [
         (SIZE, 'width="100000" height="100000" tile', "expected 1 to 512"),
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),
-        (SIZE, 'width="512" height="512" tile', "has not as many tiles as its map has cells"),
-        ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "as many tiles as its map has cells, 8"),
+        (SIZE, 'width="512" height="512" tile', "tiles, expected one for each of 262144 cells"),
+        ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "tiles, expected one for each of 8 cells"),
         ('encoding="csv">2', 'encoding="csv">99999999999999999999', "int too large"),
         ('encoding="csv"', 'encoding="base64" compression="zstd"', "'base64 zstd'; choose CSV"),
         ('<map version="1.10"', '<map version="1.10" infinite="1"', "the map is infinite; switch"),

@@ -195,7 +195,7 @@ def test_files_that_refer_to_it_keep_what_was_set(hall):
         warnings.simplefilter("error")
         again = found_again(reference_to(scenario))
     assert again.identity == scenario.identity
-    assert shape(scenario.loaded_again()) == (8, 16)
+    assert shape(scenario.reload()) == (8, 16)
     built_in = reference_to(Scenario.load("keydoor", size=8))
     assert [built_in["source"], built_in["settings"]] == ["keydoor", {"size": 8}]
 

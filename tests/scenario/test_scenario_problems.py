@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from gv_engine.rules.errors import ScenarioError, nearest
+from gv_engine.rules.errors import ScenarioError, describe_allowed
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase
 from gv_engine.scenario.scenario import Scenario
 
@@ -77,7 +77,7 @@ def test_the_level_itself_is_fine(tmp_path):
         # spaces
         ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'?"),
         ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
-        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space by itself"),
+        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space"),
         ("[RED]", "[REED]", "5: state_space.colors[0]: no colour 'REED'; did you mean 'RED'?"),
         ("[RED]", "[red]", "5: state_space.colors[0]: no colour 'red'; did you mean 'RED'?"),
         ("Key]", "Kye]", "did you mean 'Key'? (allowed: Floor, Wall, Exit, "),
@@ -328,10 +328,10 @@ def test_a_function_of_a_step_may_be_for_some(tmp_path, old, new, phase, whose):
     text = LEVEL.replace(MAP, FOR_SOME).replace(old, new)
     (tmp_path / "level.yaml").write_text(text)
     calls = Scenario.load(tmp_path / "level.yaml").calls(phase)
-    (call,) = [call for call in calls if call.whose]
-    assert [agent for agent in range(4) if call.whose[agent]] == whose
-    assert call.says == ("Out" if "says" in new else "")
-    assert not any(other.says for other in calls if other is not call)
+    (call,) = [call for call in calls if call.agent_mask]
+    assert [agent for agent in range(4) if call.agent_mask[agent]] == whose
+    assert call.ending_message == ("Out" if "says" in new else "")
+    assert not any(other.ending_message for other in calls if other is not call)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_what_only_other_functions_take_is_ignored(tmp_path, old, new, expected)
     (tmp_path / "level.yaml").write_text(LEVEL.replace(MAP, FOR_SOME).replace(old, new))
     with pytest.warns(UserWarning, match=expected):
         scenario = Scenario.load(tmp_path / "level.yaml")
-    assert not any(call.whose or call.says for phase in Phase for call in scenario.calls(phase))
+    assert not any(call.agent_mask or call.ending_message for phase in Phase for call in scenario.calls(phase))
 
 
 # ---- too much ------------------------------------------------------------------------------------
@@ -393,8 +393,12 @@ def test_many_teams_and_names_to_compare_with_end(tmp_path):
     agents = f"agents: {{names: [ann, bob], teams: {{{teams}}}}}\n"
     found = problems_of(tmp_path / "level.yaml", LEVEL + agents)
     assert any("found 10000 teams, expected at most 256" in problem for problem in found)
-    assert nearest("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith("(allowed")
-    assert nearest("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith("did you")
+    assert describe_allowed("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith(
+        "(allowed"
+    )
+    assert describe_allowed("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith(
+        "did you"
+    )
 
 
 def test_texts_behind_aliases_count_as_often_as_they_stand(tmp_path):

@@ -12,7 +12,7 @@ from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine import Scenario
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.map import board, grid_text, object_words, signed, view_text
+from gv_engine.scenario.map import grid_to_text, frame_to_text, describe_object, format_reward, view_to_text
 from gv_engine.session.session import Session
 
 
@@ -32,14 +32,14 @@ def floor(height: int, width: int) -> Any:
     ],
 )
 def test_an_agent_is_drawn_where_it_is_on_the_board(agent: Any, text: str):
-    assert board(floor(2, 3), OBJECT_TYPES, agent) == text
+    assert grid_to_text(floor(2, 3), OBJECT_TYPES, agent) == text
 
 
 def test_things_have_the_characters_of_maps():
     grid = floor(2, 4)
     grid[0] = (WALL, 0, 0), (DOOR, 0, 4), (DOOR, 1, 4), (DOOR, 2, 4)
     grid[1] = (HIDDEN, 0, 0), (EXIT, 0, 0), (KEY, 0, 1), (FLOOR, 0, 0)
-    assert board(grid, OBJECT_TYPES) == "#_dD\n?EK."
+    assert grid_to_text(grid, OBJECT_TYPES) == "#_dD\n?EK."
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_things_have_the_characters_of_maps():
 def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: str):
     grid = floor(5, 5)
     grid[cell] = KEY, 0, 4
-    lines = view_text(grid, np.array([DOOR, 2, 1]), OBJECT_TYPES, (2, 2), "go").split("\n")
+    lines = view_to_text(grid, np.array([DOOR, 2, 1]), OBJECT_TYPES, (2, 2), "go").split("\n")
     assert lines[5:] == ["mission: go", "holding locked red door", f"yellow key: {where}"]
     assert lines[2][2] == "^"
 
@@ -73,7 +73,7 @@ def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: s
     ],
 )
 def test_objects_are_called_by_state_and_colour(look: tuple[int, int, int], words: str):
-    assert object_words(OBJECT_TYPES, *look) == words
+    assert describe_object(OBJECT_TYPES, *look) == words
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ def test_objects_are_called_by_state_and_colour(look: tuple[int, int, int], word
     [(0.0, "0"), (-0.0, "0"), (1.0, "+1"), (-0.05, "-0.05"), (1234567.0, "+1.23457e+06")],
 )
 def test_rewards_are_signed(value: float, text: str):
-    assert signed(value) == text
+    assert format_reward(value) == text
 
 
 def frames(document: dict[str, Any], *actions: str) -> list[str]:
     """The texts of a game at its beginning and after each action."""
     game = Session(Scenario.load(document), 3)
-    texts = [grid_text(game.frame())]
+    texts = [frame_to_text(game.frame())]
     for action in actions:
         game.step(action)
-        texts.append(grid_text(game.frame()))
+        texts.append(frame_to_text(game.frame()))
     return texts
 
 

@@ -32,8 +32,8 @@ def test_a_type_has_what_the_text_says():
     played = scenario(">.", objects=OBJECTS)
     gate, coin, mark = (kind(played, name) for name in OBJECTS)
     assert gate.states == ("CLOSED", "OPEN")
-    assert gate.changes(0) == {Solid: (), Opaque: ()}
-    assert gate.changes(1) == {Solid: None, Opaque: None}
+    assert gate.component_changes(0) == {Solid: (), Opaque: ()}
+    assert gate.component_changes(1) == {Solid: None, Opaque: None}
     parts = {cls.__name__: values for cls, values in coin.components}
     assert parts == {"Alarm": (2,), "Portable": (), "Color": (1,)}
     assert coin.colored
@@ -41,17 +41,17 @@ def test_a_type_has_what_the_text_says():
     assert coin.leaves == gate.index
     assert mark.leaves is None
     assert mark.sprite == "mark"
-    assert {Portable, Color}.issubset(coin.classes)
+    assert {Portable, Color}.issubset(coin.component_classes)
 
 
 def test_scenarios_with_types_of_the_same_name_do_not_meet():
     first = scenario(">g", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
     other = scenario(">g", objects={"Gate": {"color": "RED"}}, legend={"g": "Gate"})
     assert first.types["Gate"].states == ("A", "B")
-    assert first.layout.mark != other.layout.mark
+    assert first.layout.signature_field != other.layout.signature_field
     again = scenario(">g.", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
     assert kind(again, "Gate").index == kind(first, "Gate").index
-    assert again.layout.mark == first.layout.mark
+    assert again.layout.signature_field == first.layout.signature_field
 
 
 def test_a_pickled_scenario_finds_its_types():
@@ -130,7 +130,8 @@ def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):
         assert row["alarm"]["volume"][everyone].tolist() == [3] * len(everyone)
         assert row["opaque"]["has"][everyone].all()
     assert (
-        played.layout.mark != scenario(">.>.>" if agents else ">.", agents=agents or 1).layout.mark
+        played.layout.signature_field
+        != scenario(">.>.>" if agents else ">.", agents=agents or 1).layout.signature_field
     )
 
 

@@ -70,7 +70,7 @@ def test_it_stays_itself_when_it_is_loaded_again(river):
     wide = Scenario.load(f"{river}#wide")
     assert source_of(wide) == f"{river}#wide"
     river.write_text(RIVER.replace("max_steps: 7", "max_steps: 8"))
-    assert wide.loaded_again().max_steps == 8
+    assert wide.reload().max_steps == 8
 
 
 def test_a_mixture_has_variants_for_members(river):

@@ -11,7 +11,7 @@ from gv_engine import VISIBILITY, Scenario, system
 from gv_engine.domains.grid.stage import GridStage
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
 from gv_engine.rules.component import AGENT
-from gv_engine.rules.system import REGISTRIES, marked
+from gv_engine.rules.system import REGISTRIES, get_system
 from gv_engine.scenario.library import grid_names
 from gv_engine.session.inspection import Entity, Inspection, meanings
 from gv_engine.session.session import Session
@@ -152,9 +152,9 @@ def test_a_visibility_function_that_cannot_be_shown_says_why(monkeypatch):
 
     registry = REGISTRIES[VISIBILITY]
     monkeypatch.setattr(registry, "_systems", dict(registry._systems))
-    registry.add(marked(system(VISIBILITY)(fails)).system)
-    registry.add(marked(system(VISIBILITY)(needs)).system)
-    registry.add(marked(system(VISIBILITY, check=never)(refuses)).system)
+    registry.add(get_system(system(VISIBILITY)(fails)))
+    registry.add(get_system(system(VISIBILITY)(needs)))
+    registry.add(get_system(system(VISIBILITY, check=never)(refuses)))
     inspection, _ = a_look()
     assert inspection.sight("fails").problem == "it fails: ZeroDivisionError: no light"
     assert not inspection.sight("fails").seen.any()

@@ -15,7 +15,7 @@ from gv_engine.rules.geometry import (
     TOGGLE,
     TURN_LEFT,
 )
-from gv_engine.rules.system import REGISTRIES, TRANSITION, takes
+from gv_engine.rules.system import REGISTRIES, TRANSITION, has_parameter
 from gv_engine.vector.backend import make_batch
 from tests.boards import Session, scenario
 
@@ -158,8 +158,8 @@ def test_what_is_an_agents_asks_for_the_agent_in_its_condition():
     """What asks whether there is a ghost, say, happens once, be it nobody's."""
     for name in REGISTRIES[TRANSITION]:
         system = REGISTRIES[TRANSITION][name]
-        if takes(system.function, "agent") and system.when:
-            assert takes(system.when, "agent"), system.name
+        if has_parameter(system.function, "agent") and system.when:
+            assert has_parameter(system.when, "agent"), system.name
 
 
 @pytest.mark.parametrize("level", ["Fetch-5x5-N2", "GoToDoor-5x5", "PutNear-6x6-N2"])
@@ -218,8 +218,11 @@ def test_a_function_for_some_agents_runs_in_their_turns(world: str):
             "no agent or team 'dan'",
         ),
         ({"transition_functions": [{"name": "turn_agent", "for": []}]}, "found an empty list"),
-        ({"transition_functions": [{"name": "move_obstacles", "for": "ann"}]}, "is nobody's"),
-        ({"agents": 1}, "`for` says which of several agents; there is one"),
+        (
+            {"transition_functions": [{"name": "move_obstacles", "for": "ann"}]},
+            "runs once a step, not for an agent",
+        ),
+        ({"agents": 1}, "`for` needs several agents; there is one"),
         (
             {"agents": {"names": ["ann", "bob | cat"]}},
             r"\[1\]: found 'bob \| cat', expected a name",

@@ -9,7 +9,7 @@ import pytest
 
 from components.objects import AGENT_TYPE
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
-from gv_engine.rules.geometry import ORIENTATIONS, relative, turned
+from gv_engine.rules.geometry import ORIENTATIONS, rotate, to_relative
 
 WAYS = [*ORIENTATIONS]
 LEVEL: dict[str, Any] = {
@@ -37,7 +37,7 @@ GUARD, BELT, GATE = range(15, 18)
 
 def test_relative_undoes_a_turn():
     for to in range(4):
-        assert [relative(turned(way, to), to) for way in range(4)] == [0, 1, 2, 3]
+        assert [to_relative(rotate(way, to), to) for way in range(4)] == [0, 1, 2, 3]
 
 
 @pytest.mark.compiled

@@ -103,7 +103,7 @@ def test_objects_of_the_object_api_have_the_components_of_their_state(gates):
     assert not placed.blocks_movement
     placed.value = CLOSED
     assert [placed.blocks_movement, bool(state.world.solid.has[placed.entity])] == [True, True]
-    assert played.layout.brought
+    assert played.layout.state_component_classes
 
 
 def test_a_class_of_a_type_with_such_states_keeps_them():
@@ -130,7 +130,7 @@ def test_what_always_is_there_comes_with_no_state():
 def test_a_scenario_without_such_states_has_nothing_of_them_in_its_rows():
     plain, other = Scenario.load("keydoor-5x5").layout, scenario(">g.", **RULES).layout
     assert "condition" not in repr(plain.dtype)
-    assert not plain.brought
+    assert not plain.state_component_classes
     assert "condition" in repr(other.dtype)
 
 
@@ -138,6 +138,13 @@ def test_the_mark_of_a_row_says_what_states_bring():
     played = scenario(">g.", **RULES).layout
     types = tuple(kind for kind in played.types if kind.name != "Gate")
     gate = next(kind for kind in played.types if kind.name == "Gate")
-    other = dataclasses.replace(gate, brings=(gate.brings[0], gate.brings[0], gate.brings[2]))
+    other = dataclasses.replace(
+        gate,
+        state_components=(
+            gate.state_components[0],
+            gate.state_components[0],
+            gate.state_components[2],
+        ),
+    )
     changed = dataclasses.replace(played, types=(*types, other))
-    assert changed.mark != played.mark
+    assert changed.signature_field != played.signature_field

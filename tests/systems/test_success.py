@@ -63,7 +63,7 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
     row = env.snapshot()
     # what is told is in the row, for undo, replays and pictures of compiled worlds
     assert bool(row["success"][AGENT]) is info.get("success", False)
-    return terminated, info.get("success"), made.ending(RowWorld(made.layout, row), AGENT)
+    return terminated, info.get("success"), made.describe_ending(RowWorld(made.layout, row), AGENT)
 
 
 def algebra(**keys: Any) -> MathyScenario:

@@ -16,7 +16,7 @@ from components.objects import AGENT_TYPE
 from gv_engine import Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.turns import DONE, ENDS, TURNS
-from gv_engine.scenario.layout import OF_AGENTS
+from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.validation.invariants import fault_of_row
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import NEXT_STEP, SAME_STEP
@@ -192,6 +192,6 @@ def test_numbers_of_agents_that_nobody_has_are_nothing():
     objects, compiled = both(level(*CREWS[0]), seed=1)
     for worlds in (objects, compiled):
         rows = worlds.snapshot(np.arange(WORLDS))
-        for name in OF_AGENTS:
+        for name in AGENT_COLUMNS:
             assert rows[name].shape == (WORLDS, 3)
             assert not rows[name][:, NOTHING].any()

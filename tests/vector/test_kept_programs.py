@@ -84,7 +84,7 @@ def first(tmp_path_factory):
 @pytest.fixture
 def shown(first):
     """What the first process printed."""
-    return first[0].shown
+    return first[0].look_fields
 
 
 @pytest.fixture

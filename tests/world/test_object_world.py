@@ -325,7 +325,7 @@ def test_a_world_agrees_with_itself_after_any_changes(name, seed):
             world.set_state(e, state)
             assert world.state_of(e) == state
         there = list(on_grid(world))
-        for kind in range(loaded.layout.kinds):
+        for kind in range(loaded.layout.type_table_length):
             of_kind = [e for e in there if world.kind.value[e] == kind]
             assert world.of_type(kind).tolist() == of_kind
             assert world.placed[kind] == len(of_kind)

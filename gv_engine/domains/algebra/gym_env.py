@@ -17,7 +17,7 @@ from gv_engine.envs.arg_checks import check_options
 from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_env import ScenarioEnv
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.loading import scenario_of
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
@@ -45,7 +45,7 @@ def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict
     if representation not in EXPRESSION_REPRESENTATIONS:
         raise ValueError(
             f"observation_representation={representation!r}: "
-            f"{nearest(representation, EXPRESSION_REPRESENTATIONS)}"
+            f"{describe_allowed(representation, EXPRESSION_REPRESENTATIONS)}"
         )
     length = env.max_seq_len
     shown: dict[str, spaces.Space[Any]] = {

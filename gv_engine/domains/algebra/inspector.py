@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from gv_engine.domains.algebra.episode import TreeCursor
 from gv_engine.domains.algebra.parsing import formulas
 from gv_engine.rules.errors import Stopped
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.rule_modules import failure
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
@@ -87,7 +87,7 @@ class TreeInspector:
             found = self.rewriting(rule, chosen.x)
             rows.append(("accent", f"{rule + 1} {frame.rules[rule]}", 0))
             rows += [("text", text, 1) for text in wrap(found.text, line, width - line)]
-            rows.append(("muted", f"{signed(found.reward)} {found.why}".strip(), 1))
+            rows.append(("muted", f"{format_reward(found.reward)} {found.why}".strip(), 1))
         return rows
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from gv_engine.rules.call import Call
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.rules.system import TERMINATING, Phase, System, marked, system_of
+from gv_engine.rules.system import TERMINATING, Phase, System, get_system, system_of
 from gv_engine.scenario.optional_deps import MATH
 from gv_engine.world.bound_call import BoundCall
 from systems import algebra, terminating
@@ -50,7 +50,7 @@ for _system in filter(None, map(system_of, vars(algebra).values())):
     SYSTEMS.setdefault(_system.phase, {})[_system.name] = _system
 
 SUCCESSES = {"solve": SYSTEMS[TERMINATING].pop("solve")} | {
-    function.__name__: marked(function).system
+    function.__name__: get_system(function)
     for function in (terminating.reduce_any, terminating.reduce_all)
 }
 """Systems that say whether an episode has ended well, by name."""

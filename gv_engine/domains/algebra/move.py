@@ -57,11 +57,11 @@ class Move(Rewriting):
         return self.env.rewards
 
     @property
-    def forgives(self) -> bool:
+    def tolerates_invalid(self) -> bool:
         return self.env.invalid_action_response != "terminal"
 
     @property
-    def fits(self) -> bool:
+    def fits_observation(self) -> bool:
         return self.state.root.size <= self.env.max_seq_len
 
     @property
@@ -78,11 +78,11 @@ class Move(Rewriting):
         return self.state.visits if self.env.previous_state_penalty else 0
 
     @property
-    def helps(self) -> bool:
+    def has_rewarded_rule(self) -> bool:
         return isinstance(self.rule, tuple(self.env.get_rewarding_actions(self.state)))
 
     @property
-    def hinders(self) -> bool:
+    def has_penalized_rule(self) -> bool:
         return isinstance(self.rule, tuple(self.env.get_penalizing_actions(self.state)))
 
     def rewrite(self) -> None:
@@ -91,7 +91,7 @@ class Move(Rewriting):
         text, root = self.env.rules.apply(self.state.root, node, number)
         self.state = self.state.after(self.action, text, root)
 
-    def ask_goal(self) -> None:
+    def check_goal(self) -> None:
         """Take over what the environment says of where the move has led, if it says something."""
         self.verdict = self.env.goal(self.state)
 

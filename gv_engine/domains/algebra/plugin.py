@@ -25,7 +25,7 @@ DOMAIN = Domain(
     extra=MATH,
     episode=f"{_HERE}.episode:MathyEpisode",
     stage=f"{_HERE}.stage:TreeStage",
-    text="gv_engine.rules.frame:expression_text",
+    text="gv_engine.rules.frame:expression_to_text",
     terminal=f"{_HERE}.terminal:TreePicture",
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:from_stage"

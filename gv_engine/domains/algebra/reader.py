@@ -23,7 +23,7 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblemArgs,
     code_place,
 )
-from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.system import (
@@ -33,7 +33,7 @@ from gv_engine.rules.system import (
     Phase,
     System,
 )
-from gv_engine.scenario.calls import ENDING_KEYS, Calls
+from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
     ErrorCollector,
@@ -222,13 +222,13 @@ class Reader:
         """A function of the world, by name or reference."""
         names = copy.copy(self.names)
         names.successes = True
-        return Calls(self.problems, names).call(node, TERMINATING)
+        return CallReader(self.problems, names).read_call(node, TERMINATING)
 
     def calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
         """Systems of a phase, in their order."""
-        found = Calls(self.problems, self.names).calls(node, phase)
+        found = CallReader(self.problems, self.names).read_calls(node, phase)
         for call in found:
-            if call.system.remember or any(map(is_nested, call.arguments.values())):
+            if call.system.remember or any(map(is_nested_call, call.arguments.values())):
                 raise FieldError(
                     node,
                     f"{call.system.title} remembers something or takes other functions; systems of "

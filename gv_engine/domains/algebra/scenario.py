@@ -169,11 +169,11 @@ class MathyScenario:
         """Its identity, kept in replays; equal for equal content, wherever the files are."""
         return ScenarioIdentity.of(self.domain, self.name, self.document, self.changes, self.code)
 
-    def watched(self) -> tuple[Path, ...]:
+    def watched_files(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
         return watched(self.document, self.code)
 
-    def loaded_again(self) -> MathyScenario:
+    def reload(self) -> MathyScenario:
         """The same scenario as its files say it now.
 
         Raises:

@@ -11,7 +11,7 @@ from gv_engine.domains.algebra.hints import Advice
 from gv_engine.domains.algebra.inspector import TreeInspector
 from gv_engine.domains.algebra.parsing import formulas
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
@@ -355,7 +355,7 @@ class TreeStage(Stage):
             text = self._frame.text[slice(*pointed.whole)]
             return f"{text}: {rules or 'no rule applies here'}"
         if self._frame.action:
-            return f"{self._frame.action}: {signed(self._frame.reward)}"
+            return f"{self._frame.action}: {format_reward(self._frame.reward)}"
         return ""  # the goal stands in the panel or below
 
     def _draw_rules(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

@@ -22,7 +22,7 @@ from gv_engine.domains.algebra.state import START, MathyEnvState
 from gv_engine.domains.algebra.types import MathyAction, is_terminal_transition
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.ending import ending
+from gv_engine.rules.ending import describe_ending
 from gv_engine.rules.frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.rules.rewriting import ExpressionCanvas
 from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Phase
@@ -162,7 +162,7 @@ class ExpressionWorld(Move):
         calls = (bound.call for bound in self.env.order[TERMINATING])
         by = [call for call in calls if call.name == self.decided_by]
         success = self._success.call if self._success and self.success else None
-        return ending(success, self.truncated, by)
+        return describe_ending(success, self.truncated, by)
 
     # ---- entities -----------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
 from gv_engine.envs.observations import make_encoder
-from gv_engine.rules.errors import nearest
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
@@ -114,7 +114,7 @@ class GridEpisode(Told):
     @property
     def ending(self) -> str:
         """How it ended for the agent that is shown; empty while it goes on."""
-        return self.scenario.ending(self._simulation.world, self._shown)
+        return self.scenario.describe_ending(self._simulation.world, self._shown)
 
     @property
     def _shown(self) -> int:
@@ -150,7 +150,7 @@ class GridEpisode(Told):
         """Why an action is none here; empty if it is one."""
         for name, does in self._told(action).items():
             if name not in self.agents:
-                return f"no agent {name!r}: {nearest(name, self.agents)}"
+                return f"no agent {name!r}: {describe_allowed(name, self.agents)}"
             if not does or does not in (*self.actions, self.wait):
                 return f"{does.replace('_', ' ').capitalize()}: not in this level"
         if len(self.agents) > len(self._told(action)) and not self.wait:
@@ -231,7 +231,7 @@ class GridEpisode(Told):
         """The same of an agent."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
-        asked = [scenario.missions.numbers(world, agent)] if scenario.missions else []
+        asked = [scenario.missions.encode(world, agent)] if scenario.missions else []
         observation = make_encoder(scenario, "default").encode(grid, item, *asked)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
@@ -262,7 +262,7 @@ class GridEpisode(Told):
         Raises:
             ValueError: the row is not one of this scenario's.
         """
-        row = self.scenario.check(row)
+        row = self.scenario.check_rows(row)
         self._simulation.world.restore(row)
         self._know_nothing()
         self._observe()
@@ -327,7 +327,7 @@ class GridEpisode(Told):
             shown, explored = self._grid[agent - 1], self._explored[agent - 1]
             self._simulation.observe(shown, self._item[agent - 1], agent)
             if world.position.y[agent] >= 0:
-                seen = area.on_grid(world, agent, shown[..., 0] != HIDDEN)
+                seen = area.grid_mask(world, agent, shown[..., 0] != HIDDEN)
                 explored[seen, :3] = world.cells(seen)
                 if (beneath := world.beneath(seen)) is not None:
                     explored[seen, 3:] = beneath
@@ -346,5 +346,5 @@ def _knows_columns_only(scenario: Scenario) -> bool:
         for member in scenario.members
         for phase in (TRANSITION, REWARD, TERMINATING, SUCCESS)
         for call in member.calls(phase)
-        for part in call.parts()
+        for part in call.walk()
     )

@@ -28,7 +28,7 @@ from gv_engine.rules.system import (
     VISIBILITY,
     Phase,
 )
-from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, built_in
+from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.scenario.json_schema import Format, Functions, object_schema
@@ -50,15 +50,19 @@ from gv_engine.world.simulation import Simulation
 FORMAT = Format(
     GRID_KEYS,
     {
-        "reset_function": Functions(RESET, built_in(RESET)),
-        "transition_function": Functions(TRANSITION, built_in(TRANSITION), TURN_KEYS),
-        "reward_function": Functions(REWARD, built_in(REWARD), TURN_KEYS),
+        "reset_function": Functions(RESET, list_built_in(RESET)),
+        "transition_function": Functions(TRANSITION, list_built_in(TRANSITION), TURN_KEYS),
+        "reward_function": Functions(REWARD, list_built_in(REWARD), TURN_KEYS),
         "terminating_function": Functions(
-            TERMINATING, built_in(TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
+            TERMINATING, list_built_in(TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
         ),
-        "visibility_function": Functions(VISIBILITY, built_in(VISIBILITY)),
+        "visibility_function": Functions(VISIBILITY, list_built_in(VISIBILITY)),
         "observation_function": Functions(
-            OBSERVATION, built_in(VISIBILITY), VIEW, (object_schema(FROM_VISIBILITY),), bare=False
+            OBSERVATION,
+            list_built_in(VISIBILITY),
+            VIEW,
+            (object_schema(FROM_VISIBILITY),),
+            bare=False,
         ),
     },
     MIXTURE_KEYS,

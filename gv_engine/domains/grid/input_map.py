@@ -21,9 +21,9 @@ from gv_engine.rules.geometry import (
     LEFT,
     MOVE_RIGHT,
     RIGHT,
+    rotate,
     step_x,
     step_y,
-    turned,
 )
 from gv_engine.rules.objects import ObjectType
 from gv_engine.scenario.plugin import KeyCommand
@@ -97,7 +97,7 @@ class Steering:
             yield _ON_THE_SPOT[name][0]
             return
         direction, facing = _DIRECTIONS[name][0], frame().agent[2]
-        plain = next(move for move, way in _WAYS.items() if turned(facing, way) == direction)
+        plain = next(move for move, way in _WAYS.items() if rotate(facing, way) == direction)
         turns = [turn for turn in _TURNS.get(_WAYS[plain], ()) if turn in self._actions]
         goes = plain in self._actions and (not turns or (not looks and game.mask()[plain]))
         if goes or not turns:
@@ -198,20 +198,20 @@ class Walk:
         if not handles:
             return pose[:2] == self._goal
         y, x, facing = pose
-        ways = (facing,) if self._turns else tuple(turned(facing, m) for m in self._moves.values())
+        ways = (facing,) if self._turns else tuple(rotate(facing, m) for m in self._moves.values())
         return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
 
     def _beside(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
         """Poses that are an action away, each with its name."""
         yield from self._moved(pose)
         for name, turn in self._turns.items():
-            yield name, (*pose[:2], turned(pose[2], turn))
+            yield name, (*pose[:2], rotate(pose[2], turn))
 
     def _moved(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
         """The same of those that lead to another cell."""
         y, x, facing = pose
         for name, move in self._moves.items():
-            way = turned(facing, move)
+            way = rotate(facing, move)
             yield name, (y + step_y(way), x + step_x(way), facing)
 
 
@@ -220,7 +220,7 @@ def _is_handled(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
     kind, state, _ = frame.grid[cell].tolist()
     known = frame.types[kind]
     picks = not {"PICK_UP", "PICK_N_DROP"}.isdisjoint(actions)
-    return _blocks(known, state) or (picks and Portable in known.classes)
+    return _blocks(known, state) or (picks and Portable in known.component_classes)
 
 
 def is_safe(frame: Frame, cell: Cell) -> bool:
@@ -242,4 +242,4 @@ def _blocks(kind: ObjectType, state: int) -> bool:
         return False  # for all that is known
     if kind.state and kind.state[0] == column_name(Door):
         return state != OPEN
-    return (dict(kind.components) | kind.changes(state)).get(Solid) is not None
+    return (dict(kind.components) | kind.component_changes(state)).get(Solid) is not None

@@ -11,7 +11,7 @@ from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REWARD
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import in_sentences
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.action_preview import Outcome, Trial
@@ -203,12 +203,12 @@ class GridInspector:
         if outcome.ending:
             yield PageLine(outcome.ending, "", 1)
         for name, value in outcome.terms.items():
-            yield PageLine(name.replace("_", " "), signed(value), 1)
+            yield PageLine(name.replace("_", " "), format_reward(value), 1)
 
     def _reward(self) -> Iterator[PageLine]:
         """The last reward by rule, and what each rule says of itself."""
         frame = self._shown
-        yield PageLine("reward of the last step", signed(frame.reward), is_heading=True)
+        yield PageLine("reward of the last step", format_reward(frame.reward), is_heading=True)
         scenario = self._looking.scenario
         said = {
             call.name: in_sentences(call, scenario.types)[1]
@@ -216,7 +216,7 @@ class GridInspector:
             for call in each.calls(REWARD)
         }
         for name, value in frame.terms.items():
-            yield PageLine(name.replace("_", " "), signed(value))
+            yield PageLine(name.replace("_", " "), format_reward(value))
             for text in self._wrapped(said.get(name, ""), 1):
                 yield PageLine(text, "", 1)
 

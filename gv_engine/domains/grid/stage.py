@@ -16,7 +16,7 @@ from gv_engine.domains.grid.input_map import PUTTING, Steering, Walk, action_of
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.map import object_words
+from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.camera import Camera, corner, usual
@@ -183,7 +183,7 @@ class GridStage(Stage):
 
     def _as_shown(self, frame: Frame) -> Frame:
         """The frame, or as much of it as is explored."""
-        return frame.as_explored() if self._view == "explored" else frame
+        return frame.limit_to_explored() if self._view == "explored" else frame
 
     @property
     def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
@@ -217,7 +217,7 @@ class GridStage(Stage):
 
     def compare(self, other: Frame | None) -> None:
         """Outline the cells that look different in another frame."""
-        self._different = other.differing(self._whole) if other else ()
+        self._different = other.find_differences(self._whole) if other else ()
 
     @property
     def busy(self) -> bool:
@@ -293,7 +293,7 @@ class GridStage(Stage):
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
         start = corner((height, width), room, frame.observer, cell)
-        seen = frame.observation, None, agent, None, 1.0, frame.beneath_seen, frame.color
+        seen = frame.observation, None, agent, None, 1.0, frame.visible_ground, frame.color
         self._seen.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
@@ -307,7 +307,7 @@ class GridStage(Stage):
                 continue
             if "state" in self._places:
                 self._outline(surface, self._places["state"].rect, self._state, cell, thick, ink)
-            seen = self._frame.in_view(*cell)
+            seen = self._frame.to_view_cell(*cell)
             if "observation" in self._places and seen is not None:
                 clip = self._places["observation"].rect
                 self._outline(surface, clip, self._seen, seen, thick, ink)
@@ -361,7 +361,7 @@ class GridStage(Stage):
         frame = self._frame
         if (cell := self._at("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
-            words = object_words(frame.types, *frame.grid[cell].tolist())
+            words = describe_object(frame.types, *frame.grid[cell].tolist())
             text = f"{agent}{words} at {cell[0]}, {cell[1]}"
             return self._state.place(*cell), text
         if (cell := self._at("observation", self._seen, position)) is not None:
@@ -370,7 +370,7 @@ class GridStage(Stage):
             text = (
                 "not seen"
                 if kind == HIDDEN
-                else agent + object_words(frame.types, kind, state, color)
+                else agent + describe_object(frame.types, kind, state, color)
             )
             return self._seen.place(*cell), text
         return None
@@ -383,7 +383,7 @@ class GridStage(Stage):
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         if self._puts:
             pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
-        return object_words(self._frame.types, kind, state, color)
+        return describe_object(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the state alone, as large as fits, lit everywhere; of a level that is to be
@@ -494,4 +494,4 @@ class GridStage(Stage):
         if (cell := self._at("state", self._state, position)) is not None:
             return cell
         seen = self._at("observation", self._seen, position)
-        return None if seen is None else self._frame.on_grid(*seen)
+        return None if seen is None else self._frame.to_grid_cell(*seen)

@@ -19,7 +19,7 @@ from components.matter import Opaque
 from gv_engine.domains.grid.input_map import Steering, action_of
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
-from gv_engine.scenario.map import board, mission_line, object_words
+from gv_engine.scenario.map import describe_object, format_mission, grid_to_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme
 from gv_engine.ui.terminal.picture import TerminalPicture
@@ -47,14 +47,14 @@ class GridPicture(TerminalPicture):
         """State and observation, cut to the surroundings of the agent where there is no room."""
         theme, self._view = self._theme, view
         if view == "explored":
-            frame, view = frame.as_explored(), "state"
+            frame, view = frame.limit_to_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
         observation = _board(
             frame.types,
             frame.observation,
             (*frame.observer, 0),
             seen,
-            frame.beneath_seen,
+            frame.visible_ground,
             height,
             width,
             theme,
@@ -76,25 +76,27 @@ class GridPicture(TerminalPicture):
 
     def facts(self, frame: Frame) -> list[str]:
         """What the agent is asked to do, and what it holds."""
-        asked = [mission_line(frame.mission)] if frame.mission else []
+        asked = [format_mission(frame.mission)] if frame.mission else []
         return [
             *asked,
-            f"holding {object_words(frame.types, *frame.item) if frame.item[0] else 'nothing'}",
+            f"holding {describe_object(frame.types, *frame.item) if frame.item[0] else 'nothing'}",
         ]
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""
-        frame = frame.as_explored() if self._view == "explored" else frame
+        frame = frame.limit_to_explored() if self._view == "explored" else frame
         shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(shown, axis=0)
         found: dict[str, Text] = {}
         for letter, (kind, state, color) in zip(
-            board(cells[None], frame.types), cells.tolist(), strict=True
+            grid_to_text(cells[None], frame.types), cells.tolist(), strict=True
         ):
             if letter not in "#.?":
                 text = Text(no_wrap=True)
                 text.append(*_cell(frame.types, letter, (kind, color), True, self._theme))
-                text.append(f" {object_words(frame.types, kind, state, color)}", self._theme.muted)
+                text.append(
+                    f" {describe_object(frame.types, kind, state, color)}", self._theme.muted
+                )
                 found.setdefault(text.plain, text)
         return list(found.values())
 
@@ -143,8 +145,8 @@ def _board(
     y, x, _ = agent
     rows = _around(y, grid.shape[0], height)
     columns = _around(x, grid.shape[1], max(1, width // CELL_WIDTH))
-    letters = board(grid, types, agent).split("\n")
-    below = None if beneath is None else board(beneath, types).lower().split("\n")
+    letters = grid_to_text(grid, types, agent).split("\n")
+    below = None if beneath is None else grid_to_text(beneath, types).lower().split("\n")
     lines = []
     for i in rows:
         cells = [

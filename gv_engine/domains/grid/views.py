@@ -38,12 +38,12 @@ class Views:
             higher one, and half a cell wider than both.
         """
         if self._view == "explored":
-            frame = frame.as_explored()
+            frame = frame.limit_to_explored()
         parts = []
         if self._view != "observation":
             parts.append((codes(frame.grid, frame.seen, frame.beneath), frame.agent))
         if self._view in ("both", "observation"):
-            shown = codes(frame.observation, None, frame.beneath_seen)
+            shown = codes(frame.observation, None, frame.visible_ground)
             parts.append((shown, (*frame.observer, 0)))
         shapes = [shown.shape for shown, _ in parts]
         if shapes != self._shapes:

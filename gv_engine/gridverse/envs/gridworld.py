@@ -66,7 +66,7 @@ class GridWorld(InnerEnv):
             RuleError: the scenario lists an esper.Processor, or is a mixture.
             SeveralAgentsError: it has several agents.
         """
-        scenario.of_one_agent("a state")
+        scenario.require_single_agent("a state")
         if scenario.mixture:
             raise RuleError(
                 f"{scenario.name} is a mixture, and states do not say which of its scenarios they "

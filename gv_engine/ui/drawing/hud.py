@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage
 from gv_engine.ui.drawing.text import wrapped
@@ -118,7 +118,9 @@ def draw_panel(
         return not scene.message
     if rect.h < 5 * line:
         inner = _draw_held(pen, inner, stage)
-        terms = [f"{name.replace('_', ' ')} {signed(v)}" for name, v in scene.terms.items() if v]
+        terms = [
+            f"{name.replace('_', ' ')} {format_reward(v)}" for name, v in scene.terms.items() if v
+        ]
         rows = wrapped([*asked, *map(" ".join, _numbers(scene)), *facts, *terms], line, inner.w)
         for number, row in enumerate(rows[: inner.h // line]):
             pen.text(Rect(inner.x, inner.y + number * line, inner.w, line), row)
@@ -165,8 +167,8 @@ def _numbers(scene: Scene) -> list[tuple[str, str]]:
     of = "" if scene.max_steps is None else f" / {scene.max_steps}"
     return [
         ("Steps", f"{scene.steps}{of}"),
-        ("Reward", signed(scene.reward)),
-        ("Return", signed(scene.total)),
+        ("Reward", format_reward(scene.reward)),
+        ("Return", format_reward(scene.total)),
     ]
 
 
@@ -233,7 +235,7 @@ def _draw_terms(pen: Painter, rect: Rect, scene: Scene) -> None:
         terms.sort(key=lambda term: not term[1])
     for number, (name, value) in enumerate(terms[:rows]):
         slot = Rect(rect.x, rect.y + (number + 1) * line, rect.w, line)
-        taken = pen.text(slot, signed(value), _ink(scene, value), "right")
+        taken = pen.text(slot, format_reward(value), _ink(scene, value), "right")
         slot.w -= taken + line // 2
         pen.text(slot, name.replace("_", " "), "text" if value else "muted")
 
@@ -246,5 +248,5 @@ def _draw_message(pen: Painter, rect: Rect, message: str) -> bool:
 
 
 def _ink(scene: Scene, value: float) -> str:
-    below = "loss" if scene.is_blamed else "text"
+    below = "loss" if scene.is_loss_highlighted else "text"
     return "gain" if value > 0 else below if value < 0 else "muted"

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 
-from gv_engine.rules.errors import shortened
+from gv_engine.rules.errors import shorten
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.settings import config_folder, read_toml
 
@@ -322,7 +322,7 @@ class Bindings:
         try:
             return cls(changes), wrong
         except BindingsError as error:
-            why = shortened(str(error), 300)
+            why = shorten(str(error), 300)
             line = _line_of(error.at, text)
         stop = "" if why.endswith("?") else "."
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"

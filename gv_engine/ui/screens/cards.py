@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, reason
-from gv_engine.scenario.map import signed
+from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
+from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import Entry
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
@@ -55,7 +55,7 @@ class Card:
         except Stopped as stopped:
             self.wrong = str(stopped)
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
-            self.wrong = reason(error)
+            self.wrong = error_text(error)
 
     def read(self, app: AppContext, theme: Theme, side: int) -> None:
         """See `make`; there may be nothing to read.
@@ -182,7 +182,7 @@ class ReplayCard(Card):
         """A line about it."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
-            f"return {signed(replay.total)}"
+            f"return {format_reward(replay.total)}"
         )
 
     def open(self, app: AppContext) -> None:

@@ -10,7 +10,7 @@ from gv_engine.editor.background_check import BackgroundChecker, Judgement
 from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.yaml_text import EditError
-from gv_engine.rules.errors import complain, reason
+from gv_engine.rules.errors import complain, error_text
 from gv_engine.scenario.files import exists
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
@@ -77,7 +77,7 @@ class EditScreen(PaintScreen):
             try:
                 kept = keep_unsaved(self.work.level.file.stem, self.work.manuscript.text)
             except OSError as error:
-                complain(f"what was edited is lost: {reason(error)}")
+                complain(f"what was edited is lost: {error_text(error)}")
             else:
                 complain(f"what was edited and not saved is in {kept}")
 
@@ -167,7 +167,7 @@ class EditScreen(PaintScreen):
         try:
             saved = self.work.manuscript.save(file)
         except OSError as error:
-            self.app.say(f"Not saved: {reason(error)}", stays=15)
+            self.app.say(f"Not saved: {error_text(error)}", stays=15)
             return
         self.refresh()
         self.app.settings.played(str(self.work.level))

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.map_model import Brushes, MapCell
 from gv_engine.editor.symbols import AGENT_KEY, CellThing
-from gv_engine.rules.component import snake_case
+from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import SketchDrawing
@@ -143,7 +143,7 @@ def _draw_chosen(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
 
 
 def _words(name: str) -> str:
-    return name if name == AGENT_KEY else snake_case(name).replace("_", " ")
+    return name if name == AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
 def draw_report(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:

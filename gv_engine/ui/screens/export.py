@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 
-from gv_engine.rules.errors import GVEngineError, reason
+from gv_engine.rules.errors import GVEngineError, error_text
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.recording import Recorder, views_of
 from gv_engine.ui.drawing.sprites import pygame
@@ -162,7 +162,7 @@ class ExportScreen(Menu):
             self.app.pop()
         except (GVEngineError, OSError) as error:
             self._writing = None
-            self.app.say(f"Not exported: {reason(error)}", stays=15)
+            self.app.say(f"Not exported: {error_text(error)}", stays=15)
         return 0
 
     def closed(self) -> None:

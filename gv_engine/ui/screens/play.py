@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from gv_engine.rules.errors import complain, reason
+from gv_engine.rules.errors import complain, error_text
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.plugin import KeyCommand, hooks_of
 from gv_engine.scenario.reference_docs import sections
@@ -140,7 +140,7 @@ class PlayScreen(GameScreen):
             try:
                 self.app.progress.solved(self.game, self.frame.steps)
             except OSError as error:
-                self.app.say(f"That it is solved is not kept: {reason(error)}", stays=15)
+                self.app.say(f"That it is solved is not kept: {error_text(error)}", stays=15)
 
     def closed(self) -> None:
         self.end_recording()
@@ -150,7 +150,7 @@ class PlayScreen(GameScreen):
         except ReplayError:  # it began with a snapshot
             pass
         except OSError as error:
-            complain(f"the game is not kept: {reason(error)}")
+            complain(f"the game is not kept: {error_text(error)}")
 
     def _real_time(self) -> None:
         if not self.game.wait:
@@ -179,7 +179,7 @@ class PlayScreen(GameScreen):
             file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
         except (OSError, ReplayError) as error:
-            self.app.say(f"The replay is not saved: {reason(error)}")
+            self.app.say(f"The replay is not saved: {error_text(error)}")
         else:
             self._saved, self._saved_at = file, self.game.state()
             key = self.app.bindings.label("play", "watch")
@@ -201,7 +201,7 @@ class PlayScreen(GameScreen):
             except (OSError, ValueError) as error:
                 self._recorder.discard()
                 self._recorder = None
-                self.app.say(f"The recording is lost: {reason(error)}", stays=15)
+                self.app.say(f"The recording is lost: {error_text(error)}", stays=15)
 
     def _rules(self) -> None:
         """Tell what happens in this level, what pays and what ends it."""
@@ -225,7 +225,7 @@ class PlayScreen(GameScreen):
             self._recorder.add(self.frame)
         except OSError as error:
             self._recorder = None
-            self.app.say(f"Not recorded: {reason(error)}", stays=15)
+            self.app.say(f"Not recorded: {error_text(error)}", stays=15)
 
     def end_recording(self) -> None:
         if self._recorder is None:
@@ -234,7 +234,7 @@ class PlayScreen(GameScreen):
         try:
             recorder.close()
         except OSError as error:
-            self.app.say(f"The recording is lost: {reason(error)}", stays=15)
+            self.app.say(f"The recording is lost: {error_text(error)}", stays=15)
         else:
             self.app.say(f"Saved {recorder.path}")
 
@@ -244,7 +244,7 @@ class PlayScreen(GameScreen):
             with self._recorder_of(".png") as recorder:
                 recorder.add(self.frame)
         except OSError as error:
-            self.app.say(f"The picture is not saved: {reason(error)}", stays=15)
+            self.app.say(f"The picture is not saved: {error_text(error)}", stays=15)
         else:
             self.app.say(f"Saved {recorder.path}")
 

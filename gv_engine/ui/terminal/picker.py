@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from gv_engine.rules.errors import GVEngineError, Stopped, reason
+from gv_engine.rules.errors import GVEngineError, Stopped, error_text
 from gv_engine.session.catalogue import Entry, built_in_entries, in_folder, search, with_levels
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
@@ -97,7 +97,7 @@ class LevelPicker:
             self.game = self._begin(entry.source)
             self.left = True
         except (GVEngineError, OSError) as error:
-            self._note = reason(error)
+            self._note = error_text(error)
         except Stopped as stopped:
             self._note = str(stopped)
 
@@ -159,6 +159,6 @@ class LevelPicker:
             try:
                 said = self._found[self._chosen].description
             except (GVEngineError, OSError) as error:
-                said = reason(error)
+                said = error_text(error)
         rows = textwrap.wrap(" ".join(said.split()), max(1, width))[:_ABOUT]
         return [Text(row) for row in rows] + [Text()] * (_ABOUT - len(rows))

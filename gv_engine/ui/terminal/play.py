@@ -10,9 +10,9 @@ from typing import Protocol
 
 from rich.text import Text
 
-from gv_engine.rules.errors import GVEngineError, reason
+from gv_engine.rules.errors import GVEngineError, error_text
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.map import signed
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.catalogue import load_playable, next_of_kin
 from gv_engine.session.replay import SUFFIX
@@ -205,7 +205,7 @@ class TerminalGame:
         try:
             act()
         except (GVEngineError, OSError) as error:
-            self._note = reason(error)
+            self._note = error_text(error)
         if self._drawn is not self.game.scenario:
             self._drawn = self.game.scenario
             self._picture = terminal_picture(self.game, self._theme, self._steers)
@@ -309,7 +309,7 @@ class TerminalGame:
         said = [
             Text(self.game.title, f"bold {theme.accent}"),
             Text(f"seed {self.game.seed}, step {frame.steps}{of}{undone}"),
-            Text(f"return {signed(frame.total)}"),
+            Text(f"return {format_reward(frame.total)}"),
             *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
             *map(Text, self._picture.facts(frame)),
         ]
@@ -344,8 +344,8 @@ class TerminalGame:
 
     def _reward(self, frame: Scene, value: float) -> tuple[str, str]:
         theme = self._theme
-        below = theme.loss if frame.is_blamed else theme.text
-        return signed(value), theme.gain if value > 0 else below if value < 0 else theme.text
+        below = theme.loss if frame.is_loss_highlighted else theme.text
+        return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
 
     def _foot(self) -> str:
         """What can be pressed now."""

@@ -16,7 +16,7 @@ from rich.control import Control
 from rich.screen import Screen
 from rich.text import Text
 
-from gv_engine.rules.errors import printable
+from gv_engine.rules.errors import escape_unprintable
 
 # ---- keys ----------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Tty:
         """
         self._asks = True
         width, height = self.size
-        line = Text(printable(question), "reverse")
+        line = Text(escape_unprintable(question), "reverse")
         line.truncate(max(1, width - 1), overflow="ellipsis", pad=True)
         self.console.control(Control.move_to(0, height - 1))
         self.console.print(line, end="")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Unpack
 
 from gv_engine.editor.document import new_work, open_work
-from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, reason
+from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, error_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
@@ -154,7 +154,7 @@ class App(AppContext):
         try:
             self.settings.save()
         except OSError as error:
-            why = f"Settings are not kept: {reason(error)}"
+            why = f"Settings are not kept: {error_text(error)}"
             if why != self._unwritten:
                 self._unwritten = why
                 complain(why)
@@ -433,7 +433,7 @@ class App(AppContext):
         try:
             yield
         except (GVEngineError, OSError) as error:
-            self.say(reason(error), stays=15)
+            self.say(error_text(error), stays=15)
         except Stopped as stopped:
             self.say(str(stopped), stays=15)
 

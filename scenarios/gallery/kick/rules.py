@@ -1,8 +1,7 @@
 """Kicks."""
 
-from gv_engine.geometry import FORWARD, named_action
-
 from gv_engine import TRANSITION, World, system
+from gv_engine.geometry import FORWARD, named_action
 from systems.queries import ahead, beside, is_free, towards
 
 KICK = named_action("KICK")

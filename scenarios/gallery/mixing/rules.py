@@ -1,10 +1,9 @@
 """Colours that mix."""
 
-from gv_engine.geometry import ACTUATE
-
 from components import Color, Solid
 from components.appearance import BLUE, GREEN, GREY, NONE, ORANGE, PURPLE, RED, YELLOW
 from gv_engine import TRANSITION, World, component, object_type, system
+from gv_engine.geometry import ACTUATE
 from systems.queries import ahead
 
 MIXED = (NONE, RED, YELLOW, ORANGE, BLUE, PURPLE, GREEN, GREY)

@@ -3,7 +3,7 @@
 from components import Mission as BuiltIn
 from gv_engine import AGENT, RESET, World, component, system
 from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8
-from systems.building import set_random_target, build_room, put, put_agent
+from systems.building import build_room, put, put_agent, set_random_target
 from systems.queries import all_of
 
 

@@ -207,7 +207,7 @@ def test_no_right_move_is_red(desk: Desk, name: str, monkeypatch: pytest.MonkeyP
         if game.frame().reward < 0 and not game.frame().outcome:
             costs += 1
             with monkeypatch.context() as patch:
-                patch.setattr(ExpressionFrame, "is_blamed", True)
+                patch.setattr(ExpressionFrame, "is_loss_highlighted", True)
                 assert is_red(desk, screen)  # it would be seen
     assert costs
 
@@ -226,5 +226,5 @@ def test_a_lost_end_is_red():
     game = problem("4x + 2x", max_moves=9)
     while not game.frame().outcome:
         game.step(valid_of(game))
-    assert game.frame().is_blamed == (game.frame().outcome == "lose")
+    assert game.frame().is_loss_highlighted == (game.frame().outcome == "lose")
     assert game.frame().outcome == "lose"

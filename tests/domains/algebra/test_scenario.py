@@ -98,10 +98,10 @@ def test_all_that_a_file_may_say(file):
 
 def test_it_is_loaded_again_with_the_files_as_they_are(file):
     scenario = mathy_scenario(str(file)).with_(difficulty="easy")
-    assert set(scenario.watched()) == {file, file.parent / "own.py"}
+    assert set(scenario.watched_files()) == {file, file.parent / "own.py"}
     (file.parent / "own.py").write_text(OWN.replace("x^2", "z^3"))
     file.write_text(FILE.replace("max_moves: 6", "max_moves: 5"))
-    again = scenario.loaded_again()
+    again = scenario.reload()
     assert (again.max_moves, again.difficulty) == (5, "easy")
     assert "z^3" in ExpressionEnv(again).reset(seed=0)[1]["text"]
     assert "z^3" not in ExpressionEnv(scenario).reset(seed=0)[1]["text"]

@@ -25,7 +25,7 @@ from gv_engine.domains.algebra.episode import MathyEpisode
 from gv_engine.domains.algebra.hints import find_hint
 from gv_engine.domains.algebra.library import SUCCESSES
 from gv_engine.rules.call import Call
-from gv_engine.rules.frame import ExpressionFrame, expression_text
+from gv_engine.rules.frame import ExpressionFrame, expression_to_text
 from gv_engine.scenario.loading import load_scenario
 
 CA, CS, DM, DF, AG = range(5)
@@ -162,7 +162,7 @@ def test_the_frame_tells_all_that_a_picture_needs():
     ]
     root = next(node for node in shown.nodes if node.parent == -1)
     assert (root.x, root.y, shown.depth) == (7, 0, 4)
-    assert "2x + 4x + 3y" in expression_text(shown).splitlines()
+    assert "2x + 4x + 3y" in expression_to_text(shown).splitlines()
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
