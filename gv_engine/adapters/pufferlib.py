@@ -101,7 +101,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self._last = -1  # no action is allowed before the first reset
         super().__init__(buf)
         out = self._worlds.outputs
-        self._observed = out.named(self._form.made_of)
+        self._observed = out.get_arrays(self._form.made_of)
         self._shown = {self._form.kept[0]: self.observations}
         self._masks: NDArray[np.int8] | None = out.mask if action_masks else None
         self._ended = np.zeros(4)  # episodes, and of these the sums of returns, lengths, successes

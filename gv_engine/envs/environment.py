@@ -142,7 +142,7 @@ class GridEnv(ScenarioEnv[Any]):
     def _look_at_outputs(self) -> None:
         """Views of what the world shows: taking them anew at every step would take longer."""
         out = self._batch.outputs
-        self._observed = [array[0, ...] for array in out.named(self._form.made_of)]
+        self._observed = [array[0, ...] for array in out.get_arrays(self._form.made_of)]
         self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
         self._results = out.rewards.item, out.terminated.item, out.truncated.item

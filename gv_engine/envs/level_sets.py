@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.programs import codes_within, functions_of
+from gv_engine.compiler.programs import find_functions, iter_code
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.errors import (
@@ -36,8 +36,8 @@ from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.lookup import checked, reference_to
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import at_once
-from gv_engine.vector.seeding import seeded
+from gv_engine.vector.planning import get_expansion_size
+from gv_engine.vector.seeding import make_seeded_generators
 
 # ---- draws in play -------------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ def draws_in_play(scenario: Scenario) -> NDArray[np.bool_]:
             if system.is_processor:  # whose code is anywhere
                 read[:] = True
             roots = *system.functions, system.objects, *part.arguments.values()
-            for number in (number for each in functions_of(roots) for number in _numbers(each)):
+            for number in (number for each in find_functions(roots) for number in _numbers(each)):
                 read[number if -len(read) <= number < len(read) else slice(None)] = True
     return found
 
@@ -72,7 +72,7 @@ def _parts(member: Scenario) -> Iterator[Call]:
 
 def _numbers(function: FunctionType) -> Iterator[int]:
     """The numbers k of `w.drawn[k]` in a function; `_ANY` where k is worked out."""
-    for code in codes_within(function.__code__):
+    for code in iter_code(function.__code__):
         said = "drawn" in code.co_names or "drawn" in code.co_consts
         lines = [*get_instructions(code)] if said else []
         for named, number, taken in zip(lines, lines[1:], lines[2:], strict=False):
@@ -162,7 +162,7 @@ def limited_to(
     if levels is None:
         return scenario, None
     found = level_set(scenario, levels, world)
-    return found.scenario, seeded(found.seeds)
+    return found.scenario, make_seeded_generators(found.seeds)
 
 
 def _train(scenario: Scenario, world: str) -> LevelSet:
@@ -337,7 +337,7 @@ def _worlds(scenario: Scenario, world: str) -> Backend:
     if world == "object":
         return make_batch(scenario, 1, world)
     try:
-        return make_batch(scenario, at_once(scenario), "compiled")
+        return make_batch(scenario, get_expansion_size(scenario), "compiled")
     except BuiltInDoesNotCompileError:
         raise
     except DoesNotCompileError:

@@ -171,7 +171,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         return chosen
 
     def _observations(self, names: list[str]) -> dict[str, Any]:
-        arrays = self._batch.outputs.named(self._form.made_of)
+        arrays = self._batch.outputs.get_arrays(self._form.made_of)
         return {
             name: self._form.one(*(array[self._seats[name], ...] for array in arrays))
             for name in names

@@ -226,9 +226,9 @@ class PixelView(ObservationEncoder):
         lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
         cells = lines.reshape(*lines.shape[:4], width, run)
         if self._representation.compiles:
-            from gv_engine.compiler.observation import painter
+            from gv_engine.compiler.observation import make_tile_blit
 
-            compiled(painter(run))(codes, self._cells, lines)
+            compiled(make_tile_blit(run))(codes, self._cells, lines)
         else:
             cells[...] = self._cells[codes].transpose(0, 3, 1, 4, 2, 5)
         if self._own:

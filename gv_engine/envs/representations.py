@@ -215,7 +215,7 @@ class Representation:
     @property
     def compiles(self) -> bool:
         """Whether compiled code makes the arrays."""
-        return self._worlds is not None and self._worlds.compiles
+        return self._worlds is not None and self._worlds.uses_compiled_code
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The numbers for cells or held objects.
@@ -255,12 +255,14 @@ class Representation:
 
             if self._steps is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                found = [appearance_cache.steps(*each, self._unlisted) for each in numbered]
+                found = [
+                    appearance_cache.make_code_steps(*each, self._unlisted) for each in numbered
+                ]
                 self._steps = np.concatenate(found)
-            wrong = compile_function(appearance_cache.encode)(
+            wrong = compile_function(appearance_cache.encode_cells)(
                 cells, self._steps, self._stride, out[:, 0]
             )
-            done = len(cells) // appearance_cache.PORTION * appearance_cache.PORTION
+            done = len(cells) // appearance_cache.CHUNK * appearance_cache.CHUNK
             cells, out = cells[done:], out[done:]
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
         return compile_function(recode)(cells, *tables, out) or wrong

@@ -26,10 +26,10 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import (
     Expansion,
-    at_once,
-    expand,
-    goes_by_steps,
-    state_keys,
+    depends_on_steps,
+    expand_states,
+    get_expansion_size,
+    hash_states,
 )
 from gv_engine.world import autoreset
 
@@ -248,7 +248,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _shown(self) -> Arrays:
         """The arrays of all observations, those of the batch where it has the same."""
         if self._arrays is None:
-            self._observed = self._batch.outputs.named(self._form.made_of)
+            self._observed = self._batch.outputs.get_arrays(self._form.made_of)
             self._arrays = self._form.sharing(*self._observed)
         return self._arrays
 
@@ -296,7 +296,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
         out, form, ended = self._batch.outputs, self._form, self._ended.copy()
-        observed = out.named(form.made_of, "final_")
+        observed = out.get_arrays(form.made_of, "final_")
         which = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
         if self._copy or not form.lasting:
@@ -391,12 +391,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         if not known or np.any((chosen < 0) | (chosen > last)):
             shape = "(a, A)" if seats else "(a,)"
             raise ValueError(f"actions={actions!r}: allowed are 0 to {last}, {shape}")
-        rows = self._batch.check(rows, trusted)
+        rows = self._batch.check_rows(rows, trusted)
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
         if self._bench is None:
-            self._bench = self._batch.bench(at_once(self.scenario))
-        return expand(self._bench, rows, chosen.astype(np.int64))
+            self._bench = self._batch.make_planning_backend(get_expansion_size(self.scenario))
+        return expand_states(self._bench, rows, chosen.astype(np.int64))
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
         """Numbers that are equal for states with the same future.
@@ -416,13 +416,13 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         Raises:
             ValueError: the rows have another layout.
         """
-        self._batch.check(rows, trusted=True)
-        how = generator, self._by_steps, self._batch.compiles
-        return state_keys(rows.reshape(-1), *how).reshape(rows.shape)
+        self._batch.check_rows(rows, trusted=True)
+        how = generator, self._by_steps, self._batch.uses_compiled_code
+        return hash_states(rows.reshape(-1), *how).reshape(rows.shape)
 
     @cached_property
     def _by_steps(self) -> bool:
-        return goes_by_steps(self.scenario)
+        return depends_on_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
         """An independent environment with the same worlds, and the same future."""

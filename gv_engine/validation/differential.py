@@ -288,7 +288,7 @@ class _Together:
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
-        arrays = self._batch.outputs.named(self._form.made_of)
+        arrays = self._batch.outputs.get_arrays(self._form.made_of)
         each = zip(self._names, *arrays, strict=True)
         return {name: self._form.one(*shown) for name, *shown in each}
 

@@ -14,11 +14,11 @@ RESTART, LOOK, KEEP, BEGIN, BUSY = -1, -2, -3, -4, -5
 """In place of an action: begin a new episode, only show the world, or leave it alone. The last two
 are for kernels: BEGIN a new episode of the member of a mixture that has been drawn, and BUSY, the
 world that is being run."""
-DRAWN = -1
+RANDOM_LEVEL = -1
 """In place of the number of a listed level: one of them, drawn."""
 
 
-def begins(action: int, mode: int, over: bool) -> bool:
+def starts_episode(action: int, mode: int, is_over: bool) -> bool:
     """Whether a world begins a new episode: it is told to, or has none left to act in.
 
     Args:
@@ -26,45 +26,47 @@ def begins(action: int, mode: int, over: bool) -> bool:
         mode: one of the three.
         over: whether its episode has ended before.
     """
-    return action == RESTART or (action >= 0 and over and mode == NEXT_STEP)
+    return action == RESTART or (action >= 0 and is_over and mode == NEXT_STEP)
 
 
-def begins_at_once(mode: int, over: bool) -> bool:
+def resets_in_step(mode: int, is_over: bool) -> bool:
     """Whether, behind a step, a new episode begins within it; `over` says if the step was the last.
 
     What the last one showed is kept apart then. Reward, return, length, ends and success stay those
     of the step.
     """
-    return over and mode == SAME_STEP
+    return is_over and mode == SAME_STEP
 
 
-def clear(out: Any, i: int) -> None:
+def clear_step_outputs(out: Any, line: int) -> None:
     """Forget the last step of world i, which begins anew, in `StepArrays` or compiled ones."""
-    out.rewards[i] = out.returns[i] = 0.0
-    out.terminated[i] = out.truncated[i] = out.success[i] = False
-    out.lengths[i] = 0
+    out.rewards[line] = out.returns[line] = 0.0
+    out.terminated[line] = out.truncated[line] = out.success[line] = False
+    out.lengths[line] = 0
 
 
-def tell(out: Any, i: int, w: Any, agent: int) -> None:
+def write_step_outputs(out: Any, line: int, w: Any, agent: int) -> None:
     """Write what came of a step for an agent, in its line.
 
     It is truncated, too, where the episode is over because of others; and beside its end where the
     scenario says so.
     """
-    out.rewards[i] = w.reward[agent]
-    out.terminated[i] = w.done[agent] != 0
-    over, cut = w.terminated != 0, w.truncated != 0
-    out.truncated[i] = (cut and over) or (w.done[agent] == 0 and (cut or over))
-    out.success[i] = w.success[agent] != 0
-    out.returns[i] = w.total[agent]
-    out.lengths[i] = w.steps
+    out.rewards[line] = w.reward[agent]
+    out.terminated[line] = w.done[agent] != 0
+    is_over, is_truncated = w.terminated != 0, w.truncated != 0
+    out.truncated[line] = (is_truncated and is_over) or (
+        w.done[agent] == 0 and (is_truncated or is_over)
+    )
+    out.success[line] = w.success[agent] != 0
+    out.returns[line] = w.total[agent]
+    out.lengths[line] = w.steps
 
 
-Which = int | NDArray[np.int64]
+WorldIndex = int | NDArray[np.int64]
 """The number of one world, or (K,) numbers."""
 
 
-def looking(num_worlds: int, agents: int, worlds: Which) -> NDArray[np.int64]:
+def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
     """(N * A,) for `Backend.step`: these worlds are looked at, the others left alone."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK

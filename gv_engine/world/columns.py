@@ -35,7 +35,7 @@ _LOCK = threading.RLock()
 _NUMBERS = itertools.count(1)
 
 
-def _forget(name: str) -> None:
+def _delete_world(name: str) -> None:
     with _LOCK:
         if esper.current_world != name and name in esper.list_worlds():
             esper.delete_world(name)
@@ -55,15 +55,15 @@ class EsperContext:
 
     def __init__(self) -> None:
         while _RETIRED:
-            _RETIRED.pop()._retire()
+            _RETIRED.pop()._remove_processors()
         self.name = f"gv_engine-{next(_NUMBERS)}"
         self._outer: list[str] = []
-        weakref.finalize(self, _forget, self.name)
+        weakref.finalize(self, _delete_world, self.name)
         with self:
             self._entities: dict[int, dict[type, Any]] = esper._entities
-            self._having: dict[type, set[int]] = esper._components
-            self._found_one = esper._get_component_cache
-            self._found_several = esper._get_components_cache
+            self._entities_by_class: dict[type, set[int]] = esper._components
+            self._single_query_cache = esper._get_component_cache
+            self._multi_query_cache = esper._get_components_cache
 
     @property
     def size(self) -> int:
@@ -77,7 +77,7 @@ class EsperContext:
             if self.size == size == next(reversed(self._entities)):
                 for parts in self._entities.values():
                     parts.clear()
-                self._having.clear()
+                self._entities_by_class.clear()
                 esper.clear_cache()
                 return
             esper.clear_database()
@@ -86,37 +86,39 @@ class EsperContext:
             for _ in range(size):
                 esper.create_entity()
 
-    def give(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
+    def attach_components(
+        self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
+    ) -> None:
         """Give an entity new components: of a class, with values, also put into these rows."""
-        parts, having = self._entities[e], self._having
+        parts, having = self._entities[e], self._entities_by_class
         for cls, values, rows in prefab:
             rows[e] = parts[cls] = cls(*values)
             try:
                 having[cls].add(e)
             except KeyError:
                 having[cls] = {e}
-        self._found_one.clear()
-        self._found_several.clear()
+        self._single_query_cache.clear()
+        self._multi_query_cache.clear()
 
-    def give_each(
+    def attach_components_to_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
         """Give each of several entities in a row new components, see `give`."""
-        each = [self._entities[e] for e in entities]
+        parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
-            made = [cls(*values) for _ in entities]
-            rows[entities.start : entities.stop] = made
-            self._having.setdefault(cls, set()).update(entities)
-            for parts, component in zip(each, made):
+            components = [cls(*values) for _ in entities]
+            rows[entities.start : entities.stop] = components
+            self._entities_by_class.setdefault(cls, set()).update(entities)
+            for parts, component in zip(parts_of_entities, components):
                 parts[cls] = component
-        self._found_one.clear()
-        self._found_several.clear()
+        self._single_query_cache.clear()
+        self._multi_query_cache.clear()
 
-    def belong_to(self, owner: object) -> None:
+    def release_with(self, owner: object) -> None:
         """Let go of all processors some time after the owner, who runs them, is gone."""
         weakref.finalize(owner, _RETIRED.append, self).atexit = False
 
-    def _retire(self) -> None:
+    def _remove_processors(self) -> None:
         with self:
             # esper has no public list of them
             for processor in tuple(esper._processors):
@@ -180,16 +182,16 @@ def _column_class(field: str) -> type[ObjectColumn]:
 class ObjectPresence:
     """Which entities have the component: `w.door.has`, only to be read."""
 
-    __slots__ = ("_absent", "_cls", "_rows")
+    __slots__ = ("_cls", "_default", "_rows")
 
     def __init__(self, columns: ComponentColumns) -> None:
         self._cls = columns.cls
         self._rows = columns.rows
-        self._absent = columns.absent
+        self._default = columns.default
 
     def __getitem__(self, e: int) -> bool:
         try:
-            return self._rows[e] is not self._absent
+            return self._rows[e] is not self._default
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
@@ -210,9 +212,9 @@ class ComponentColumns:
 
     def __init__(self, cls: type, capacity: int) -> None:
         self.cls = cls
-        self.absent = _absent(cls)
-        self.nowhere = [self.absent] * capacity
-        self.rows = self.nowhere.copy()
+        self.default = _make_default_component(cls)
+        self.default_rows = [self.default] * capacity
+        self.rows = self.default_rows.copy()
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
             kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
@@ -221,20 +223,22 @@ class ComponentColumns:
     def __getitem__(self, field: Any) -> Any:
         if isinstance(field, str):
             return getattr(self, field)
-        raise self._no_column(field)
+        raise self._make_no_column_error(field)
 
     def __setitem__(self, e: int, value: Any) -> None:
-        raise self._no_column(e)
+        raise self._make_no_column_error(e)
 
-    def _no_column(self, e: int) -> ColumnError:
+    def _make_no_column_error(self, e: int) -> ColumnError:
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
-        known = ", ".join(f"w.{name}.{column}[e]" for column in columns)
-        return ColumnError(f"w.{name}[{e!r}] asks a component, not a column of it: write {known}")
+        examples = ", ".join(f"w.{name}.{column}[e]" for column in columns)
+        return ColumnError(
+            f"w.{name}[{e!r}] asks a component, not a column of it: write {examples}"
+        )
 
 
 @cache
-def _absent(cls: type) -> Any:
+def _make_default_component(cls: type) -> Any:
     """What entities without the component read: its defaults, closed to writing."""
 
     def refuse(self: object, name: str, value: object) -> None:
@@ -273,10 +277,10 @@ class RowWorld:
     @property
     def ground(self) -> NDArray[Any]:
         """(H + 1, W + 1) what lies on the ground of each cell."""
-        found: NDArray[Any] = (
+        ground: NDArray[Any] = (
             self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
         )
-        return found
+        return ground
 
     def agents(self) -> range:
         """The agents: the entities from 1 on."""
@@ -284,13 +288,13 @@ class RowWorld:
 
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
-        return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
+        return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
         """(H, W, 3) uint8: the same of the ground alone; None where nothing ever lies on it."""
-        return self._shown_in(self.ground) if "ground" in self._layout.layers else None
+        return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
-    def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+    def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
         row, at = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*at.shape, 3), np.uint8)
         kinds = grid[..., 0]

@@ -31,7 +31,7 @@ def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any
     record["half"] = state["uinteger"] if state["has_uint32"] else 0
 
 
-class Draws(np.random.Generator):
+class FastGenerator(np.random.Generator):
     """A generator that draws one of several numbers in a fifth of the time."""
 
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -52,7 +52,7 @@ def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
         "has_uint32": int(record["has_half"]),
         "uinteger": int(record["half"]),
     }
-    return Draws(bits)
+    return FastGenerator(bits)
 
 
 def copy_generator(source: Any, target: Any) -> None:
@@ -62,10 +62,10 @@ def copy_generator(source: Any, target: Any) -> None:
     target.has_half, target.half = source.has_half, source.half
 
 
-def draw_member(rng: Any, members: Any) -> int:
+def sample_member(rng: Any, members: Any) -> int:
     """The number of the member into whose share of [0, 1) a draw falls."""
-    drawn = rng.random()
+    sample = rng.random()
     member = 0
-    while drawn >= members[member].share:
+    while sample >= members[member].share:
         member += 1
     return member

@@ -26,8 +26,8 @@ from gv_engine.rules.system import (
 )
 from gv_engine.rules.turns import ANY, LEAVE, TURNS, TurnPolicy, arrange, forget, is_over, prepare
 from gv_engine.rules.world import stands_somewhere
-from gv_engine.world.bound_call import BoundCall, Wrap, mark_answered
-from gv_engine.world.rng import draw_member
+from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
+from gv_engine.world.rng import sample_member
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # ---- bound scenario ------------------------------------------------------------------------------
 
 
-def in_turns(
+def make_agent_runner(
     run: Callable[[Any, int], Any], world: Any, agents: Sequence[int]
 ) -> Callable[[], Any]:
     """What runs for each of the agents that are there when it is called, in their order."""
@@ -60,7 +60,7 @@ class SystemProcessor(esper.Processor):
         self.bound = BoundCall(call, world.layout.agents)
         # one that asks for no agent runs once
         agents: Sequence[int] = world.acting if call.is_an_agents else (NOTHING,)
-        self.turns = in_turns(self.bound.run, world, agents)
+        self.turns = make_agent_runner(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
@@ -114,14 +114,14 @@ class TerminatingProcessor(SystemProcessor):
             for agent in world.playing:
                 if self.bound.run(world, agent):
                     world.done[agent] = True
-                    world.ended_by[agent] = self._numbers[id(self.bound.cause(agent))]
+                    world.ended_by[agent] = self._numbers[id(self.bound.find_cause(agent))]
 
 
 class EnsurePlaced(esper.Processor):
     """Between transitions and rewards: makes sure that agents stand somewhere."""
 
     def __init__(self, world: Any) -> None:
-        self.turns = in_turns(stands_somewhere, world, world.playing)
+        self.turns = make_agent_runner(stands_somewhere, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
@@ -135,7 +135,7 @@ _PROCESSORS = {
 }
 
 
-def processor(
+def make_processor(
     world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
 ) -> Any:
     """The processor of a call: a `SystemProcessor` of the kind for its phase, or an author's."""
@@ -156,9 +156,9 @@ def processor(
             self.terms = [now - was for now, was in zip(world.reward, before, strict=True)]
 
     guest = type(function.__name__, (function,), {"process": process})
-    made = guest(*call.bound())
-    made.world = world
-    return made
+    processor = guest(*call.bound())
+    processor.world = world
+    return processor
 
 
 class BoundScenario:
@@ -184,7 +184,7 @@ class BoundScenario:
         self.resets = [bind(call) for call in scenario.calls(RESET)]
         self.visibility = bind(scenario.visibility)
         self.observations = [bind(call) for call in scenario.calls(OBSERVATION)]
-        self.answering = [
+        self.mask_calls = [
             bound
             for phase in (TRANSITION, REWARD, TERMINATING)
             for bound in map(bind, scenario.calls(phase))
@@ -192,36 +192,38 @@ class BoundScenario:
         ]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
-        self.measuring: list[Callable[[], None]] = []
+        self.measurements: list[Callable[[], None]] = []
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         if self.success and any(part.system.remember for part in self.success.call.parts()):
-            self.measuring.append(in_turns(self.success.measure, world, world.playing))
+            self.measurements.append(make_agent_runner(self.success.measure, world, world.playing))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             if phase is REWARD:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
-                made = processor(world, call, phase)
+                made = make_processor(world, call, phase)
                 self._processors.append(made)
                 if phase is REWARD:
                     self.rewards.append(made)
                 if any(part.system.remember for part in call.parts()):
-                    self.measuring.append(in_turns(made.bound.measure, world, world.playing))
+                    self.measurements.append(
+                        make_agent_runner(made.bound.measure, world, world.playing)
+                    )
                 if phase is not RENDERING and not call.system.is_processor:
                     self._rules.append(made.bound)
 
-    def enter(self) -> None:
+    def add_processors(self) -> None:
         """Hand the processors to esper, in the context of the moment."""
         for made in self._processors:
             esper.add_processor(made)
 
-    def leave(self) -> None:
+    def remove_processors(self) -> None:
         """Take them from there again."""
         for made in self._processors:
             esper.remove_processor(type(made))
 
-    def watch(self, wrap: Wrap) -> None:
+    def watch(self, wrap: FunctionWrapper) -> None:
         """See `Simulation.watch`."""
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
@@ -245,14 +247,14 @@ class Simulation:
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
         self.agents = scenario.layout.everyone
-        self.world.context.belong_to(self)
+        self.world.context.release_with(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
             for member, share in zip(scenario.members, scenario.shares, strict=True)
         ]
-        self._entered = self._members[0]
+        self._active_member = self._members[0]
         with self.world.context:
-            self._entered.enter()
+            self._active_member.add_processors()
 
     @property
     def member(self) -> Scenario:
@@ -262,14 +264,14 @@ class Simulation:
     @property
     def _playing(self) -> BoundScenario:
         playing = self._members[self.world.member]
-        if playing is not self._entered:
+        if playing is not self._active_member:
             with self.world.context:
-                self._entered.leave()
-                playing.enter()
-            self._entered = playing
+                self._active_member.remove_processors()
+                playing.add_processors()
+            self._active_member = playing
         return playing
 
-    def watch(self, wrap: Wrap) -> None:
+    def watch(self, wrap: FunctionWrapper) -> None:
         """Put something around every function of the scenario, and around its `remember` and
         `when`, but for rendering and processors.
         """
@@ -282,14 +284,14 @@ class Simulation:
         if generator is not None:
             world.rng = generator
         if len(self._members) > 1:
-            world.member = draw_member(world.rng, self._members)
+            world.member = sample_member(world.rng, self._members)
         world.present = len(self.member.sharing.names)
         with world.context:
             world.clear()
             for reset in self._playing.resets:
                 for agent in world.agents() if reset.call.is_an_agents else (NOTHING,):
                     reset.run(world, agent)
-        self._forget_terms()
+        self._clear_terms()
 
     def step(self, *actions: int) -> None:
         """Let the agents act and everything else happen; an episode that is over goes on.
@@ -302,17 +304,17 @@ class Simulation:
             RuleError: a rule is not defined on this world.
         """
         world, playing = self.world, self._playing
-        alone = world.is_alone
-        if alone:
+        is_single = world.is_alone
+        if is_single:
             (world.action[1],) = actions
             forget(world, 1)
         else:
-            self._arrange(actions, playing.scenario.sharing)
+            self._set_turn_order(actions, playing.scenario.sharing)
         world.terminated = world.truncated = False
         if world.objects is not None:
             world.objects.before = None
         with world.context:
-            for measure in playing.measuring:
+            for measure in playing.measurements:
                 measure()
             esper.process()
             for agent in world.playing:
@@ -320,31 +322,33 @@ class Simulation:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
-        world.terminated = world.done[1] if alone else is_over(world, scenario.sharing.ends == ANY)
+        world.terminated = (
+            world.done[1] if is_single else is_over(world, scenario.sharing.ends == ANY)
+        )
         world.steps += 1
         limit = scenario.max_steps
         goes_on = not world.terminated or scenario.always_truncates
         world.truncated = limit is not None and world.steps >= limit and goes_on
 
-    def _arrange(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
+    def _set_turn_order(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
         """Find out which of several agents take part in a step, and in which order."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
         prepare(world, sharing.done == LEAVE)
         arrange(world, TURNS.index(sharing.turns))
-        there = world.agents()
-        world.playing[:] = [agent for agent in there if world.live[agent]]
+        present_agents = world.agents()
+        world.playing[:] = [agent for agent in present_agents if world.live[agent]]
         world.acting[:] = [
-            agent for agent in world.order[: len(there)].tolist() if world.live[agent]
+            agent for agent in world.order[: len(present_agents)].tolist() if world.live[agent]
         ]
-        self._forget_terms()
+        self._clear_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:
         """An agent's reward of the last step, function by function as in the scenario's
         `reward_names`."""
         if len(self._members) == 1:
-            return tuple([reward.terms[agent] for reward in self._entered.rewards])
+            return tuple([reward.terms[agent] for reward in self._active_member.rewards])
         playing, values = self._playing, [0.0] * len(self.scenario.reward_names)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             values[slot] = reward.terms[agent]
@@ -352,11 +356,11 @@ class Simulation:
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
         """Make these an agent's terms."""
-        playing, given = self._playing, list(values)
+        playing, term_values = self._playing, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
-            reward.terms[agent] = given[slot]
+            reward.terms[agent] = term_values[slot]
 
-    def _forget_terms(self) -> None:
+    def _clear_terms(self) -> None:
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
@@ -382,7 +386,7 @@ class Simulation:
             grid[...], item[...] = (HIDDEN, 0, 0), (NONE_GRID_OBJECT, 0, 0)
             return
         self.look(agent).show(self.world, agent, grid, item)
-        for observation in self._entered.observations:
+        for observation in self._active_member.observations:
             observation.run(self.world, agent, self.view, (grid, item))
 
     def _is_away(self, agent: int) -> bool:
@@ -415,18 +419,20 @@ class Simulation:
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
         """Write 1 for every action that some rule would answer, else 0, into (actions,); 0 for all
         if the agent is away, or done and others are not."""
-        world, answering = self.world, self._playing.answering
+        world, answering = self.world, self._playing.mask_calls
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
             return
-        mark_answered(answering, world, agent, self.scenario.actions, mask)
+        write_action_mask(answering, world, agent, self.scenario.actions, mask)
 
     def __reduce__(self) -> tuple[Any, ...]:
         terms = [self.terms_of(agent) for agent in self.agents]
-        return _thaw, (self.scenario, self.world.snapshot(), terms)
+        return _rebuild_simulation, (self.scenario, self.world.snapshot(), terms)
 
 
-def _thaw(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
+def _rebuild_simulation(
+    scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]
+) -> Simulation:
     simulation = Simulation(scenario)
     simulation.world.restore(row)
     for agent, values in zip(simulation.agents, terms, strict=True):

@@ -19,14 +19,14 @@ from gv_engine.rules.geometry import Area, seen_from
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
 
-FIXED = "a rule writes view.{}, which every look of every world has in common"
+READ_ONLY_MESSAGE = "a rule writes view.{}, which every look of every world has in common"
 
 
-def _fixed(name: str) -> Any:
+def _make_read_only_property(name: str) -> Any:
     """A value of all looks, which rules may not write."""
 
     def refuse(view: ObjectView, value: object) -> None:
-        raise RuleError(FIXED.format(name))
+        raise RuleError(READ_ONLY_MESSAGE.format(name))
 
     return property(attrgetter(f"_{name}"), refuse)
 
@@ -48,21 +48,23 @@ class ObjectView:
         lit: (h * w,) room to count the light in the cells, row by row, with anything in it.
     """
 
-    height, width, y, x = map(_fixed, ("height", "width", "y", "x"))
+    height, width, y, x = map(_make_read_only_property, ("height", "width", "y", "x"))
 
     def __init__(self, area: Area) -> None:
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
         self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
-        self._take([NOTHING] * (self._height * self._width), [0] * (self._height * self._width))
+        self._set_cells(
+            [NOTHING] * (self._height * self._width), [0] * (self._height * self._width)
+        )
 
-    def _take(self, entities: list[int], opaque: list[Any]) -> None:
+    def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
         width = self._width
         self._entities, self._opaque = entities, opaque
         self._entity: NDArray[Any] | None = None
-        self._clear: _Written | list[tuple[int, int]] = [
-            _clear(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
+        self._clear: _WritableRows | list[tuple[int, int]] = [
+            _compute_clear_bits(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
         ]
         # row by row; an array as soon as a rule asks for it
         self._seen: Any = [[0] * width] * self._height
@@ -70,13 +72,13 @@ class ObjectView:
     @property
     def entity(self) -> NDArray[Any]:
         if self._entity is None:
-            self._entity = self._array(self._entities)
+            self._entity = self._make_cell_array(self._entities)
         return self._entity
 
     @property
     def opaque(self) -> NDArray[Any]:
         if isinstance(self._clear, list):
-            self._clear = _Written(self._array(self._opaque))
+            self._clear = _WritableRows(self._make_cell_array(self._opaque))
         return self._clear.opaque
 
     @property
@@ -85,7 +87,7 @@ class ObjectView:
         self._seen = array
         return array
 
-    def _array(self, values: list[Any]) -> NDArray[Any]:
+    def _make_cell_array(self, values: list[Any]) -> NDArray[Any]:
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
@@ -107,7 +109,7 @@ class ObjectView:
                 if 0 <= i < self._height and 0 <= j < self._width:
                     k = i * self._width + j
                     entities[k], opaque[k] = other, opaque[k] or blocks_vision(other)
-        self._take(entities, opaque)
+        self._set_cells(entities, opaque)
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""
@@ -119,7 +121,7 @@ class ObjectView:
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Let the agent see the cells of a row whose bits are set."""
-        self._seen[i] = _seen(seen, from_right, self._width)
+        self._seen[i] = _unpack_bits(seen, from_right, self._width)
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
@@ -146,7 +148,7 @@ class ObjectView:
             w.layout.known.as_seen(out, w.agent.facing[agent])
 
 
-def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
+def write_whole_grid_objects(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
     """Write how all cells look, seen or not, as `StepArrays.whole` has it."""
     out[...] = HIDDEN, 0, 0
     cells, (height, width, _) = w.cells(), out.shape
@@ -160,7 +162,7 @@ def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _clear(opaque: tuple[Any, ...]) -> tuple[int, int]:
+def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
     """Bits of the cells that are not opaque, counted from the left and from the right."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
@@ -170,21 +172,21 @@ def _clear(opaque: tuple[Any, ...]) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _seen(bits: int, from_right: int, width: int) -> list[int]:
+def _unpack_bits(bits: int, from_right: int, width: int) -> list[int]:
     return [bits >> j & 1 | from_right >> width - 1 - j & 1 for j in range(width)]
 
 
-class _Written:
+class _WritableRows:
     """What is clear of the rows of an array into which rules may write."""
 
     def __init__(self, opaque: NDArray[Any]) -> None:
         self.opaque = opaque
 
     def __getitem__(self, i: int) -> tuple[int, int]:
-        return _clear(tuple(self.opaque[i].tolist()))
+        return _compute_clear_bits(tuple(self.opaque[i].tolist()))
 
 
-def tile_size(shape: tuple[int, ...]) -> int:
+def get_tile_size(shape: tuple[int, ...]) -> int:
     """Rows and columns of a view that compiled code cuts out at once."""
     return 8 if max(shape) <= 8 else 16
 
@@ -192,13 +194,15 @@ def tile_size(shape: tuple[int, ...]) -> int:
 _AREA = "view_{}_{}_{}_{}"
 
 
-def sizes(names: Iterable[str]) -> dict[str, int]:
+def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
     """Height, width, y and x of a view, from the names of its record's fields; {} if it is none."""
-    found = next((name for name in names if name.startswith("view_")), "")
-    return dict(zip(("height", "width", "y", "x"), map(int, found.split("_")[1:]), strict=False))
+    size_field = next((name for name in names if name.startswith("view_")), "")
+    return dict(
+        zip(("height", "width", "y", "x"), map(int, size_field.split("_")[1:]), strict=False)
+    )
 
 
-def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
+def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np.dtype[Any]:
     """dtype of the record that stands for an `ObjectView` in compiled code.
 
     Args:
@@ -206,7 +210,7 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
         rows: whether it holds rows of bits or cells.
         entities: whether it says which entities are in the cells.
     """
-    tile = tile_size(area.shape)
+    tile = get_tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]
     height, width = area.shape
     cells = np.uint8, area.shape
@@ -222,9 +226,9 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
             *(
                 [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
                 + [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
-                if rows
+                if by_rows
                 else [
-                    *([("entity", np.int32, area.shape)] if entities else ()),
+                    *([("entity", np.int32, area.shape)] if with_entities else ()),
                     ("lit", np.int32, height * width),
                     ("opaque", *cells),
                     ("seen", *cells),
@@ -237,9 +241,9 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
     )
 
 
-def view_record(area: Area, rows: bool, entities: bool = True) -> np.ndarray[Any, Any]:
+def make_view_record(area: Area, by_rows: bool, with_entities: bool = True) -> np.ndarray[Any, Any]:
     """A (1,) array of `view_dtype`."""
-    record = np.zeros(1, view_dtype(area, rows, entities))
+    record = np.zeros(1, make_view_dtype(area, by_rows, with_entities))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer
     return record

@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR, HIDDEN, Kind
 from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
-from gv_engine.rules.errors import (
-    CapacityError,
-    ColumnError,
-    OutOfBoundsError,
-    RuleError,
-    nearest,
-)
+from gv_engine.rules.errors import CapacityError, ColumnError, OutOfBoundsError, RuleError, nearest
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.world import Columns, Verbs, World
 from gv_engine.scenario.layout import FIGURES, OF_AGENTS, WHO, Layout, Prefab
@@ -92,8 +86,8 @@ class ObjectWorld(Verbs, World):
             self.color.rows,
             self.position.rows,
         )
-        self._prefabs = tuple(map(self._prefab, layout.prefabs))
-        self._agents = tuple(map(self._prefab, layout.agent_prefabs))
+        self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
+        self._agents = tuple(map(self._bind_prefab, layout.agent_prefabs))
         self.everyone = layout.everyone
         self.is_alone = layout.agents == 1
         self.present = layout.agents
@@ -105,7 +99,7 @@ class ObjectWorld(Verbs, World):
             self.ground.flags.writeable = False
         self.clear()
 
-    def _prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
+    def _bind_prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
         """The components of a prefab, each with the rows of its columns."""
         return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
@@ -128,18 +122,18 @@ class ObjectWorld(Verbs, World):
         self.steps = self.error = 0
         self.terminated = self.truncated = False
         self._alive = [False] * self.capacity
-        for name, value in _AT_FIRST:
+        for name, value in _AGENT_DEFAULTS:
             setattr(self, name, [value] * (len(self.everyone) + 1))
         for agent in self.everyone[self.present :]:
             self.done[agent] = 1
         # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
         shape = self.layout.height + 1, self.layout.width + 1
-        self._looked_at: list[NDArray[Any]] = []
+        self._flat_layers: list[NDArray[Any]] = []
         for name in self.layout.layers:
             # one more, so that a look finds OUTSIDE where it counts from the end
             cells = np.zeros(shape[0] * shape[1] + 1, object)
             cells[OUTSIDE] = OUTSIDE
-            self._looked_at.append(cells)
+            self._flat_layers.append(cells)
             setattr(self, name, cells[:OUTSIDE].reshape(shape))
         if not self.is_alone:
             for name in WHO:
@@ -151,9 +145,9 @@ class ObjectWorld(Verbs, World):
         self.free = NOTHING + 1
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
-            columns.rows[:] = columns.nowhere
+            columns.rows[:] = columns.default_rows
         for prefab in self._agents:
-            self._make(prefab)
+            self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:
         """Give an entity a component; from now on the columns read this very instance."""
@@ -166,7 +160,7 @@ class ObjectWorld(Verbs, World):
         with self.context:
             esper.try_remove_component(e, cls)
         columns = self._by_class[cls]
-        columns.rows[e] = columns.absent
+        columns.rows[e] = columns.default
 
     def spawn(self, kind: int) -> int:
         """A new object of a type, without a place yet: the lowest free entity.
@@ -178,7 +172,7 @@ class ObjectWorld(Verbs, World):
         prefabs = self._prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise RuleError(UNKNOWN_TYPE)
-        return self._make(prefabs[kind])
+        return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
         """The lowest free entity, from now on in use, without any component.
@@ -186,16 +180,16 @@ class ObjectWorld(Verbs, World):
         Raises:
             CapacityError: all entities are in use.
         """
-        return self._make(())
+        return self._allocate_entity(())
 
-    def _make(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
+    def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
         """The lowest free entity, from now on in use, with the components of a prefab."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
         if e >= capacity:
             raise CapacityError(CAPACITY)
-        self.context.give(e, prefab)
+        self.context.attach_components(e, prefab)
         alive[e] = True
         self.free = e + 1
         return e
@@ -223,7 +217,7 @@ class ObjectWorld(Verbs, World):
 
     def enclose(self, kind: int) -> None:
         """Put new objects of a type into all cells at the edge of the grid, row by row."""
-        cells, prefabs = _edge(self.height, self.width), self._prefabs
+        cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
         new = range(self.free, self.free + len(cells))
         # the same for all of them at once, in a third of the time
         if (
@@ -234,7 +228,7 @@ class ObjectWorld(Verbs, World):
             and not any(self._alive[new.start : new.stop])
             and not self.at.any()
         ):
-            self.context.give_each(new, prefabs[kind])
+            self.context.attach_components_to_range(new, prefabs[kind])
             for e, (y, x) in zip(new, cells):
                 self.at[y, x] = e
                 self._places[e].y, self._places[e].x = y, x
@@ -250,10 +244,10 @@ class ObjectWorld(Verbs, World):
         if e == NOTHING:
             return
         self.lift(e)
-        self._make_sure_of(e)
+        self._check_writable(e)
         with self.context:
             for columns in self._columns:
-                if columns.rows[e] is not columns.absent:
+                if columns.rows[e] is not columns.default:
                     self.detach(e, columns.cls)
         self._alive[e] = False
         self.free = min(self.free, e)
@@ -274,7 +268,7 @@ class ObjectWorld(Verbs, World):
             columns = self._by_class[cls]
             if values is None:
                 self.detach(e, cls)
-            elif columns.rows[e] is columns.absent:
+            elif columns.rows[e] is columns.default:
                 self.attach(e, cls(*values))
 
     def num_states(self, kind: int) -> int:
@@ -291,28 +285,28 @@ class ObjectWorld(Verbs, World):
 
     def add(self, e: int, column: str) -> None:
         """Give an entity a component, by the name of its columns, in place of one it may have."""
-        columns = self._named(column)
-        self._make_sure_of(e)
+        columns = self._get_columns(column)
+        self._check_writable(e)
         self.attach(e, columns.cls())
 
     def take(self, e: int, column: str) -> None:
         """Take a component off an entity, by the name of its columns."""
-        columns = self._named(column)
-        self._make_sure_of(e)
+        columns = self._get_columns(column)
+        self._check_writable(e)
         self.detach(e, columns.cls)
 
-    def _make_sure_of(self, e: int) -> None:
+    def _check_writable(self, e: int) -> None:
         """Refuse what is no entity; to count from the end makes sense in reading alone."""
         if not 0 <= e < self.capacity:
             raise OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
             raise ColumnError(TO_NOTHING)
 
-    def _named(self, column: str) -> ComponentColumns:
+    def _get_columns(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            known = nearest(column, self.layout.names)
-            raise ColumnError(f"there are no columns {column!r}: {known}")
+            suggestion = nearest(column, self.layout.names)
+            raise ColumnError(f"there are no columns {column!r}: {suggestion}")
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
@@ -337,12 +331,14 @@ class ObjectWorld(Verbs, World):
         with self.context:
             entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
         ys, xs = self.position.y, self.position.x
-        places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
-        if len(places) == count and all(cells[y, x] == e for y, x, e in places):
-            return np.array([e for *_, e in places], np.int64)
+        sorted_places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
+        if len(sorted_places) == count and all(cells[y, x] == e for y, x, e in sorted_places):
+            return np.array([e for *_, e in sorted_places], np.int64)
         own = self.kind.value
-        there = cells[: self.height, : self.width].ravel().tolist()
-        return np.array([e for e in there if e != NOTHING and own[e] == kind][:count], np.int64)
+        entities_on_grid = cells[: self.height, : self.width].ravel().tolist()
+        return np.array(
+            [e for e in entities_on_grid if e != NOTHING and own[e] == kind][:count], np.int64
+        )
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
@@ -388,35 +384,35 @@ class ObjectWorld(Verbs, World):
         """
         with self.context:
             if self.context.size != self.capacity - 1:
-                raise RuleError(STRAY)
+                raise RuleError(STRAY_ENTITIES)
             for columns in self._columns:
                 rows = columns.rows
                 pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
                 for e, component in pairs:
                     rows[e] = component
-                if sum(row is not columns.absent for row in rows) != len(pairs):
+                if sum(row is not columns.default for row in rows) != len(pairs):
                     having = {e for e, _ in pairs}
                     for e in range(self.capacity):
                         if e not in having:
-                            rows[e] = columns.absent
+                            rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of what shows in every cell; or (n, 3), in
         those that an (H, W) array marks."""
-        things, below = self._inside(self.at, marked), self._inside(self.ground, marked)
-        return self._shown_in(np.where(things != NOTHING, things, below))
+        things, below = self._select_cells(self.at, marked), self._select_cells(self.ground, marked)
+        return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
         """The same of the ground alone; None where nothing ever lies on it."""
         if "ground" not in self.layout.layers:
             return None
-        return self._shown_in(self._inside(self.ground, marked))
+        return self._get_appearances(self._select_cells(self.ground, marked))
 
-    def _inside(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
+    def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
         inside = cells[: self.height, : self.width]
         return inside if marked is None else inside[marked]
 
-    def _shown_in(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
+    def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
@@ -424,10 +420,10 @@ class ObjectWorld(Verbs, World):
         """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
         empty list in worlds without; OUTSIDE beyond the grid."""
         numbers = area.numbers(self, agent, self.at.shape[1])
-        things = self._looked_at[0].take(numbers).tolist()
+        things = self._flat_layers[0].take(numbers).tolist()
         # without a loop over layers, as nearly all worlds have one
-        has_ground = len(self._looked_at) > 1
-        return things, self._looked_at[1].take(numbers).tolist() if has_ground else []
+        has_ground = len(self._flat_layers) > 1
+        return things, self._flat_layers[1].take(numbers).tolist() if has_ground else []
 
     def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
         """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
@@ -462,7 +458,7 @@ class ObjectWorld(Verbs, World):
         tables += () if self.is_alone else WHO
         tables += ("present",) if self.layout.fewer else ()
         for name in (*OF_AGENTS, *FIGURES, *self.layout.layers, *tables):
-            with _told_as(f"w.{name}"):
+            with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
             if (last := row[name].max()) >= self.capacity:
@@ -478,7 +474,7 @@ class ObjectWorld(Verbs, World):
                 for field in fields_of(columns.cls):
                     column = fields[field.name]
                     values = [getattr(component, field.name) for _, component in having]
-                    with _told_as(f"w.{column_name(columns.cls)}.{field.name}"):
+                    with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
                         column[entities] = np.array(values, column.dtype)
         return row
 
@@ -528,24 +524,24 @@ class ObjectWorld(Verbs, World):
         return self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _thaw, (self.layout, self.snapshot())
+        return _rebuild_world, (self.layout, self.snapshot())
 
     def __copy__(self) -> ObjectWorld:
         return self.fork()
 
 
-_AT_FIRST = [(name, kind(0).item()) for name, kind in OF_AGENTS.items()]
+_AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in OF_AGENTS.items()]
 
 
 @lru_cache(maxsize=64)
-def _edge(height: int, width: int) -> list[tuple[int, int]]:
+def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
     """The cells at the edge of a grid, row by row."""
     whole = product(range(height), range(width))
     return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
 
 @contextmanager
-def _told_as(place: str) -> Iterator[None]:
+def _name_value_in_errors(place: str) -> Iterator[None]:
     """Say of a value that its array cannot hold where it stands."""
     try:
         yield
@@ -553,13 +549,13 @@ def _told_as(place: str) -> Iterator[None]:
         raise RuleError(f"{place}: {error}") from None
 
 
-def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
+def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
     world = ObjectWorld(layout)
     world.restore(row)
     return world
 
 
-STRAY = (
+STRAY_ENTITIES = (
     "entities were created or deleted through esper; use world.spawn(kind) and "
     "world.remove(e), which keep the grid in step"
 )

@@ -11,7 +11,7 @@ import pytest
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import level_sets
 from gv_engine.envs.level_sets import LevelsError, content_keys, draws_in_play, larger, level_set
-from gv_engine.vector.planning import state_keys
+from gv_engine.vector.planning import hash_states
 from tests.comparing import same
 
 LEVEL = "keydoor-5x5"
@@ -111,7 +111,7 @@ def test_things_that_came_in_another_order_are_the_same_level():
     env.reset(seed=0)
     rows = env.snapshot()
     found = {*contents(env)}
-    assert len(found) < len({*state_keys(rows, False, True, False).tolist()})
+    assert len(found) < len({*hash_states(rows, False, True, False).tolist()})
     places = rows["position"]["y"] * 16 + rows["position"]["x"]
     moving = np.where(rows["moving_obstacle"]["has"], places, -1)
     agent = rows["position"]["y"][:, 1] * 16 + rows["position"]["x"][:, 1]
