@@ -85,7 +85,10 @@ def make_batch_cast(dtypes: ArrayDtypes) -> Callable[[int], Any]:
 
     @intrinsic
     def batch(typing_context: Any, address: Any) -> Any:
+        """Type check the cast; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `batch` and return the result."""
             return builder.inttoptr(arguments[0], context.get_value_type(batch_type))
 
         batch_type = BatchType(dtypes)
@@ -99,7 +102,10 @@ def make_record_cast(dtype: np.dtype[Any]) -> Callable[[int], Any]:
 
     @intrinsic
     def record(typing_context: Any, address: Any) -> Any:
+        """Type check the cast; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `record` and return the result."""
             return builder.inttoptr(arguments[0], context.get_value_type(record_type))
 
         record_type = _element_type(dtype)
@@ -113,6 +119,7 @@ def get_address(typing_context: Any, record: Any) -> Any:
     """Intrinsic `(record)`: return the int64 address of a record."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `get_address` and return the result."""
         return builder.ptrtoint(arguments[0], context.get_value_type(types.intp))
 
     return types.intp(record), generate

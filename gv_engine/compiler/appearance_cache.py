@@ -91,6 +91,7 @@ def _encode_chunk(
     `encode_cells`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the encoding of a chunk: evenly spaced codes, plus the rise of each step."""
         cell_array, first, step_array, even_stride, out_array = arguments
         cell_array, step_array, out_array = (
             _make_array(kind)(context, builder, array)
@@ -150,6 +151,7 @@ def _build_look_of(w: Any, e: Any) -> Any:
     """Build `w.look_of(e)`: return the look (uint32) of a cell that shows this entity."""
 
     def impl(w: Any, e: Any) -> Any:
+        """Implement `look_of`; Numba compiles this function."""
         if e == NOTHING:
             return np.uint32(FLOOR)
         seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
@@ -227,6 +229,7 @@ def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
     """Build the read of `w.ground[y, x]` in worlds without ground: NOTHING."""
 
     def nothing(cells: Any, index: Any) -> Any:
+        """Return NOTHING for any cell."""
         return NOTHING
 
     return nothing if isinstance(cells, EmptyGround) else None
@@ -237,6 +240,7 @@ def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
     """Build the write to `w.ground[y, x]` in worlds without ground: a `RuleError`."""
 
     def refuse(cells: Any, index: Any, value: Any) -> None:
+        """Raise `RuleError` for any cell."""
         raise RuleError(_GROUND_MESSAGE)
 
     return refuse if isinstance(cells, EmptyGround) else None
@@ -254,6 +258,7 @@ def _build_show_layers(w: Any, y: Any, x: Any) -> Any:
     """
 
     def impl(w: Any, y: Any, x: Any) -> None:
+        """Implement `show_layers`; Numba compiles this function."""
         above, below = w.at[y, x], w.beneath[y, x]
         look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
         w.looks[y, x] = look

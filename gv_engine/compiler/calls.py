@@ -38,6 +38,7 @@ def _append_constant(before: Any, value: Any) -> Any:
     """Return a getter `(w, p, was)` of the tuple of `before` with a constant appended."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
+        """Return the values with the constant appended."""
         return (*before(w, p, was), value)
 
     return values
@@ -48,6 +49,7 @@ def _append_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
     `restore_rule`."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
+        """Return the values with the nested call's result appended."""
         return (*before(w, p, was), run_nested(w, p, was), *restore_rule(w, p, was))
 
     return values
@@ -57,6 +59,7 @@ def _concatenate_values(before: Any, after: Any) -> Any:
     """Return a getter `(w, p, was)` of the tuples of two getters, concatenated."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
+        """Return the values of both getters."""
         return before(w, p, was) + after(w, p, was)
 
     return values
@@ -71,6 +74,7 @@ def _append_measurement(before: Any, remember: Any, values: Any) -> Any:
     """Return a function `(w, p)` that measures as `before` does and then calls `remember`."""
 
     def measure(w: Any, p: Any) -> Any:
+        """Return the measurements with one more appended."""
         return (*before(w, p), measured(remember(w, *values(w, p, ()))))
 
     return measure
@@ -101,6 +105,7 @@ def _return_unchanged(function: Any, values: Any) -> Any:
     """Return `run(w, p, was)`: call the function and return its result as it is."""
 
     def run(w: Any, p: Any, was: Any) -> Any:
+        """Return the result of the function."""
         return function(w, *values(w, p, was))
 
     return run
@@ -110,6 +115,7 @@ def _return_float(function: Any, values: Any) -> Any:
     """Return `number(w, p, was)`: call the function and convert its result to float."""
 
     def number(w: Any, p: Any, was: Any) -> Any:
+        """Return the result of the function as a float."""
         return float(function(w, *values(w, p, was)))
 
     return number
@@ -119,6 +125,7 @@ def _return_bool(function: Any, values: Any) -> Any:
     """Return `truth(w, p, was)`: call the function and convert its result to bool."""
 
     def truth(w: Any, p: Any, was: Any) -> Any:
+        """Return the result of the function as a bool."""
         return bool(function(w, *values(w, p, was)))
 
     return truth
@@ -129,6 +136,7 @@ def _return_bool_and_note_end(function: Any, values: Any, number: int) -> Any:
     true one."""
 
     def truth(w: Any, p: Any, was: Any) -> bool:
+        """Return the result of the test; note its number if it is the first true one."""
         over = bool(function(w, *values(w, p, was)))
         if over and w.ended_by[current_agent(w)] == 0:
             w.ended_by[current_agent(w)] = number
@@ -142,6 +150,7 @@ def _undo_end_notes_if_false(truth: Any) -> Any:
     tests."""
 
     def whole(w: Any, p: Any, was: Any) -> bool:
+        """Return the result of the test; restore `w.ended_by` if it is False."""
         before = w.ended_by[current_agent(w)]
         over = truth(w, p, was)
         if not over:
@@ -155,6 +164,7 @@ def _run_if(when: Any, values_of_condition: Any, function: Any, values: Any) -> 
     """Return `transition(w, p, was)`: run a function only if the condition `when` is true."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
+        """Run the function if its condition holds for the agent's action."""
         if when(w, *values_of_condition(w, p, (np.int64(w.action[current_agent(w)]),))):
             function(w, *values(w, p, was))
 
@@ -166,6 +176,7 @@ def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> 
     then run the function."""
 
     def reset(w: Any, p: Any, was: Any) -> None:
+        """Run the nested resets until `until` holds, then the function."""
         reset_values = values(w, p, was)
         tries = 1
         while w.error == 0 and not until(w, *values_of_until(w, p, (tries,))):
@@ -181,6 +192,7 @@ def _run_in_turns_of(runs_for_agent: tuple[bool, ...], run: Any) -> Any:
     """Return `transition(w, p, was)`: run a rule only in the turns of the agents that are True."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
+        """Run the rule in the turns of its agents."""
         if runs_for_agent[current_agent(w)]:
             run(w, p, was)
 
@@ -193,6 +205,7 @@ def _return_in_turns_of(call: Call, run: Any) -> Any:
     runs_for_agent, otherwise = call.whose, call.otherwise
 
     def asked(w: Any, p: Any, was: Any) -> Any:
+        """Return the call's result in the turns of its agents, else the default."""
         return run(w, p, was) if runs_for_agent[current_agent(w)] else otherwise
 
     return asked

@@ -38,6 +38,7 @@ def _raise_exception_at(typing_context: Any, address: Any) -> Any:
     """Intrinsic `(address)`: leave the function with the exception described at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the return with an error status; the exception is described at the address."""
         calls = context.call_conv
         place = calls._get_excinfo_argument(builder.function)
         builder.store(builder.inttoptr(arguments[0], place.type.pointee), place)

@@ -72,7 +72,10 @@ def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
 
     @intrinsic
     def fetch(typing_context: Any, rows: Any, index: Any) -> Any:
+        """Type check the prefetch; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `fetch` and return the result."""
             data = _make_array(rows)(context, builder, arguments[0]).data
             row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
             for offset in sorted(offsets):
@@ -92,7 +95,10 @@ def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], Non
 
     @intrinsic
     def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
+        """Type check the prefetch; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a prefetch of the cell in each field."""
             row = builder.bitcast(arguments[0], _BYTE.as_pointer())
             for name in names:
                 cells = w.fields[name]
@@ -134,6 +140,7 @@ def current_agent(typing_context: Any, w: Any) -> Any:
     """Intrinsic `(w)`: return the index of the agent whose turn it is."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `current_agent` and return the result."""
         return emit_current_agent(context, builder, w, arguments[0])
 
     return types.intp(w), generate
@@ -163,6 +170,7 @@ def flat_cells(typing_context: Any, w: Any) -> Any:
     kind = types.Array(at.type.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `flat_cells` and return the result."""
         row = builder.bitcast(arguments[0], _BYTE.as_pointer())
         first = builder.gep(row, [_INDEX(at.offset)])
         return emit_array(context, builder, kind, first, _INDEX(at.type.nitems))
@@ -176,6 +184,7 @@ def flat_view(typing_context: Any, array: Any) -> Any:
     kind = _types.Array(array.dtype, 1, "C", readonly=not array.mutable)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `flat_view` and return the result."""
         source = _make_array(array)(context, builder, arguments[0])
         sizes = _cgutils.unpack_tuple(builder, source.shape)
         return emit_array(context, builder, kind, source.data, reduce(builder.mul, sizes))
@@ -189,6 +198,7 @@ def chunk_view(typing_context: Any, array: Any, number: Any, size: Any) -> Any:
     size]`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `chunk_view` and return the result."""
         first = _make_array(array)(context, builder, arguments[0]).data
         start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
         return emit_array(context, builder, array, start, arguments[2])
@@ -201,6 +211,7 @@ def count_set_bits(typing_context: Any, bits: Any) -> Any:
     """Intrinsic `(bits)`: return the number of set bits of an int64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `count_set_bits` and return the result."""
         return builder.ctpop(arguments[0])
 
     return types.int64(types.int64), generate
@@ -211,6 +222,7 @@ def multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
     """Intrinsic `(a, b)`: return the upper 64 bits of the product of two uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `multiply_high` and return the result."""
         whole = ir.IntType(128)
         product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
         return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
@@ -223,6 +235,7 @@ def lowest_set_bit(typing_context: Any, bits: Any) -> Any:
     """Intrinsic `(bits)`: return the index of the lowest set bit of a uint64 that is not 0."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `lowest_set_bit` and return the result."""
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return types.int64(types.uint64), generate
@@ -234,6 +247,7 @@ def writable_view(typing_context: Any, column: Any) -> Any:
     else."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `writable_view` and return the result."""
         return arguments[0]
 
     return _types.Array(column.dtype, column.ndim, "C")(column), generate
@@ -245,6 +259,7 @@ def owning_world(typing_context: Any, column: Any) -> Any:
     world = get_world_record(column)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `owning_world` and return the result."""
         data = _make_array(column)(context, builder, arguments[0]).data
         row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])
         return builder.bitcast(row, context.get_value_type(world))
@@ -261,6 +276,7 @@ def allocate_like(typing_context: Any, record: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `allocate_like` and return the result."""
         if "seen" in record.fields:
             return arguments[0]
         place = _cgutils.alloca_once(builder, ir.ArrayType(_BYTE, record.size))
@@ -285,6 +301,7 @@ def make_field_getter(
     """
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
+        """Type check the reads; return their signature and code generator."""
         before = [] if past is None else [was[past]]
         inside = [typing_context.resolve_getattr(p, name) for name in names]
         shared = [
@@ -296,6 +313,7 @@ def make_field_getter(
         kind = _types.Tuple([_types.intp] * agent + [*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit the reads of the fields, packed into a tuple."""
             if rule is not None and "running" in p.fields:
                 context.get_setattr("running", types.void(p, types.uint32))(
                     builder, (arguments[1], ir.IntType(32)(running_number(rule)))
@@ -330,7 +348,10 @@ def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
 
     @intrinsic
     def fill(typing_context: Any, w: Any) -> Any:
+        """Type check the fill; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a memset or memcpy for each run of bytes."""
             row, at = builder.bitcast(arguments[0], _BYTE.as_pointer()), start
             for run in map(b"".join, runs):
                 place = builder.gep(row, [_INDEX(at)])
@@ -360,7 +381,10 @@ def make_entity_write(columns: _ColumnTables) -> Callable[[Any, int, int], None]
 
     @intrinsic
     def write(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
+        """Type check the write; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a store to each column."""
             if context.enable_boundscheck:
                 capacity = w.fields["alive"].type.shape[0]
                 emit_bounds_check(context, builder, arguments[1], _INDEX(capacity))
@@ -382,7 +406,10 @@ def make_entity_range_write(columns: _ColumnTables) -> Callable[[Any, int, int, 
 
     @intrinsic
     def spread(typing_context: Any, w: Any, first: Any, count: Any, number: Any) -> Any:
+        """Type check the write; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit vector stores of `LANES` entities to each column."""
             world, first, count, number = arguments
             stop, step = builder.add(first, count), _INDEX(LANES)
             last = builder.sub(stop, step)
@@ -409,7 +436,10 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
 
     @intrinsic
     def clear(typing_context: Any, w: Any, last: Any) -> Any:
+        """Type check the write; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a memset or a loop of stores for each column."""
             row = builder.bitcast(arguments[0], _BYTE.as_pointer())
             for column, field, number in columns:
                 place = w.fields[column].type.fields[field]
@@ -440,7 +470,10 @@ def make_entity_compare(columns: _ColumnTables) -> Callable[[Any, int, int], boo
 
     @intrinsic
     def agrees(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
+        """Type check the comparison; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `agrees` and return the result."""
             equal = ir.IntType(1)(1)
             for place, value in _emit_entity_cells(builder, w, columns, arguments):
                 stored = builder.load(place, align=1)

@@ -163,7 +163,10 @@ def make_unit_call(unit: Unit) -> Any:
     """Return an intrinsic `(w, p, was)` that calls a unit and returns its result."""
 
     def one(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
+        """Type check the unit; return the signature and code generator of the call."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `one` and return the result."""
             return unit.emit_call(context, builder, signature.args, arguments)
 
         return unit.get_code(unit.argument_types(w, p, was)).returns(w, p, was), generate
@@ -176,7 +179,10 @@ def make_callee_stub(name: str, returns: Any = types.none) -> Any:
     name."""
 
     def one(typing_context: Any, numbers: Any) -> Any:
+        """Type check the call; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `one` and return the result."""
             kinds = (types.int64,) * len(numbers)
             parts = zip(_cgutils.unpack_tuple(builder, arguments[0]), numbers, kinds)
             values = [context.cast(builder, *part) for part in parts]
@@ -196,7 +202,10 @@ def make_unit_sequence(units: Sequence[Unit], acting: bool) -> Any:
     """
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
+        """Type check all units; return the signature and code generator of the sequence."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit the calls of the units, in agent loops where needed."""
             was = context.make_tuple(builder, _NONE, [])
             for unit in units:
                 turns = (
@@ -222,6 +231,8 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
     """
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
+        """Type check all units; return the signature and code generator of the measurement."""
+
         def result(unit: Unit | None, builder: Any, context: Any, arguments: Any) -> Any:
             """Emit the calls of one unit; return its result, or a pointer to the results by
             agent."""
@@ -237,6 +248,7 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
             return results
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `each` and return the result."""
             results = [result(unit, builder, context, arguments) for unit in units]
             return context.make_tuple(builder, kind, results)
 
@@ -259,7 +271,10 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
     """
 
     def each(typing_context: Any, w: Any, p: Any, was: Any, terms: Any) -> Any:
+        """Type check all units; return the signature and code generator of the sum."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit the calls of the units, and the stores of their terms and of the sum."""
             world, rows = arguments[0], _make_array(terms)(context, builder, arguments[3])
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
                 with _emit_agent_loop(context, builder, w, world, "live") as agent:
@@ -299,6 +314,7 @@ def _emit_agent_loop(
         return
 
     def number(name: str, index: Any) -> Any:
+        """Emit the load of an agent's value by field name."""
         return builder.load(emit_agent_value_pointer(context, builder, w, world, name, index))
 
     count = _INDEX(count_agents(w))
@@ -333,6 +349,7 @@ def current_agent_value(typing_context: Any, w: Any, values: Any) -> Any:
     """Intrinsic `(w, values)`: return the current agent's element of a per-agent array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `current_agent_value` and return the result."""
         agent = emit_current_agent(context, builder, w, arguments[0])
         return _emit_agent_value(context, builder, values, arguments[1], agent)
 
@@ -351,6 +368,7 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
         """Type check all units and return the signature and code generator of the mask."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a test of each action by all units, with the action as a constant."""
             read = context.get_getattr(p, "places")
             places = _make_array(places_of)(
                 context, builder, read(context, builder, p, arguments[1], "places")

@@ -35,6 +35,7 @@ def _build_now_strange(w: Any, kind: Any) -> Any:
     type."""
 
     def impl(w: Any, kind: Any) -> None:
+        """Implement `now_strange`; Numba compiles this function."""
         w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
     return impl
@@ -45,6 +46,7 @@ def _build_enlist(w: Any, cell: Any, kind: Any) -> Any:
     """Build `w.enlist(cell, kind)`: add a cell to the list of cells that look like a type."""
 
     def impl(w: Any, cell: Any, kind: Any) -> None:
+        """Implement `enlist`; Numba compiles this function."""
         k, i = kind % len(w.listed), cell >> 6
         w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
         w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
@@ -57,6 +59,7 @@ def _build_unlist(w: Any, cell: Any, kind: Any) -> Any:
     """Build `w.unlist(cell, kind)`: remove a cell from the list of cells that look like a type."""
 
     def impl(w: Any, cell: Any, kind: Any) -> None:
+        """Implement `unlist`; Numba compiles this function."""
         k, i = kind % len(w.listed), cell >> 6
         w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
         if w.listed[k, i] == 0:
@@ -71,6 +74,7 @@ def _build_block(w: Any, cell: Any, blocks: Any) -> Any:
     distances."""
 
     def impl(w: Any, cell: Any, blocks: Any) -> None:
+        """Implement `block`; Numba compiles this function."""
         bit = np.uint64(1) << np.uint64(cell & 63)
         if ((w.blocked[cell >> 6] & bit) != 0) != (blocks != 0):
             w.blocked[cell >> 6] ^= bit
@@ -320,6 +324,7 @@ def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
     """
 
     def read_cached(w: Any, y: Any, x: Any) -> Any:
+        """Return `w.ways`, computed only if the cell or the grid's shape has changed."""
         key = np.uint64(((np.int64(y) << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:
             w.walk_from(y, x, w.ways)
@@ -327,6 +332,7 @@ def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
         return w.ways
 
     def compute(w: Any, y: Any, x: Any) -> Any:
+        """Compute the distances into a new array."""
         steps = np.empty((w.height, w.width), np.int64)
         w.walk_from(y, x, steps)
         return steps

@@ -55,14 +55,20 @@ def _register_emitter(
     """
 
     class Method(AbstractTemplate):
+        """Typing of the method: any arguments, one type of result."""
+
         key = f"{__name__}.{name}"
 
         def generic(self, args: Any, kws: Any) -> Any:
+            """Return the signature of the method for these argument types."""
             types_ = (*args, *kws.values())
             return _typing.signature(returns, *types_, recvr=cast(Any, self).this)
 
     def register(emit: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the emitter and return it."""
+
         def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+            """Emit the call through the registered emitter."""
             return emit(context, builder, sig.args[0], sig.args[1:], arguments)
 
         _METHODS[name] = Method
@@ -160,7 +166,10 @@ def register_method(
     """
 
     def register(build: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the builder, without annotations, and return it."""
+
         def build_unannotated(*arguments: Any, **named: Any) -> Any:
+            """Return the implementation for these argument types, without annotations."""
             implementation = build(*arguments, **named)
             implementation.__signature__ = _strip_annotations(implementation)
             return implementation

@@ -43,9 +43,11 @@ class PartLibrary(JITCodeLibrary):
     """LLVM IR of a part, to be linked into other libraries."""
 
     def _optimize_final_module(self) -> None:
+        """Do nothing; the linked program is optimised as a whole."""
         pass
 
     def _finalize_final_module(self) -> None:
+        """Mark the library as finished, without machine code."""
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -79,6 +81,7 @@ class _Passes(PassManager):
     """Pass manager without Numba's timers and records."""
 
     def _runPass(self, index: int, step: Any, state: Any) -> None:
+        """Run one compiler pass."""
         step.analysis = self._analysis
         step.run_initialization(state)
         step.run_pass(state)

@@ -69,6 +69,7 @@ def load_program(program: CachedProgram) -> LoadedProgram | None:
     method = _PyMethodDef(ENTRY.encode(), engine.get_function_address(ENTRY), _METH_FASTCALL, None)
 
     def exception(returned: int) -> Exception:
+        """Return the Python exception for a negative result of the program."""
         from gv_engine.compiler.exceptions import rebuild_exception
 
         return rebuild_exception(

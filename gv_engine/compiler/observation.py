@@ -319,7 +319,10 @@ def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
 
     @intrinsic
     def move(typing_context: Any, source: Any, start: Any, goal: Any, place: Any) -> Any:
+        """Type check the copy; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a memcpy of `count` bytes."""
             at, to = (
                 builder.gep(_make_array(kind)(context, builder, array).data, [offset])
                 for kind, array, offset in ((source, *arguments[:2]), (goal, *arguments[2:]))

@@ -32,6 +32,7 @@ def _register_verb(name: str, verb: Callable[..., Any]) -> None:
     code."""
 
     def build(*arguments: Any) -> Callable[..., Any]:
+        """Return the verb's function, for any argument types."""
         return verb
 
     build.__signature__ = inspect.signature(verb)  # type: ignore[attr-defined]  # numba reads it
@@ -67,9 +68,11 @@ def _build_measured(value: Any) -> Any:
     unchanged."""
 
     def impl(value: Any) -> Any:
+        """Implement `measured`; Numba compiles this function."""
         return 0 + value
 
     def as_it_is(value: Any) -> Any:
+        """Return the value unchanged."""
         return value
 
     # the sum of Numba's uint64 and int64 is a float
@@ -82,6 +85,7 @@ def _build_ones(bits: Any) -> Any:
     """Build `ones(bits)`: return the number of set bits."""
 
     def impl(bits: Any) -> Any:
+        """Implement `ones`; Numba compiles this function."""
         return count_set_bits(bits)
 
     return impl
@@ -108,6 +112,7 @@ def _build_fail(w: Any, message: Any) -> Any:
     code = message_code(message.literal_value)
 
     def impl(w: Any, message: Any) -> None:
+        """Implement `fail`; Numba compiles this function."""
         if w.error == 0:
             w.error = code
 

@@ -174,6 +174,7 @@ def _forbid_view_write(name: str) -> None:
     """Register an error for writes to a field of views that all worlds share."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        """Raise `TypingError` when the write is compiled."""
         raise TypingError(READ_ONLY_MESSAGE.format(name))
 
     _extending.lower_setattr(ViewRecord, name)(write)

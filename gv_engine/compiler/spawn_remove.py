@@ -149,6 +149,7 @@ def _build_remove(w: Any, e: Any) -> Any:
     """Build `w.remove(e)`: take an entity off the grid and free its index."""
 
     def impl(w: Any, e: Any) -> None:
+        """Implement `remove`; Numba compiles this function."""
         if e != NOTHING:
             w.lift(e)
             w.become_nothing(e)
@@ -166,6 +167,7 @@ def _build_become_nothing(w: Any, e: Any) -> Any:
     empty = layout.kinds
 
     def impl(w: Any, e: Any) -> None:
+        """Implement `become_nothing`; Numba compiles this function."""
         write(w, e, empty)
         w.alive[e] = 0
 
@@ -354,6 +356,7 @@ def _build_set_state(w: Any, e: Any, state: Any) -> Any:
     it."""
 
     def first(w: Any, e: Any, state: Any) -> None:
+        """Do nothing: the start of the chain of writes."""
         pass
 
     write = register_jitable(first)
@@ -369,6 +372,7 @@ def _append_state_write(before: Any, column: str, field: str) -> Any:
     column."""
 
     def set_state(w: Any, e: Any, state: Any) -> None:
+        """Call `before`, then write the state if the entity has the component."""
         before(w, e, state)
         if w[column]["has"][e]:
             w[column][field][e] = state

@@ -82,6 +82,7 @@ def _measure_and_run(measure: Any, run: Any) -> Any:
     """Return a function `(w, p, was)` that runs a system with measurements taken just before."""
 
     def both(w: Any, p: Any, was: Any) -> Any:
+        """Measure, then run the system."""
         return run(w, p, measure(w, p))
 
     return both
@@ -117,6 +118,8 @@ def _make_action_test(when: Any, argument_getter: Any) -> Any:
 
     # without a branch on the answer, which processors cannot guess
     def acts(w: Any, p: Any, action: int) -> bool:
+        """Return True if the condition holds for the action; without a branch, which processors
+        mispredict."""
         return bool(when(w, *argument_getter(w, p, (action,))))
 
     return acts
@@ -127,6 +130,7 @@ def _append_action_test(before: Any, when: Any, argument_getter: Any, inside: An
     both are."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
+        """Return True if an earlier test or this one is true for the action."""
         if before(w, p, action):
             return True
         return bool(when(w, *argument_getter(w, p, (action,)))) and inside(w, p, action)
@@ -141,6 +145,7 @@ def _append_agent_action_test(
     turn of these agents."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
+        """Return True if an earlier test is true, or this one in the turn of its agents."""
         return bool(
             before(w, p, action) or (runs_for_agent[current_agent(w)] and agent_test(w, p, action))
         )
@@ -424,6 +429,7 @@ def _make_observation_runner(function: Any, values: Any) -> Any:
     """
 
     def observes(w: Any, p: Any, was: Any) -> None:
+        """Run the observation system on the view and its arrays."""
         view, grid, item = was
         arguments = values(w, p, (view,))
         function(w, arguments[0], view, (grid, item), *arguments[2:])
@@ -436,6 +442,7 @@ def _run_both(first: Any, second: Any) -> Any:
     """Return a function `(w, p, was)` that calls two functions in order."""
 
     def both(w: Any, p: Any, was: Any) -> None:
+        """Call both functions."""
         first(w, p, was)
         second(w, p, was)
 
@@ -446,6 +453,7 @@ def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
     """Return `reveal(w, p, view, grid, item, mask)` for one agent."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
+        """Write the agent's observation and action mask."""
         write_seen(w, p, (view, grid, item))
         write_mask(w, p, mask)
 
@@ -482,6 +490,7 @@ def make_mission_writer(layout: Layout) -> Any:
         write = _append_number_write(write, field.name, number)
 
     def write_mission(w: Any, p: Any, out: Any) -> None:
+        """Write the mission's numbers and add the number of the first text."""
         write(w, out)
         out[0] += p.first_text
 
@@ -497,6 +506,7 @@ def _append_number_write(before: Any, name: str, number: int) -> Any:
     `out[number]`."""
 
     def write(w: Any, out: Any) -> None:
+        """Write the earlier fields, then this field."""
         before(w, out)
         out[number] = w["mission"][name][current_agent(w)]
 

@@ -95,6 +95,7 @@ class CompiledBatch(Backend):
     uses_compiled_code = True
 
     def make_worlds(self, num_worlds: int) -> None:
+        """Allocate the rows and the arguments of all programs."""
         from gv_engine.compiler import programs  # the one place that brings in llvmlite
 
         scenario, num_threads = self.scenario, self.num_threads
@@ -185,6 +186,7 @@ class CompiledBatch(Backend):
         )
 
     def prepare(self) -> None:
+        """Load or compile all programs."""
         for program in self.programs:
             program.prepare()
 
@@ -197,6 +199,7 @@ class CompiledBatch(Backend):
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Run the programs on all worlds; see `Backend.step`."""
         self._actions[:] = actions
         if self._runs_in_one_chunk:
             failed = self._run_program(self._lanes[0][0], 0, len(self.rows), mode)
@@ -206,6 +209,7 @@ class CompiledBatch(Backend):
             self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
+        """Show few worlds one by one, many by a step; see `Backend.show_worlds`."""
         chosen = np.atleast_1d(worlds)
         if chosen.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)
@@ -288,18 +292,22 @@ class CompiledBatch(Backend):
         raise RuleError.of_worlds(failed, error)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return copies of these worlds as rows, () or (K,) like `worlds`."""
         rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Write rows over these worlds; their derived fields are updated at the next step."""
         self._words[worlds] = view_as_words(rows)
         self._playing[worlds] = rows["member"]
         self._stale[worlds] = 1
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
+        """Write generator records into these worlds, () for all of them or (K,)."""
         self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        """Render from the row, or through an object world if a rendering system needs one."""
         scenario, seat = self.scenario, i * self._seats
         shown, terms = self.outputs.grid[seat], self.outputs.terms[seat].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)

@@ -46,6 +46,7 @@ class ObjectBatch(Backend):
     world = "object"
 
     def make_worlds(self, num_worlds: int) -> None:
+        """Make one simulation per world."""
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
         self._agents = self.scenario.layout.agents
         # the agents of each world, with their lines in the arrays
@@ -65,6 +66,7 @@ class ObjectBatch(Backend):
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Step the worlds one by one; see `Backend.step`."""
         failed: dict[int, Exception] = {}
         one_by_one = iter(actions.tolist())
         for i, chosen in enumerate(zip(*(one_by_one,) * self._agents)):
@@ -154,6 +156,7 @@ class ObjectBatch(Backend):
             next(more)[...] = missions.numbers(simulation.world, agent)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return these worlds as rows, () or (K,) like `worlds`."""
         chosen = np.atleast_1d(worlds).tolist()
         rows = np.empty(len(chosen), self.scenario.layout.dtype)
         for k, i in enumerate(chosen):
@@ -161,10 +164,12 @@ class ObjectBatch(Backend):
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Restore these worlds from rows."""
         for world, row in self._iter_worlds_and_rows(worlds, rows):
             world.restore(row)
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
+        """Set the generators of these worlds from records, () for all of them or (K,)."""
         for world, record in self._iter_worlds_and_rows(worlds, records):
             world.rng = generator_from_row(record)
 
@@ -179,6 +184,7 @@ class ObjectBatch(Backend):
             yield self.simulations[i].world, rows_of_worlds[k : k + 1].reshape(())
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        """Run the rendering systems on world i; `show` gets the finished frame."""
         seat = i * self.scenario.layout.agents
         self.simulations[i].terms = self.outputs.terms[seat].tolist()
         self.simulations[i].render(show, self.outputs.grid[seat])
@@ -202,6 +208,8 @@ class DeferredBackend(Backend):
     _pending: tuple[CompiledBatch, Compilation] | None = None
 
     def make_worlds(self, num_worlds: int) -> None:
+        """Make compiled worlds if their programs are in the cache, else objects and a pending
+        compilation."""
         from gv_engine.vector.compiled_backend import CompiledBatch
 
         settings = self.num_threads, self.masks, self.checked, self.more, self.levels
@@ -234,6 +242,7 @@ class DeferredBackend(Backend):
 
     @property
     def resolved(self) -> Backend:
+        """Return the current backend if it will not change any more, else this one."""
         return self if self._pending else self.current
 
     def _use(self, worlds: Backend) -> None:
@@ -275,21 +284,27 @@ class DeferredBackend(Backend):
         return len(self.current)
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
+        """Set the state of world i's generator in the current backend."""
         self.current.set_generator(i, generator)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Switch to compiled worlds if they are ready, then step the current backend."""
         if self._pending and self._pending[1].is_over():
             self._switch_to_compiled(*self._pending)
         self.current.step(actions, mode)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return worlds of the current backend as rows."""
         return self.current.snapshot(worlds)
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Replace worlds of the current backend by rows."""
         self.current.set_rows(worlds, rows)
 
     def set_generators(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Set generators of the current backend."""
         self.current.set_generators(worlds, rows)
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        """Render world i of the current backend."""
         self.current.render(i, show)

@@ -1,4 +1,4 @@
-"""The one runner of calls: for object worlds, for states, and for expressions."""
+"""Runner of rule calls, for object worlds, states and expressions."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from gv_engine.rules.call import Call, is_nested
 from gv_engine.rules.system import TERMINATING, TRANSITION, System, measured, takes
 
 FunctionWrapper = Callable[[System, str, Callable[..., Any]], Callable[..., Any]]
-"""Takes a system, what of it is called (`function`, `remember` or `when`) and what is called now;
-returns what is called instead."""
+"""Function (system, name of the helper: `function`, `remember`, `when` or `answers`, current
+function) that returns the function to call instead."""
 
 
 class BoundCall:
-    """A call ready to run in worlds: those among its arguments run first, it gets their results.
+    """A rule call ready to run in worlds; calls among its arguments run first and give their
+    results.
 
-    What it remembers lasts from one `measure` to the next.
+    Measurements last from one `measure` to the next.
 
     Args:
-        call: the system and its arguments; an attribute too.
-        agents: how many there are.
+        call: system and arguments.
+        agents: number of agents.
 
     Attributes:
-        acts: `(w, agent, action)` → whether the transition, the reward or the terminating function,
-            or one that is nested in it, would answer the action.
+        call: system and arguments.
+        acts: function `(w, agent, action)` that is True if the call, or a nested one, answers the
+            action.
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
+        """Bind a call for this number of agents."""
         self.call = call
         self._agents = range(agents + 1)
         self._result: Any = None
@@ -66,12 +69,13 @@ class BoundCall:
     def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        """What a function, or None, is called with after the world, by whose turn it is."""
+        """Return the arguments of a function after the world for each agent's turn, with the
+        agent's index if it takes one."""
         asks = function is not None and takes(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
-        """Before the transitions: what rewards and terminating functions remember of a world."""
+        """Call `remember` of this and of nested calls, before the transitions."""
         for nested in self._nested.values():
             for call in _as_tuple(nested):
                 call.measure(w, agent)
@@ -84,7 +88,8 @@ class BoundCall:
             self._measurements[agent] = (self._convert_measurement(measurement),)
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """See `Simulation.watch`; those that are nested in the arguments are watched too."""
+        """Replace the functions of this and of nested calls by wrapped ones, see
+        `Simulation.watch`."""
         self._function = wrap(self._system, "function", self._function)
         if self._remember:
             self._remember = wrap(self._system, "remember", self._remember)
@@ -99,12 +104,12 @@ class BoundCall:
 
     @property
     def can_act(self) -> bool:
-        """Whether there is an action that it, or one that is nested in it, may answer."""
+        """Return True if the call or a nested one may answer some action."""
         own = not self._by_itself if self._system.phase is TRANSITION else self._answers is not None
         return own or any(call.can_act for call in self._inner_calls)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
-        """See `acts`: the condition itself, if there is no more to ask."""
+        """Return the function for `acts`: the condition alone if nothing else must be tested."""
         if self._system.phase is not TRANSITION:
             return self._test_answers
         if self._condition is None or self._by_itself:
@@ -112,19 +117,26 @@ class BoundCall:
         return self._condition
 
     def _test_answers(self, w: Any, agent: int, action: int) -> bool:
+        """Return True if the reward or end, or a nested one, answers the action."""
         if self._condition is not None and not self._condition(w, agent, action):  # another one's
             return False
         own = self._answers is not None and self._answers(w, agent, action)
         return own or answers_action(self._inner_calls, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
+        """Return True if the transition's condition holds, and a nested transition answers if it
+        only runs nested ones."""
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (
             not self._by_itself or answers_action(self._inner_calls, w, agent, action)
         )
 
     def run(self, w: Any, agent: int, *leading: Any) -> Any:
-        """Call the function if its condition holds; `between` precedes its parameters: a view."""
+        """Call the function if its condition holds and return its result, else the default result.
+
+        Args:
+            leading: values before the call's own arguments, such as a view.
+        """
         try:
             holds = self._condition
             if holds is not None and not holds(w, agent, w.action[agent]):
@@ -145,7 +157,8 @@ class BoundCall:
         return self._result
 
     def _run_nested(self, w: Any, agent: int) -> list[Any]:
-        """The arguments, with results in place of what is nested in them."""
+        """Return the arguments with nested calls replaced by their results; repeat until `until`
+        holds."""
         results = list(self._arguments)
         for tried in count(1):
             for position, nested in self._nested.items():
@@ -157,8 +170,8 @@ class BoundCall:
         return results
 
     def find_cause(self, agent: int) -> Call:
-        """Why a terminating function was true for an agent, just now: the innermost one that was,
-        the first of several."""
+        """Return the innermost terminating call that has just been true for an agent, the first of
+        several."""
         for nested in self._nested.values():
             for call in _as_tuple(nested):
                 runs = not call.call.whose or call.call.whose[agent]
@@ -168,7 +181,7 @@ class BoundCall:
 
 
 def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Whether one of several calls would answer an action."""
+    """Return True if one of several calls answers an action."""
     for call in calls:  # a loop, as `any` costs the mask a third of its time
         try:
             if call.acts(w, agent, action):
@@ -182,7 +195,7 @@ def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) 
 def write_action_mask(
     calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
 ) -> None:
-    """Write 1 for each of several actions that one of the calls would answer, else 0."""
+    """Write 1 into `mask` for each action that one of the calls answers, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
         # not by `answered`, as calls of it cost a tenth of the mask's time
@@ -197,17 +210,21 @@ def write_action_mask(
 
 
 def _return_unchanged(value: Any) -> Any:
+    """Return the value."""
     return value
 
 
 BoundArgument = BoundCall | tuple[BoundCall, ...]
+"""Nested calls of one argument."""
 
 
 def _bind_argument(argument: Any, agents: int) -> BoundArgument:
+    """Return a nested call, or a tuple of nested calls, bound."""
     if isinstance(argument, Call):
         return BoundCall(argument, agents)
     return tuple(BoundCall(part, agents) for part in argument)
 
 
 def _as_tuple(nested: BoundArgument) -> tuple[BoundCall, ...]:
+    """Return the nested calls of an argument as a tuple."""
     return nested if isinstance(nested, tuple) else (nested,)

@@ -1,4 +1,4 @@
-"""A row read like a world, without making one: for looking only.
+"""Columns of components over esper's entities, and rows that read like a world.
 
 >>> from gv_engine import Scenario
 >>> from gv_engine.world.simulation import Simulation
@@ -36,24 +36,26 @@ _NUMBERS = itertools.count(1)
 
 
 def _delete_world(name: str) -> None:
+    """Delete an esper world if it exists and is not the current one."""
     with _LOCK:
         if esper.current_world != name and name in esper.list_worlds():
             esper.delete_world(name)
 
 
 _RETIRED: deque[EsperContext] = deque()
-"""Contexts whose simulation is gone. Their processors hold the world, and with it the context; they
-are let go when the next context is made, not while memory is being reclaimed in midst of esper."""
+"""Contexts whose simulation is gone. Their processors refer to the world, and so to the context.
+They are removed when the next context is made, because garbage collection may run inside esper."""
 
 
 class EsperContext:
-    """`with context:` makes esper's functions speak of this context's world.
+    """Context manager: esper's functions refer to this context's world inside.
 
-    `clear` and `give` write into esper's own dictionaries, of which it hands out no more than
-    copies: with a call of `esper.add_component` for each component, resets took twice as long.
+    `clear` and `attach_components` write into esper's own dictionaries, which esper only hands out
+    as copies. With a call of `esper.add_component` for each component, resets took twice as long.
     """
 
     def __init__(self) -> None:
+        """Make a new esper world."""
         while _RETIRED:
             _RETIRED.pop()._remove_processors()
         self.name = f"gv_engine-{next(_NUMBERS)}"
@@ -67,11 +69,11 @@ class EsperContext:
 
     @property
     def size(self) -> int:
-        """How many entities there are."""
+        """Return the number of entities."""
         return len(self._entities)
 
     def clear(self, size: int) -> None:
-        """Have so many entities, from 1 on, and none with a component."""
+        """Replace all entities by `size` entities without components, numbered from 1."""
         with self:
             esper.clear_dead_entities()
             if self.size == size == next(reversed(self._entities)):
@@ -89,7 +91,13 @@ class EsperContext:
     def attach_components(
         self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
-        """Give an entity new components: of a class, with values, also put into these rows."""
+        """Attach new components to an entity.
+
+        Args:
+            e: entity.
+            prefab: for each component its class, its values, and the rows that also hold the
+                component.
+        """
         parts, having = self._entities[e], self._entities_by_class
         for cls, values, rows in prefab:
             rows[e] = parts[cls] = cls(*values)
@@ -103,7 +111,7 @@ class EsperContext:
     def attach_components_to_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
-        """Give each of several entities in a row new components, see `give`."""
+        """Attach new components to each entity of a range, see `attach_components`."""
         parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
             components = [cls(*values) for _ in entities]
@@ -115,10 +123,11 @@ class EsperContext:
         self._multi_query_cache.clear()
 
     def release_with(self, owner: object) -> None:
-        """Let go of all processors some time after the owner, who runs them, is gone."""
+        """Remove all processors some time after `owner`, which runs them, is garbage-collected."""
         weakref.finalize(owner, _RETIRED.append, self).atexit = False
 
     def _remove_processors(self) -> None:
+        """Remove all processors from esper."""
         with self:
             # esper has no public list of them
             for processor in tuple(esper._processors):
@@ -170,7 +179,8 @@ class ObjectColumn:
 
 @cache
 def _column_class(field: str) -> type[ObjectColumn]:
-    """`ObjectColumn` whose code says the name of a field: `getattr` takes half as long again."""
+    """Return an `ObjectColumn` class whose code names the field; `getattr` takes half as long
+    again."""
     methods = {}
     for method in (ObjectColumn.__getitem__, ObjectColumn.__setitem__):
         names = (field if name == "field" else name for name in method.__code__.co_names)
@@ -180,7 +190,7 @@ def _column_class(field: str) -> type[ObjectColumn]:
 
 
 class ObjectPresence:
-    """Which entities have the component: `w.door.has`, only to be read."""
+    """Flag of each entity: has the component or not; read-only as `w.door.has`."""
 
     __slots__ = ("_cls", "_default", "_rows")
 
@@ -229,6 +239,7 @@ class ComponentColumns:
         raise self._make_no_column_error(e)
 
     def _make_no_column_error(self, e: int) -> ColumnError:
+        """Return the error for an index in place of a column's name."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
         examples = ", ".join(f"w.{name}.{column}[e]" for column in columns)
@@ -239,15 +250,17 @@ class ComponentColumns:
 
 @cache
 def _make_default_component(cls: type) -> Any:
-    """What entities without the component read: its defaults, closed to writing."""
+    """Return the component that entities without it read: all defaults, read-only."""
 
     def refuse(self: object, name: str, value: object) -> None:
+        """Raise `ColumnError` for a write."""
         raise ColumnError(
             f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
             f"ask w.{column_name(cls)}.has[e] first"
         )
 
     def init(self: object) -> None:
+        """Set all fields to their defaults."""
         for field in fields_of(cls):
             object.__setattr__(self, field.name, field.default)
 
@@ -259,12 +272,12 @@ def _make_default_component(cls: type) -> Any:
 
 
 class RowWorld:
-    """A row as rendering systems read a `World`: its values, columns, `cells`, `beneath` and
+    """A row that rendering systems read like a `World`: values, columns, `cells`, `beneath` and
     `appearance`.
 
     Args:
-        layout: of the row.
-        row: a () array of `layout.dtype`; its values are read when they are asked for.
+        layout: layout of the row.
+        row: () array of `layout.dtype`; values are read when they are used.
     """
 
     def __init__(self, layout: Layout, row: NDArray[Any]) -> None:
@@ -276,25 +289,29 @@ class RowWorld:
 
     @property
     def ground(self) -> NDArray[Any]:
-        """(H + 1, W + 1) what lies on the ground of each cell."""
+        """Return (H + 1, W + 1) entities on the ground of each cell."""
         ground: NDArray[Any] = (
             self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
         )
         return ground
 
     def agents(self) -> range:
-        """The agents: the entities from 1 on."""
+        """Return the range of the agents: the entities from 1 on."""
         return self._layout.everyone[: self.present if self._layout.fewer else None]
 
     def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
+        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
+        cell."""
         return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """(H, W, 3) uint8: the same of the ground alone; None where nothing ever lies on it."""
+        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
+        ground."""
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return (H, W, 3) uint8 type, state and colour index of the entities in an array of
+        cells."""
         row, at = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*at.shape, 3), np.uint8)
         kinds = grid[..., 0]
@@ -308,10 +325,13 @@ class RowWorld:
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
         row = self._row
         kind = int(row["kind"]["value"][e])
-        state = next((known.state for known in self._layout.types if known.index == kind), None)
+        state = next(
+            (object_type.state for object_type in self._layout.types if object_type.index == kind),
+            None,
+        )
         shown = int(row[state[0]][state[1]][e]) if state else 0
         return kind, shown, int(row["color"]["value"][e])
 

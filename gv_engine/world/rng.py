@@ -1,6 +1,6 @@
-"""One PCG64 stream per world, exchanged between NumPy's Generator and a row.
+"""PCG64 generator of a world, copied between NumPy's `Generator` and a row.
 
-The draws on a row are in `gv_engine.compiler.rng`, bit-identical to NumPy's.
+Sampling from a row is in `gv_engine.compiler.rng`, bit for bit like NumPy.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any
 
 
 class FastGenerator(np.random.Generator):
-    """A generator that draws one of several numbers in a fifth of the time."""
+    """NumPy generator whose `choice(n)` takes a fifth of the time."""
 
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return a sample as `Generator.choice` does; faster for a single integer argument."""
         if args or kwargs or type(a) is not int or a < 1:
             return super().choice(a, *args, **kwargs)
         return int(self.integers(a))  # what NumPy's own comes to
 
 
 def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
-    """A Generator that continues the stream of a record."""
+    """Return a generator that continues the stream of a record."""
     bits = np.random.PCG64(0)
     bits.state = {
         "bit_generator": "PCG64",
@@ -56,14 +57,14 @@ def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
 
 
 def copy_generator(source: Any, target: Any) -> None:
-    """Let one record of a generator be as another one."""
+    """Copy the state of one generator record to another."""
     target.state_high, target.state_low = source.state_high, source.state_low
     target.inc_high, target.inc_low = source.inc_high, source.inc_low
     target.has_half, target.half = source.has_half, source.half
 
 
 def sample_member(rng: Any, members: Any) -> int:
-    """The number of the member into whose share of [0, 1) a draw falls."""
+    """Return the index of a mixture's member, sampled by the members' cumulative shares."""
     sample = rng.random()
     member = 0
     while sample >= members[member].share:

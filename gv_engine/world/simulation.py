@@ -1,4 +1,4 @@
-"""One object world and its schedule: esper's processors, phase by phase, in scenario order."""
+"""One object world with its schedule: esper processors, phase by phase, in scenario order."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 def make_agent_runner(
     run: Callable[[Any, int], Any], world: Any, agents: Sequence[int]
 ) -> Callable[[], Any]:
-    """What runs for each of the agents that are there when it is called, in their order."""
+    """Return a function that calls `run(world, agent)` for each agent in the list, as it is at that
+    time."""
     if world.is_alone or NOTHING in agents:  # nobody ever comes or goes
         return partial(run, world, *agents)
 
     def each() -> None:
+        """Call `run` for each agent in the list."""
         for agent in agents:
             run(world, agent)
 
@@ -53,7 +55,7 @@ def make_agent_runner(
 
 
 class SystemProcessor(esper.Processor):
-    """Runs one system, in a step or to draw; one subclass each, as esper keys by class."""
+    """Processor of one system; one subclass per system, as esper identifies processors by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
         self.world = world
@@ -63,23 +65,25 @@ class SystemProcessor(esper.Processor):
         self.turns = make_agent_runner(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
+        """Run the system in a step, for its agents; do nothing while rendering."""
         if canvas is None:
             self.turns()
 
 
 class RenderingProcessor(SystemProcessor):
-    """Draws on the canvas, when there is one."""
+    """Processor of a rendering system, which paints on the canvas."""
 
     def process(self, canvas: Any = None) -> None:
+        """Paint on the canvas; do nothing in a step."""
         if canvas is not None:
             self.bound.run(self.world, canvas.agent, canvas)
 
 
 class RewardProcessor(SystemProcessor):
-    """Adds its term to the step's reward of each agent that takes part.
+    """Processor that adds its reward term to the reward of each agent that takes part.
 
     Attributes:
-        terms: by agent.
+        terms: reward term of the last step by agent.
     """
 
     def __init__(self, world: Any, call: Call) -> None:
@@ -88,6 +92,7 @@ class RewardProcessor(SystemProcessor):
         self.playing = world.playing
 
     def process(self, canvas: Any = None) -> None:
+        """Compute the reward term of each agent in a step."""
         if canvas is None:
             world, terms = self.world, self.terms
             for agent in self.playing:
@@ -102,13 +107,14 @@ class RewardProcessor(SystemProcessor):
 
 
 class TerminatingProcessor(SystemProcessor):
-    """Ends the episode for an agent when its test is true."""
+    """Processor that ends the episode for an agent when its test is true."""
 
     def __init__(self, world: Any, call: Call) -> None:
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
     def process(self, canvas: Any = None) -> None:
+        """Test each agent in a step; set `done` and `ended_by`."""
         if canvas is None:
             world = self.world
             for agent in world.playing:
@@ -118,12 +124,14 @@ class TerminatingProcessor(SystemProcessor):
 
 
 class EnsurePlaced(esper.Processor):
-    """Between transitions and rewards: makes sure that agents stand somewhere."""
+    """Processor between transitions and rewards: raises an error if an agent does not stand in a
+    cell."""
 
     def __init__(self, world: Any) -> None:
         self.turns = make_agent_runner(stands_somewhere, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
+        """Check the agents in a step."""
         if canvas is None:
             self.turns()
 
@@ -138,13 +146,15 @@ _PROCESSORS = {
 def make_processor(
     world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
 ) -> Any:
-    """The processor of a call: a `SystemProcessor` of the kind for its phase, or an author's."""
+    """Return the processor of a call: a `SystemProcessor` of the class for its phase, or the
+    author's own."""
     function: Any = call.system.function
     if not call.system.is_processor:
         base = kinds.get(phase, SystemProcessor)
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
+        """Run the author's processor and take over its changes and reward terms."""
         if (canvas is None) == (phase is not RENDERING):
             before = [*world.reward]
             try:
@@ -162,22 +172,23 @@ def make_processor(
 
 
 class BoundScenario:
-    """All that a scenario does in one world, phase by phase, in its order.
+    """Processors and calls of one scenario in one world, by phase.
 
     Attributes:
-        scenario: which one; a mixture has one of these for each of its members.
-        share: where its part of [0, 1) ends when a reset draws a member.
-        resets, observations, visibility: what runs on demand.
-        rewards: those of its processors that are rewards.
-        measuring: called before the transitions, of which something is remembered.
-        slots: the position of each reward among all of the mixture.
-        success: what is true where an episode ends well; None if the scenario does not say.
-        answering: asked for the action mask; those that may answer an action.
+        scenario: scenario; a mixture has a `BoundScenario` for each member.
+        share: upper end of the member's part of [0, 1), for sampling a member.
+        resets, observations, visibility: calls that run on demand.
+        rewards: processors of the rewards.
+        measurements: functions to call before the transitions.
+        slots: index of each reward among all rewards of the mixture.
+        success: call that tests the success of an ended episode; None if there is none.
+        mask_calls: calls that the action mask asks.
     """
 
     def __init__(
         self, scenario: Scenario, world: ObjectWorld, share: float, reward_names: tuple[str, ...]
     ) -> None:
+        """Bind all calls of a scenario to a world."""
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
@@ -202,29 +213,29 @@ class BoundScenario:
             if phase is REWARD:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
-                made = make_processor(world, call, phase)
-                self._processors.append(made)
+                processor = make_processor(world, call, phase)
+                self._processors.append(processor)
                 if phase is REWARD:
-                    self.rewards.append(made)
+                    self.rewards.append(processor)
                 if any(part.system.remember for part in call.parts()):
                     self.measurements.append(
-                        make_agent_runner(made.bound.measure, world, world.playing)
+                        make_agent_runner(processor.bound.measure, world, world.playing)
                     )
                 if phase is not RENDERING and not call.system.is_processor:
-                    self._rules.append(made.bound)
+                    self._rules.append(processor.bound)
 
     def add_processors(self) -> None:
-        """Hand the processors to esper, in the context of the moment."""
-        for made in self._processors:
-            esper.add_processor(made)
+        """Add the processors to the current esper world."""
+        for processor in self._processors:
+            esper.add_processor(processor)
 
     def remove_processors(self) -> None:
-        """Take them from there again."""
-        for made in self._processors:
-            esper.remove_processor(type(made))
+        """Remove the processors from the current esper world."""
+        for processor in self._processors:
+            esper.remove_processor(type(processor))
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """See `Simulation.watch`."""
+        """Wrap all functions, see `Simulation.watch`."""
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
 
@@ -233,13 +244,13 @@ class BoundScenario:
 
 
 class Simulation:
-    """Plays a scenario in an object world.
+    """A scenario in an object world.
 
     Attributes:
-        scenario: what is played; see `member` for a mixture.
-        world: its state; see `ObjectWorld` for reward, flags and components.
-        view: what an agent sees at the moment, filled by `observe`.
-        agents: their entities, of those too that a member of a mixture has not.
+        scenario: scenario; see `member` for a mixture.
+        world: state; see `ObjectWorld` for reward, flags and components.
+        view: the agent's current view, filled by `observe`.
+        agents: entities of all agents, including those that a member of a mixture does not use.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -258,11 +269,13 @@ class Simulation:
 
     @property
     def member(self) -> Scenario:
-        """The scenario that the world plays; of a mixture, the member which the reset drew."""
+        """Return the scenario that the world plays; of a mixture, the member that the last reset
+        sampled."""
         return self._playing.scenario
 
     @property
     def _playing(self) -> BoundScenario:
+        """Return the bound scenario of the world's member, with its processors added to esper."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
             with self.world.context:
@@ -272,14 +285,17 @@ class Simulation:
         return playing
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Put something around every function of the scenario, and around its `remember` and
-        `when`, but for rendering and processors.
+        """Replace each rule function, `remember`, `when` and `answers` by `wrap(system, name,
+        function)`.
+
+        Rendering systems and processors of authors are not wrapped.
         """
         for member in self._members:
             member.watch(wrap)
 
     def reset(self, generator: np.random.Generator | None = None) -> None:
-        """Draw a new level, from this generator if one is given, else from the world's own."""
+        """Start a new episode with a new level, from `generator` or else from the world's own
+        generator."""
         world = self.world
         if generator is not None:
             world.rng = generator
@@ -294,10 +310,10 @@ class Simulation:
         self._clear_terms()
 
     def step(self, *actions: int) -> None:
-        """Let the agents act and everything else happen; an episode that is over goes on.
+        """Step the world by the agents' actions; an episode that is over simply goes on.
 
         Args:
-            actions: for each agent the number of a `gv_engine.rules.geometry.Action`, not in
+            actions: number of a `gv_engine.rules.geometry.Action` for each agent, not its index in
                 the action space.
 
         Raises:
@@ -331,7 +347,8 @@ class Simulation:
         world.truncated = limit is not None and world.steps >= limit and goes_on
 
     def _set_turn_order(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
-        """Find out which of several agents take part in a step, and in which order."""
+        """Set the actions of several agents, the agents that take part in the step, and their
+        order."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
@@ -345,7 +362,7 @@ class Simulation:
         self._clear_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:
-        """An agent's reward of the last step, function by function as in the scenario's
+        """Return an agent's reward of the last step by reward function, in the order of
         `reward_names`."""
         if len(self._members) == 1:
             return tuple([reward.terms[agent] for reward in self._active_member.rewards])
@@ -355,18 +372,19 @@ class Simulation:
         return tuple(values)
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
-        """Make these an agent's terms."""
+        """Set an agent's reward terms."""
         playing, term_values = self._playing, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             reward.terms[agent] = term_values[slot]
 
     def _clear_terms(self) -> None:
+        """Set the reward terms of all agents to 0."""
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
     @property
     def terms(self) -> tuple[float, ...]:
-        """Those of the first agent."""
+        """Return the first agent's reward terms."""
         return self.terms_of(1)
 
     @terms.setter
@@ -374,14 +392,16 @@ class Simulation:
         self.set_terms(1, values)
 
     def look(self, agent: int = 1) -> ObjectView:
-        """Look around as an agent does: fill and return the view."""
+        """Fill the view with what an agent sees, and return it."""
         self.view.look(self.world, agent)
         self._playing.visibility.run(self.world, agent, self.view)
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
-        """Write an agent's observation into arrays of (h, w, 3) and (3,) uint8; if it has left, or
-        is not there, nothing is seen."""
+        """Write an agent's observation into `grid`, (h, w, 3) uint8, and `item`, (3,) uint8.
+
+        Nothing is seen if the agent has left or does not exist.
+        """
         if self._is_away(agent):
             grid[...], item[...] = (HIDDEN, 0, 0), (NONE_GRID_OBJECT, 0, 0)
             return
@@ -390,7 +410,7 @@ class Simulation:
             observation.run(self.world, agent, self.view, (grid, item))
 
     def _is_away(self, agent: int) -> bool:
-        """Whether one of several agents has left, or is not there."""
+        """Return True if one of several agents has left or does not exist."""
         return not self.world.is_alone and self.world.position.y[agent] < 0
 
     def render(
@@ -403,10 +423,10 @@ class Simulation:
         """Run the rendering systems, which change nothing.
 
         Args:
-            show: takes the finished frame.
-            observation: (h, w, 3) uint8 that the agent was shown last; looked for anew if None.
-            message: a note for the player.
-            agent: whose view is shown.
+            show: gets the finished frame.
+            observation: (h, w, 3) uint8 last observation; computed if None.
+            message: note for the player.
+            agent: agent whose view is shown.
         """
         if observation is None:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
@@ -417,8 +437,10 @@ class Simulation:
             esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write 1 for every action that some rule would answer, else 0, into (actions,); 0 for all
-        if the agent is away, or done and others are not."""
+        """Write 1 into (actions,) `mask` for each action that a rule answers, else 0.
+
+        All are 0 if the agent is away, or done while others are not.
+        """
         world, answering = self.world, self._playing.mask_calls
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
@@ -433,6 +455,7 @@ class Simulation:
 def _rebuild_simulation(
     scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]
 ) -> Simulation:
+    """Return a simulation from its pickled scenario, row and reward terms."""
     simulation = Simulation(scenario)
     simulation.world.restore(row)
     for agent, values in zip(simulation.agents, terms, strict=True):

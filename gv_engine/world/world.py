@@ -1,8 +1,8 @@
-"""The object world: one world whose entities are esper's, read and written through columns.
+"""Object world: one world whose entities live in esper, read and written through columns.
 
-`w.door.status[e]` is the field of the very component that esper hands out for entity `e`, so rules
-written as systems, esper queries and debuggers all look at the same objects. A whole world can be
-taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.scenario.layout`.
+`w.door.status[e]` is a field of the component that esper returns for entity `e`, so rules, esper
+queries and debuggers all see the same objects. A world can be saved as one row (`snapshot`) and
+loaded (`restore`), see `gv_engine.scenario.layout`.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from gv_engine.world.rng import generator_from_row, generator_to_row
 
 
 class ObjectWorld(Verbs, World):
-    """The state of one world; what rules see of it says `World`.
+    """State of one world; `World` describes the part that rules use.
 
     Attributes:
-        layout: which components, types and sizes it has room for.
-        context: where its entities live in esper.
-        free: no entity below this one is free.
-        everyone: the agents that there may be; is_alone: whether that is one.
-        present: how many of them, the first ones, are there.
-        live: (A + 1,) whether an agent takes part in the step.
-        order: (A,) in which agents take turns in it.
-        playing, acting: those who take part, by number, and in their order.
-        error: 0; in rows, the number of what has gone wrong in the step.
-        objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
+        layout: components, object types and sizes of the world.
+        context: esper world of the entities.
+        free: all entities below this one are in use.
+        everyone: range of all agents; is_alone: True if there is one.
+        present: number of agents that exist, the first ones.
+        live: (A + 1,) True if an agent takes part in the step.
+        order: (A,) agents in turn order.
+        playing, acting: agents that take part in the step, by number and in turn order.
+        error: 0; in rows, the code of the step's error.
+        objects: object store of `gv_engine.gridverse`; None until it is used.
     """
 
     # The engine writes here what `World` lets rules only read.
@@ -64,6 +64,7 @@ class ObjectWorld(Verbs, World):
     terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
+        """Make an empty world of a layout."""
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
@@ -100,7 +101,7 @@ class ObjectWorld(Verbs, World):
         self.clear()
 
     def _bind_prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
-        """The components of a prefab, each with the rows of its columns."""
+        """Return (class, values, rows of the columns) for each component of a prefab."""
         return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
     if TYPE_CHECKING:  # as a method it would slow all that is read of a world
@@ -113,11 +114,11 @@ class ObjectWorld(Verbs, World):
 
     @property
     def alive(self) -> NDArray[Any]:
-        """(entities,) which are in use."""
+        """Return (entities,) flags: True if the entity is in use."""
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Back to an empty world without a grid, nothing but agents in it; the generator stays."""
+        """Reset to a world without a grid and with nothing but agents; the generator stays."""
         self.height = self.width = 0
         self.steps = self.error = 0
         self.terminated = self.truncated = False
@@ -150,24 +151,24 @@ class ObjectWorld(Verbs, World):
             self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:
-        """Give an entity a component; from now on the columns read this very instance."""
+        """Attach a component to an entity; the columns read this very instance."""
         with self.context:
             esper.add_component(e, component)
         self._by_class[type(component)].rows[e] = component
 
     def detach(self, e: int, cls: type) -> None:
-        """Take a component off an entity."""
+        """Remove a component from an entity."""
         with self.context:
             esper.try_remove_component(e, cls)
         columns = self._by_class[cls]
         columns.rows[e] = columns.default
 
     def spawn(self, kind: int) -> int:
-        """A new object of a type, without a place yet: the lowest free entity.
+        """Return a new object of a type, not yet in a cell: the lowest free entity.
 
         Raises:
             CapacityError: all entities are in use.
-            RuleError: the type is of another world.
+            RuleError: the type is not one of this world.
         """
         prefabs = self._prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
@@ -175,7 +176,7 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
-        """The lowest free entity, from now on in use, without any component.
+        """Return the lowest free entity, now in use, without any component.
 
         Raises:
             CapacityError: all entities are in use.
@@ -183,7 +184,7 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """The lowest free entity, from now on in use, with the components of a prefab."""
+        """Return the lowest free entity, now in use, with the components of a prefab."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
@@ -195,7 +196,7 @@ class ObjectWorld(Verbs, World):
         return e
 
     def place(self, e: int, y: int, x: int) -> None:
-        """Put an entity into a free cell, out of the cell where it stood."""
+        """Move an entity into a free cell, out of the cell where it stood."""
         places = self._places
         # the same without a call for each column: resets do little else
         if (
@@ -240,7 +241,7 @@ class ObjectWorld(Verbs, World):
             super().enclose(kind)
 
     def remove(self, e: int) -> None:
-        """Take an entity out of the world; its index is free again."""
+        """Remove an entity from the world; its index is free again."""
         if e == NOTHING:
             return
         self.lift(e)
@@ -253,12 +254,12 @@ class ObjectWorld(Verbs, World):
         self.free = min(self.free, e)
 
     def state_of(self, e: int) -> int:
-        """Index of the state of an entity, 0 for types with one state."""
+        """Return the state of an entity, 0 for types with one state."""
         column = self._state_columns[self.kind.value[e]]
         return 0 if column is None else column[e]
 
     def set_state(self, e: int, state: int) -> None:
-        """Bring an entity into a state, with the components that the type has in it."""
+        """Set the state of an entity, with the components that the type has in this state."""
         kind = self.kind.value[e]
         column = self._state_columns[kind]
         if column is None:
@@ -272,37 +273,44 @@ class ObjectWorld(Verbs, World):
                 self.attach(e, cls(*values))
 
     def num_states(self, kind: int) -> int:
-        """How many states objects of a type have, 1 for types without."""
+        """Return the number of states of a type, 1 for types without states."""
         return self.layout.num_states[kind]
 
     def left_by(self, kind: int) -> int:
-        """The type of what an object of a type leaves when it is used up, -1 for nothing."""
+        """Return the type of what a used-up object of a type leaves, -1 for nothing."""
         return self.layout.leaves[kind]
 
     def on_ground(self, kind: int) -> bool:
-        """Whether objects of a type live on the ground."""
+        """Return True if objects of a type live on the ground."""
         return kind in self._grounds
 
     def add(self, e: int, column: str) -> None:
-        """Give an entity a component, by the name of its columns, in place of one it may have."""
+        """Add a component, by the name of its columns, with default values; an existing one is
+        replaced."""
         columns = self._get_columns(column)
         self._check_writable(e)
         self.attach(e, columns.cls())
 
     def take(self, e: int, column: str) -> None:
-        """Take a component off an entity, by the name of its columns."""
+        """Remove a component from an entity, by the name of its columns."""
         columns = self._get_columns(column)
         self._check_writable(e)
         self.detach(e, columns.cls)
 
     def _check_writable(self, e: int) -> None:
-        """Refuse what is no entity; to count from the end makes sense in reading alone."""
+        """Raise an error unless `e` is an entity other than NOTHING; negative indices are not
+        allowed."""
         if not 0 <= e < self.capacity:
             raise OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
             raise ColumnError(TO_NOTHING)
 
     def _get_columns(self, column: str) -> ComponentColumns:
+        """Return the columns of a component by name.
+
+        Raises:
+            ColumnError: there are no columns of this name.
+        """
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
             suggestion = nearest(column, self.layout.names)
@@ -310,8 +318,10 @@ class ObjectWorld(Verbs, World):
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """The objects on the grid that have a component, row by row, in a cell the one on the
-        ground first."""
+        """Return (n,) int64 objects on the grid that have a component, row by row.
+
+        Of two objects in a cell, the one on the ground comes first.
+        """
         cls: Any = columns.cls  # ours are `ComponentColumns`
         with self.context:
             entities = [e for e, _ in esper.get_component(cls)]
@@ -326,7 +336,7 @@ class ObjectWorld(Verbs, World):
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
-        """The objects of a type on the grid, row by row."""
+        """Return (n,) int64 objects of a type on the grid, row by row."""
         count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
         with self.context:
             entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
@@ -341,35 +351,36 @@ class ObjectWorld(Verbs, World):
         )
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
+        """Return (H, W) int64 distances from a cell to each cell around obstacles; -1 where there
+        is no way."""
         steps = np.empty((self.height, self.width), np.int64)
         self.walk_from(y, x, steps)
         return steps
 
     def agents(self) -> range:
-        """The agents: the entities from 1 on."""
+        """Return the range of the agents: the entities from 1 on."""
         return self.everyone[: self.present] if self.layout.fewer else self.everyone
 
     def agent_at(self, y: int, x: int) -> int:
-        """The agent in a cell, or NOTHING."""
+        """Return the agent in a cell, or NOTHING."""
         if not self.is_alone:
             return int(self.who[y, x])
         place = self._places[1]
         return int(place.y == y and place.x == x)
 
     def is_taken(self, y: int, x: int) -> bool:
-        """Whether an agent is in a cell that lets no other one in."""
+        """Return True if an agent is in a cell that holds one agent only."""
         return not self.is_alone and super().is_taken(y, x)
 
     def stand(self, agent: int, y: int, x: int) -> None:
-        """Let an agent stand in a cell, on top of whatever is there."""
+        """Put an agent into a cell, on top of whatever is there."""
         if self.is_alone:
             self.position.y[agent], self.position.x[agent] = y, x
         else:
             super().stand(agent, y, x)
 
     def fail(self, message: str) -> None:
-        """Give up: a rule is not defined on this world.
+        """Raise an error because a rule is not defined on this world.
 
         Raises:
             RuleError: always.
@@ -377,10 +388,11 @@ class ObjectWorld(Verbs, World):
         raise RuleError(message)
 
     def adopt(self) -> None:
-        """Take over what foreign code did to the components through esper itself.
+        """Take over changes that other code made to the components through esper.
 
         Raises:
-            RuleError: it left something that a world cannot hold; the message says what instead.
+            RuleError: the code left something that a world cannot hold; the message names the right
+                way.
         """
         with self.context:
             if self.context.size != self.capacity - 1:
@@ -397,28 +409,38 @@ class ObjectWorld(Verbs, World):
                             rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of what shows in every cell; or (n, 3), in
-        those that an (H, W) array marks."""
+        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
+        cell.
+
+        Args:
+            marked: (H, W) bool; if given, return (n, 3) for these cells only.
+        """
         things, below = self._select_cells(self.at, marked), self._select_cells(self.ground, marked)
         return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
-        """The same of the ground alone; None where nothing ever lies on it."""
+        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
+        ground."""
         if "ground" not in self.layout.layers:
             return None
         return self._get_appearances(self._select_cells(self.ground, marked))
 
     def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return the cells inside the grid; only the marked ones if `marked` is given."""
         inside = cells[: self.height, : self.width]
         return inside if marked is None else inside[marked]
 
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return (..., 3) uint8 type, state and colour index of an array of entities."""
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
-        """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
-        empty list in worlds without; OUTSIDE beyond the grid."""
+        """Return the entities in an agent's area, row by row: (h * w) things and (h * w) ground
+        objects.
+
+        Cells off the grid are OUTSIDE. The second list is empty in worlds without ground.
+        """
         numbers = area.numbers(self, agent, self.at.shape[1])
         things = self._flat_layers[0].take(numbers).tolist()
         # without a loop over layers, as nearly all worlds have one
@@ -426,7 +448,8 @@ class ObjectWorld(Verbs, World):
         return things, self._flat_layers[1].take(numbers).tolist() if has_ground else []
 
     def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
-        """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
+        """Return type, state and colour of entities as 3 bytes each; Hidden for unseen entities and
+        OUTSIDE."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         looks = _HIDDEN * len(entities)
         for k, e in compress(zip(count(0, len(_HIDDEN)), entities), seen):
@@ -441,16 +464,16 @@ class ObjectWorld(Verbs, World):
         return looks
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
         return self.kind.value[e], self.state_of(e), self.color.value[e]
 
     # ---- the row -------------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
-        """The whole world as one row: a () array of `layout.dtype`, independent of the world.
+        """Return the world as one row: a () array of `layout.dtype`, independent of the world.
 
         Raises:
-            RuleError: a rule left a value that its column cannot hold; compiled, it would wrap.
+            RuleError: a value does not fit into its column; compiled code would wrap it around.
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
@@ -479,10 +502,10 @@ class ObjectWorld(Verbs, World):
         return row
 
     def restore(self, row: NDArray[Any]) -> None:
-        """Become the world that a row holds; what follows is what would have followed there.
+        """Load the world from a row; it continues in the same way as the original.
 
         Args:
-            row: of a world of this layout; from elsewhere, see `Scenario.check`.
+            row: row of a world of this layout; check rows from elsewhere by `Scenario.check`.
 
         Raises:
             ValueError: the row has another layout.
@@ -515,7 +538,7 @@ class ObjectWorld(Verbs, World):
                     self.attach(e, columns.cls(*(column[e] for column in values)))
 
     def fork(self) -> ObjectWorld:
-        """An independent world with the same state and the same future."""
+        """Return an independent world with the same state and the same future."""
         other = ObjectWorld(self.layout)
         other.restore(self.snapshot())
         return other
@@ -531,18 +554,20 @@ class ObjectWorld(Verbs, World):
 
 
 _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in OF_AGENTS.items()]
+"""Initial value of each per-agent attribute."""
 
 
 @lru_cache(maxsize=64)
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
-    """The cells at the edge of a grid, row by row."""
+    """Return the (y, x) cells at the edge of a grid, row by row."""
     whole = product(range(height), range(width))
     return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
 
 @contextmanager
 def _name_value_in_errors(place: str) -> Iterator[None]:
-    """Say of a value that its array cannot hold where it stands."""
+    """Context manager: errors about a value that does not fit into its array become `RuleError`
+    with its name."""
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
@@ -550,6 +575,7 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
+    """Return a world from its pickled layout and row."""
     world = ObjectWorld(layout)
     world.restore(row)
     return world
