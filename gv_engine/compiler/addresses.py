@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.numpy_support import from_dtype
 
-from gv_engine.compiler.array_args import ArrayDtypes, address_record_dtype
+from gv_engine.compiler.array_args import Dtypes, address_record_dtype
 from gv_engine.compiler.intrinsics import emit_array, intrinsic
 from gv_engine.compiler.records import to_engine_record
 
@@ -34,7 +34,7 @@ class BatchType(types.Type):
         offsets: byte offset of each attribute in the address record, by name.
     """
 
-    def __init__(self, dtypes: ArrayDtypes) -> None:
+    def __init__(self, dtypes: Dtypes) -> None:
         self.arrays = {
             name: types.Array(_element_type(dtype), 1, "C") for name, dtype in dtypes.items()
         }
@@ -79,39 +79,32 @@ def _lower_array_attribute(context: Any, builder: Any, batch: Any, value: Any, n
     return emit_array(context, builder, kind, address, length)
 
 
-def make_batch_cast(dtypes: ArrayDtypes) -> Callable[[int], Any]:
+def make_batch_cast(dtypes: Dtypes) -> Callable[[int], Any]:
     """Return an intrinsic `(address)` that casts the int64 address of an address record to a
     batch."""
-
-    @intrinsic
-    def batch(typing_context: Any, address: Any) -> Any:
-        """Type check the cast; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `batch` and return the result."""
-            return builder.inttoptr(arguments[0], context.get_value_type(batch_type))
-
-        batch_type = BatchType(dtypes)
-        return batch_type(types.intp), generate
-
-    return cast(Callable[[int], Any], batch)
+    return _make_cast(BatchType, dtypes)
 
 
 def make_record_cast(dtype: np.dtype[Any]) -> Callable[[int], Any]:
     """Return an intrinsic `(address)` that casts an int64 address to a record of this dtype."""
+    return _make_cast(_element_type, dtype)
+
+
+def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[int], Any]:
+    """Return an intrinsic `(address)` that casts an int64 address to `make_type(description)`."""
 
     @intrinsic
-    def record(typing_context: Any, address: Any) -> Any:
+    def cast_address(typing_context: Any, address: Any) -> Any:
         """Type check the cast; return its signature and code generator."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `record` and return the result."""
-            return builder.inttoptr(arguments[0], context.get_value_type(record_type))
+            """Emit the conversion of the address to a pointer."""
+            return builder.inttoptr(arguments[0], context.get_value_type(kind))
 
-        record_type = _element_type(dtype)
-        return record_type(types.intp), generate
+        kind = make_type(description)
+        return kind(types.intp), generate
 
-    return cast(Callable[[int], Any], record)
+    return cast(Callable[[int], Any], cast_address)
 
 
 @intrinsic

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ArrayDtypes = Mapping[str, np.dtype[Any]]
+Dtypes = Mapping[str, np.dtype[Any]]
 """Dtypes of the elements of a batch's arrays, by array name."""
 
 _ADDRESS_AND_LENGTH = np.dtype([("address", np.int64), ("length", np.int64)])
 
 
-def get_array_dtypes(arrays: Mapping[str, NDArray[Any]]) -> ArrayDtypes:
+def get_array_dtypes(arrays: Mapping[str, NDArray[Any]]) -> Dtypes:
     """Return the element dtypes of (n,) arrays; an (n, ...) array has records with one field
     `row`."""
     return {

@@ -34,7 +34,7 @@ def number_end_tests(call: Call) -> dict[str, int]:
 # closure costs Numba some 40 ms, so that there are as few as can be.
 
 
-def _append_constant(before: Any, value: Any) -> Any:
+def _add_constant(before: Any, value: Any) -> Any:
     """Return a getter `(w, p, was)` of the tuple of `before` with a constant appended."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
@@ -44,7 +44,7 @@ def _append_constant(before: Any, value: Any) -> Any:
     return values
 
 
-def _append_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
+def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
     """Return a getter `(w, p, was)` of the tuple of `before`, a nested call's result and
     `restore_rule`."""
 
@@ -55,7 +55,7 @@ def _append_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
     return values
 
 
-def _concatenate_values(before: Any, after: Any) -> Any:
+def _join_values(before: Any, after: Any) -> Any:
     """Return a getter `(w, p, was)` of the tuples of two getters, concatenated."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
@@ -70,7 +70,7 @@ def _measure_nothing(w: Any, p: Any) -> Any:
     return ()
 
 
-def _append_measurement(before: Any, remember: Any, values: Any) -> Any:
+def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
     """Return a function `(w, p)` that measures as `before` does and then calls `remember`."""
 
     def measure(w: Any, p: Any) -> Any:
@@ -96,7 +96,7 @@ class PreStepMeasurements:
 
     def add_measurement(self, helper: Any, values: Any) -> int:
         """Add a `remember` helper with its argument getter; return the index of its measurement."""
-        self.measure = _append_measurement(self.measure, helper, values)
+        self.measure = _add_measurement(self.measure, helper, values)
         self.length += 1
         return self.length - 1
 
@@ -131,7 +131,7 @@ def _return_bool(function: Any, values: Any) -> Any:
     return truth
 
 
-def _return_bool_and_note_end(function: Any, values: Any, number: int) -> Any:
+def _return_bool_noting_end(function: Any, values: Any, number: int) -> Any:
     """Return `truth(w, p, was)`: a test that writes its number into `w.ended_by` if it is the first
     true one."""
 
@@ -145,7 +145,7 @@ def _return_bool_and_note_end(function: Any, values: Any, number: int) -> Any:
     return truth
 
 
-def _undo_end_notes_if_false(truth: Any) -> Any:
+def _undo_end_if_false(truth: Any) -> Any:
     """Return `whole(w, p, was)`: a test that restores `w.ended_by` if it is false after its nested
     tests."""
 
@@ -160,12 +160,12 @@ def _undo_end_notes_if_false(truth: Any) -> Any:
     return whole
 
 
-def _run_if(when: Any, values_of_condition: Any, function: Any, values: Any) -> Any:
+def _run_if(when: Any, condition_values: Any, function: Any, values: Any) -> Any:
     """Return `transition(w, p, was)`: run a function only if the condition `when` is true."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
         """Run the function if its condition holds for the agent's action."""
-        if when(w, *values_of_condition(w, p, (np.int64(w.action[current_agent(w)]),))):
+        if when(w, *condition_values(w, p, (np.int64(w.action[current_agent(w)]),))):
             function(w, *values(w, p, was))
 
     return transition
@@ -188,7 +188,7 @@ def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> 
     return reset
 
 
-def _run_in_turns_of(runs_for_agent: tuple[bool, ...], run: Any) -> Any:
+def _run_in_turns(runs_for_agent: tuple[bool, ...], run: Any) -> Any:
     """Return `transition(w, p, was)`: run a rule only in the turns of the agents that are True."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
@@ -199,7 +199,7 @@ def _run_in_turns_of(runs_for_agent: tuple[bool, ...], run: Any) -> Any:
     return transition
 
 
-def _return_in_turns_of(call: Call, run: Any) -> Any:
+def _value_in_turns(call: Call, run: Any) -> Any:
     """Return a getter of the call's result; the call's default value in the turns of other
     agents."""
     runs_for_agent, otherwise = call.whose, call.otherwise
@@ -229,7 +229,7 @@ def make_argument_getter(
     values: Any = None
     number = None
     agent = takes(helper or call.system.function, "agent")
-    restore_rule = make_field_getter([], rule=prefix)
+    restore = make_field_getter([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.add_measurement(remember, make_argument_getter(prefix, call, past, remember))
     elif call.system.phase in (VISIBILITY, OBSERVATION) or (
@@ -239,35 +239,29 @@ def make_argument_getter(
     names = list(call.names(helper))
     while names or values is None:
         data = list(takewhile(lambda name: is_data(call.arguments[name]), names))
-        fields_getter = make_field_getter(
-            [f"{prefix}_{name}" for name in data], number, prefix, agent
-        )
+        picked = make_field_getter([f"{prefix}_{name}" for name in data], number, prefix, agent)
         number, agent = None, False
         if values is None:
-            values = fields_getter
+            values = picked
         elif data:
-            values = _concatenate_values(values, fields_getter)
+            values = _join_values(values, picked)
         names = names[len(data) :]
         if names:
             value, field = call.arguments[names[0]], f"{prefix}_{names.pop(0)}"
             if isinstance(value, tuple):
-                values = _append_result(
-                    values, _make_tuple_getter(field, value, past), restore_rule
-                )
+                values = _add_result(values, _make_tuple(field, value, past), restore)
             elif is_nested(value):
-                values = _append_result(values, make_call_runner(field, value, past), restore_rule)
+                values = _add_result(values, make_call_runner(field, value, past), restore)
             else:
-                values = _append_constant(
-                    values, int(value) if isinstance(value, Action) else value
-                )
+                values = _add_constant(values, int(value) if isinstance(value, Action) else value)
     return values
 
 
-def _make_tuple_getter(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
+def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
     """Return a getter `(w, p, was)` of the results of a list of nested calls, as a tuple."""
     values: Any = make_field_getter([])
     for number, call in enumerate(calls):
-        values = _append_result(
+        values = _add_result(
             values, make_call_runner(f"{prefix}_{number}", call, past), make_field_getter([])
         )
     return values
@@ -276,32 +270,20 @@ def _make_tuple_getter(prefix: str, calls: tuple[Call, ...], past: PreStepMeasur
 def make_call_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     """Return a function `(w, p, was)` that runs a call, in the turns of its agents, and returns the
     result."""
-    run = _make_every_turn_runner(prefix, call, past)
+    run = _make_runner(prefix, call, past)
     if not call.whose:
         return run
-    return (
-        _run_in_turns_of(call.whose, run)
-        if call.otherwise is None
-        else _return_in_turns_of(call, run)
-    )
+    return _run_in_turns(call.whose, run) if call.otherwise is None else _value_in_turns(call, run)
 
 
-def _make_every_turn_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
+def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     """Return a function `(w, p, was)` that runs a call whichever agent's turn it is."""
+    function, when, until = call.system.function, call.system.when, call.system.until
+    values = make_argument_getter(prefix, call, past)
     if prefix in past.end_numbers:
-        number = past.end_numbers[prefix]
-        end = _return_bool_and_note_end(
-            call.system.function, make_argument_getter(prefix, call, past), number
-        )
-        return (
-            _undo_end_notes_if_false(end) if any(map(is_nested, call.arguments.values())) else end
-        )
-    function, values, when = (
-        call.system.function,
-        make_argument_getter(prefix, call, past),
-        call.system.when,
-    )
-    if (until := call.system.until) is not None:
+        end = _return_bool_noting_end(function, values, past.end_numbers[prefix])
+        return _undo_end_if_false(end) if any(map(is_nested, call.arguments.values())) else end
+    if until is not None:
         return _run_until(until, make_argument_getter(prefix, call, past, until), function, values)
     if when is not None:
         return _run_if(when, make_argument_getter(prefix, call, past, when), function, values)

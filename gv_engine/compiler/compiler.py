@@ -39,7 +39,7 @@ from gv_engine.compiler import (
     simd,
     spawn_remove,
 )
-from gv_engine.compiler.array_args import ArrayDtypes
+from gv_engine.compiler.array_args import Dtypes
 from gv_engine.compiler.function_cache import CompiledFunctionCache
 from gv_engine.compiler.loop import BatchLoop, link_loop
 from gv_engine.compiler.object_loader import describe_processor
@@ -66,7 +66,7 @@ _SETTINGS = (
 )
 """Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
-_CODE_GENERATING_MODULES = (
+_GENERATORS = (
     addresses,
     bounds,
     rng,
@@ -104,24 +104,17 @@ class LinkedProgram(NamedTuple):
     engine_digest: str
 
 
-def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: ArrayDtypes) -> LinkedProgram:
+def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> LinkedProgram:
     """Return the functions to compile for a scenario; the arguments are those of
     `programs.get_program`."""
     method_registry.register_layout(scenario.layout)
     loop = link_loop(scenario, slots, dtypes)
-    shared_functions = [
-        *_functions_in_module(rng),
-        *VERBS.values(),
-        *_functions_in_module(observation),
-    ]
-    roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared_functions]
+    shared = [*_functions_in(rng), *VERBS.values(), *_functions_in(observation)]
+    roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared]
     functions = tuple(programs.find_functions(roots))
     checked = "running" in (dtypes["parameters"].names or ())
     digest = programs.program_digest(
-        [
-            *shared_functions,
-            *chain.from_iterable(map(_functions_in_module, _CODE_GENERATING_MODULES)),
-        ],
+        [*shared, *chain.from_iterable(map(_functions_in, _GENERATORS))],
         *compiler_settings(),
         str(checked),
     )
@@ -158,7 +151,7 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
     except KeyError as error:  # what Numba raises for a field that a record does not have
         raise DoesNotCompileError(_describe_unknown_name(error.args[0], linked.functions)) from None
     except Exception as error:  # of what Numba does not foresee
-        raise wrap_unexpected_error(error, linked.functions) from error
+        raise wrap_error(error, linked.functions) from error
     finally:
         sys.setrecursionlimit(limit)
         if was_collecting:
@@ -174,9 +167,7 @@ def make_compile_error(failure: str, built_in: bool) -> DoesNotCompileError:
     return DoesNotCompileError(f"{failure}; {_ADVICE}")
 
 
-def wrap_unexpected_error(
-    error: Exception, functions: Iterable[FunctionType] = ()
-) -> DoesNotCompileError:
+def wrap_error(error: Exception, functions: Iterable[FunctionType] = ()) -> DoesNotCompileError:
     """Return a `DoesNotCompileError` for an exception that Numba does not document."""
     return DoesNotCompileError(f"{_summarize_error(error, functions)} ({type(error).__name__})")
 
@@ -185,9 +176,7 @@ def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str
     """Return file, line and cause from a Numba message of several thousand characters."""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     causes = [
-        line
-        for line in lines
-        if line and not line.startswith(_UNINFORMATIVE_LINES) and "nopython" not in line
+        line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
     ]
     cause = (causes or lines or ["no cause is told"])[0]
     if missing := re.match(r"NameError: .*'(\w+)'", cause):
@@ -201,24 +190,16 @@ def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str
         r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines)
     )
     places = [(os.path.realpath(file or other), line or at) for file, line, other, at in mentions]
-    rule_places = [(file, line) for file, line in places if file in files]
-    where = (
-        " ({}{}, line {})".format(
-            _describe_function_at(*rule_places[0], functions), *rule_places[0]
-        )
-        if rule_places
-        else ""
-    )
-    if cause == "No match." and rule_places:  # no function of Numba's takes this
-        cause = f"`{linecache.getline(rule_places[0][0], int(rule_places[0][1])).strip()}`"
-    features = [
-        words for pattern, words in _UNSUPPORTED_FEATURES.items() if re.search(pattern, cause)
-    ]
+    own = [(file, line) for file, line in places if file in files]
+    where = " ({}{}, line {})".format(_name_function_at(*own[0], functions), *own[0]) if own else ""
+    if cause == "No match." and own:  # no function of Numba's takes this
+        cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
+    features = [words for pattern, words in _UNSUPPORTED.items() if re.search(pattern, cause)]
     what = f"{features[0]} cannot be compiled" if features else cause
     return f"a rule cannot be compiled{where}: {what}"
 
 
-def _describe_function_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
+def _name_function_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
     """Return "<function> in " for the function that contains a line of a file; "" if there is
     none."""
     for code in (function.__code__ for function in functions):
@@ -242,7 +223,7 @@ def compile_function(function: FunctionType) -> Any:
     """Return a function of numbers and arrays, compiled on its first call or loaded from the
     cache."""
     functions = programs.find_functions([function])
-    return _jit_with_cache(function, function_cache_key(function), functions, function.__name__)
+    return _jit_cached(function, function_cache_key(function), functions, function.__name__)
 
 
 def function_cache_key(function: FunctionType) -> str:
@@ -259,7 +240,7 @@ def compiler_settings() -> Iterator[str]:
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
 
-def _jit_with_cache(
+def _jit_cached(
     function: FunctionType, key: str, functions: Iterable[FunctionType], name: str
 ) -> Any:
     """Return the jitted function, which loads its code from the folder of `key` or compiles it when
@@ -295,14 +276,14 @@ def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
     return errors
 
 
-_UNINFORMATIVE_LINES = (
+_NOISE = (
     *("Failed in", "No implementation", "There are", "Overload", "With arg", "Rejected"),
     *("raised from", ">>>", "During", "File", "-", "<source", "Enable", "This", "Intrinsic"),
 )
 """Beginnings of lines in Numba's messages that do not contain the cause."""
 
 
-_UNSUPPORTED_FEATURES = {
+_UNSUPPORTED = {
     r"yield|[Gg]enerator": "a generator",
     r"IMPORT_NAME": "an import inside of a function",
     r"LOAD_BUILD_CLASS": "a class inside of a function",
@@ -325,7 +306,7 @@ _ENGINE_FAULT = (
 )
 
 
-def _functions_in_module(module: Any) -> Iterator[FunctionType]:
+def _functions_in(module: Any) -> Iterator[FunctionType]:
     """Yield the functions of a module, and the code generators of its intrinsics."""
     # an intrinsic keeps what it generates code by under `_defn`
     values = (getattr(thing, "_defn", thing) for thing in vars(module).values())

@@ -57,7 +57,7 @@ def _raise_at(address: int) -> None:
 _compiled_raiser: Any = njit(_raise_at)
 
 
-def rebuild_exception(address: int, environments: Iterable[int]) -> Exception:
+def read_exception(address: int, environments: Iterable[int]) -> Exception:
     """Return the Python exception that compiled code described at an address.
 
     Args:

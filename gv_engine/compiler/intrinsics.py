@@ -20,7 +20,7 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from gv_engine.compiler.bounds import emit_bounds_check
-from gv_engine.compiler.parameters import running_number
+from gv_engine.compiler.parameters import rule_id
 from gv_engine.compiler.records import get_world_record
 
 # what numba says of their types leads nowhere
@@ -146,20 +146,20 @@ def current_agent(typing_context: Any, w: Any) -> Any:
     return types.intp(w), generate
 
 
-def emit_pointer_at(context: Any, builder: Any, world: Any, offset: int, kind: Any) -> Any:
+def emit_pointer(context: Any, builder: Any, world: Any, offset: int, kind: Any) -> Any:
     """Emit a pointer to a value of type `kind` at a byte offset of a world's row."""
     row = builder.bitcast(world, _BYTE.as_pointer())
     pointer = context.get_data_type(kind).as_pointer()
     return builder.bitcast(builder.gep(row, [_INDEX(offset)]), pointer)
 
 
-def emit_agent_value_pointer(
+def emit_agent_pointer(
     context: Any, builder: Any, w: Any, world: Any, name: str, agent: Any
 ) -> Any:
     """Emit a pointer to an agent's element of a per-agent field, such as `reward`, in a world's
     row."""
     numbers = w.fields[name]
-    first = emit_pointer_at(context, builder, world, numbers.offset, numbers.type.dtype)
+    first = emit_pointer(context, builder, world, numbers.offset, numbers.type.dtype)
     return builder.gep(first, [agent])
 
 
@@ -316,7 +316,7 @@ def make_field_getter(
             """Emit the reads of the fields, packed into a tuple."""
             if rule is not None and "running" in p.fields:
                 context.get_setattr("running", types.void(p, types.uint32))(
-                    builder, (arguments[1], ir.IntType(32)(running_number(rule)))
+                    builder, (arguments[1], ir.IntType(32)(rule_id(rule)))
                 )
             values = [emit_current_agent(context, builder, w, arguments[0])] if agent else []
             if past is not None:
@@ -371,11 +371,11 @@ def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
     return fill
 
 
-_ColumnTables = list[tuple[str, str, NDArray[Any]]]
+_Tables = list[tuple[str, str, NDArray[Any]]]
 """Lists of (column, field, table): the table has a value per prefab number."""
 
 
-def make_entity_write(columns: _ColumnTables) -> Callable[[Any, int, int], None]:
+def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
     """Return an intrinsic `(w, e, number)` that writes `table[number]` into each column of an
     entity."""
 
@@ -397,7 +397,7 @@ def make_entity_write(columns: _ColumnTables) -> Callable[[Any, int, int], None]
     return write
 
 
-def make_entity_range_write(columns: _ColumnTables) -> Callable[[Any, int, int, int], None]:
+def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], None]:
     """Return an intrinsic `(w, first, count, number)` that writes `table[number]` into each column
     of `count` entities.
 
@@ -464,7 +464,7 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
     return clear
 
 
-def make_entity_compare(columns: _ColumnTables) -> Callable[[Any, int, int], bool]:
+def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
     """Return an intrinsic `(w, e, number)` that is True if each column of an entity equals
     `table[number]`."""
 
@@ -486,7 +486,7 @@ def make_entity_compare(columns: _ColumnTables) -> Callable[[Any, int, int], boo
 
 
 def _emit_entity_cells(
-    builder: Any, w: Any, columns: _ColumnTables, arguments: Any
+    builder: Any, w: Any, columns: _Tables, arguments: Any
 ) -> Iterator[tuple[Any, Any]]:
     """Yield for each column a pointer to the entity's element and the table's value, both as
     integers."""

@@ -22,13 +22,13 @@ from numba.np.arrayobj import make_array
 from gv_engine.compiler import programs
 from gv_engine.compiler.intrinsics import (
     count_agents,
-    emit_agent_value_pointer,
+    emit_agent_pointer,
     emit_current_agent,
     intrinsic,
 )
 from gv_engine.compiler.numba_pipeline import PART_OPTIONS, part_library
 from gv_engine.compiler.object_loader import ENTRY
-from gv_engine.compiler.parameters import running_number
+from gv_engine.compiler.parameters import rule_id
 from gv_engine.compiler.program_cache import read_unit, write_unit
 
 # what numba says of its types leads nowhere
@@ -72,20 +72,16 @@ class Unit(NamedTuple):
         `p`."""
         return (w, p.fields[self.field].type, *more) if self.field else (w, *more)
 
-    def get_code(self, argument_types: tuple[Any, ...]) -> UnitCode:
+    def get_code(self, types_: tuple[Any, ...]) -> UnitCode:
         """Return the code for these argument types: from memory, from the disk cache, or compiled
         now."""
         digest, codes, _ = _link_context.get()
-        if (self.function, argument_types) not in codes:
+        if (self.function, types_) not in codes:
             finish = _optimize_alone if self.rare else _optimize
-            codes[self.function, argument_types] = _get_or_compile(
-                self.function, argument_types, finish, digest
-            )
-        return codes[self.function, argument_types]
+            codes[self.function, types_] = _get_or_compile(self.function, types_, finish, digest)
+        return codes[self.function, types_]
 
-    def emit_call(
-        self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]
-    ) -> Any:
+    def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
         """Emit a call with the program's arguments `(w, p, ...)` and return its result."""
         p, argument_types = types_[1], self.argument_types(*types_)
         w, parameters, *others = values
@@ -93,7 +89,7 @@ class Unit(NamedTuple):
         if self.field:
             if "running" in p.fields:
                 context.get_setattr("running", _types.void(p, _types.uint32))(
-                    builder, (parameters, ir.IntType(32)(running_number(self.field)))
+                    builder, (parameters, ir.IntType(32)(rule_id(self.field)))
                 )
             read = context.get_getattr(p, self.field)
             arguments.insert(1, read(context, builder, p, parameters, self.field))
@@ -159,7 +155,7 @@ def _type_text(kind: Any) -> str:
 # ---- calls in a program ------------------------------------------------------------------------
 
 
-def make_unit_call(unit: Unit) -> Any:
+def make_call(unit: Unit) -> Any:
     """Return an intrinsic `(w, p, was)` that calls a unit and returns its result."""
 
     def one(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
@@ -167,14 +163,14 @@ def make_unit_call(unit: Unit) -> Any:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             """Emit LLVM IR for a call of `one` and return the result."""
-            return unit.emit_call(context, builder, signature.args, arguments)
+            return unit.emit(context, builder, signature.args, arguments)
 
         return unit.get_code(unit.argument_types(w, p, was)).returns(w, p, was), generate
 
     return intrinsic(one)
 
 
-def make_callee_stub(name: str, returns: Any = types.none) -> Any:
+def make_stub(name: str, returns: Any = types.none) -> Any:
     """Return an intrinsic that takes a tuple of integers and calls the program's function of this
     name."""
 
@@ -194,7 +190,7 @@ def make_callee_stub(name: str, returns: Any = types.none) -> Any:
     return intrinsic(one)
 
 
-def make_unit_sequence(units: Sequence[Unit], acting: bool) -> Any:
+def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
     """Return an intrinsic `(w, p)` that calls units in order, each once or for each agent.
 
     Args:
@@ -211,10 +207,10 @@ def make_unit_sequence(units: Sequence[Unit], acting: bool) -> Any:
                 turns = (
                     nullcontext()
                     if unit.runs_once
-                    else _emit_agent_loop(context, builder, w, arguments[0], acting and "order")
+                    else _agent_loop(context, builder, w, arguments[0], acting and "order")
                 )
                 with turns:
-                    unit.emit_call(context, builder, (w, p, _NONE), (*arguments, was))
+                    unit.emit(context, builder, (w, p, _NONE), (*arguments, was))
             return context.get_dummy_value()
 
         for unit in units:
@@ -239,11 +235,11 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
             if unit is None:
                 return context.make_tuple(builder, _NONE, [])
             if count == 1:
-                return unit.emit_call(context, builder, (w, p), arguments)
+                return unit.emit(context, builder, (w, p), arguments)
             kind = unit.get_code(unit.argument_types(w, p)).returns
             results = _cgutils.alloca_once(builder, context.get_data_type(kind), count + 1)
-            with _emit_agent_loop(context, builder, w, arguments[0], "live") as agent:
-                value = unit.emit_call(context, builder, (w, p), arguments)
+            with _agent_loop(context, builder, w, arguments[0], "live") as agent:
+                value = unit.emit(context, builder, (w, p), arguments)
                 context.pack_value(builder, kind, value, builder.gep(results, [agent]))
             return results
 
@@ -253,11 +249,11 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
             return context.make_tuple(builder, kind, results)
 
         count = count_agents(w)
-        result_types = [
+        kinds = [
             unit.get_code(unit.argument_types(w, p)).returns if unit else None for unit in units
         ]
         many = _types.CPointer if count > 1 else lambda kind: kind
-        kind = _types.Tuple([many(kind) if kind else _NONE for kind in result_types])
+        kind = _types.Tuple([many(kind) if kind else _NONE for kind in kinds])
         return kind(w, p), generate
 
     return intrinsic(each)
@@ -277,17 +273,17 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
             """Emit the calls of the units, and the stores of their terms and of the sum."""
             world, rows = arguments[0], _make_array(terms)(context, builder, arguments[3])
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
-                with _emit_agent_loop(context, builder, w, world, "live") as agent:
+                with _agent_loop(context, builder, w, world, "live") as agent:
                     own = builder.extract_value(arguments[2], k)
                     own = _emit_agent_value(context, builder, was[k], own, agent)
                     kinds = w, p, _agent_value_type(was[k])
-                    term = unit.emit_call(context, builder, kinds, (*arguments[:2], own))
+                    term = unit.emit(context, builder, kinds, (*arguments[:2], own))
                     row = builder.mul(
                         builder.sub(agent, _INDEX(1)),
                         builder.udiv(builder.extract_value(rows.shape, 0), _INDEX(count_agents(w))),
                     )
                     builder.store(term, builder.gep(rows.data, [builder.add(row, _INDEX(slot))]))
-                    reward = emit_agent_value_pointer(context, builder, w, world, "reward", agent)
+                    reward = emit_agent_pointer(context, builder, w, world, "reward", agent)
                     builder.store(builder.fadd(builder.load(reward), term), reward)
             return context.get_dummy_value()
 
@@ -299,8 +295,8 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
 
 
 @contextmanager
-def _emit_agent_loop(
-    context: Any, builder: Any, w: Any, world: Any, selection: str | bool
+def _agent_loop(
+    context: Any, builder: Any, w: Any, world: Any, select: str | bool
 ) -> Iterator[Any]:
     """Context manager: emit the code inside once per agent, with `w.turn` set; yields the agent
     index.
@@ -315,7 +311,7 @@ def _emit_agent_loop(
 
     def number(name: str, index: Any) -> Any:
         """Emit the load of an agent's value by field name."""
-        return builder.load(emit_agent_value_pointer(context, builder, w, world, name, index))
+        return builder.load(emit_agent_pointer(context, builder, w, world, name, index))
 
     count = _INDEX(count_agents(w))
     if "present" in w.fields:
@@ -323,9 +319,9 @@ def _emit_agent_loop(
         count = builder.zext(present, _INDEX)
     with _cgutils.for_range(builder, count) as loop, ExitStack() as inside:
         agent = builder.add(loop.index, _INDEX(1))
-        if selection == "order":
+        if select == "order":
             agent = number("order", loop.index)
-        if selection:
+        if select:
             live = number("live", agent)
             inside.enter_context(builder.if_then(builder.icmp_unsigned("!=", live, live.type(0))))
         context.get_setattr("turn", _types.void(w, _types.int64))(builder, (world, agent))
@@ -345,7 +341,7 @@ def _agent_value_type(kind: Any) -> Any:
 
 
 @intrinsic
-def current_agent_value(typing_context: Any, w: Any, values: Any) -> Any:
+def agent_value(typing_context: Any, w: Any, values: Any) -> Any:
     """Intrinsic `(w, values)`: return the current agent's element of a per-agent array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -383,10 +379,8 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
                     builder.store(_cgutils.false_bit, is_valid)
                     for unit in units:
                         with guarded(builder, is_valid):
-                            answer = unit.emit_call(
-                                context, builder, unit_types, (*arguments[:2], number)
-                            )
-                            returns = unit.get_code(unit.argument_types(*unit_types)).returns
+                            answer = unit.emit(context, builder, kinds, (*arguments[:2], number))
+                            returns = unit.get_code(unit.argument_types(*kinds)).returns
                             answer = context.cast(builder, answer, returns, types.boolean)
                             builder.store(builder.or_(builder.load(is_valid), answer), is_valid)
                     valid = builder.zext(builder.load(is_valid), first.type.pointee)
@@ -394,11 +388,11 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
             return context.get_dummy_value()
 
         places_of = typing_context.resolve_getattr(p, "places")
-        unit_types = w, p, types.intp
+        kinds = w, p, types.intp
         # asking costs less than a branch that processors guess wrongly
         guarded = _emit_if_false if "running" in p.fields else _emit_always
         for unit in units:
-            unit.get_code(unit.argument_types(*unit_types))
+            unit.get_code(unit.argument_types(*kinds))
         return _types.none(w, p, mask), generate
 
     masks = intrinsic(every)
@@ -503,10 +497,7 @@ def compile_program(
         callees: functions of integers that the kernel calls by name.
     """
     code = _get_or_compile(
-        kernel,
-        _KERNEL_ARGUMENT_TYPES,
-        _hide_internal_functions,
-        f"{dtypes_text} {_link_context.get().digest}",
+        kernel, _INTS, _hide_internals, f"{dtypes_text} {_link_context.get().digest}"
     )
     library = _get_codegen().create_library(ENTRY)
     library.add_ir_module(_build_entry_module(code))
@@ -521,7 +512,7 @@ def compile_program(
     # what is called rare is optimised by itself, and that is enough
     for unit in _link_context.get().rare.values():
         module.link_in(unit._final_module, preserve=True)
-    _hide_internal_functions(library, ENTRY)
+    _hide_internals(library, ENTRY)
     declared = [part.name for part in module.functions if part.is_declaration]
     variables = [part.name for part in module.global_variables]
     return (
@@ -531,7 +522,7 @@ def compile_program(
     )
 
 
-_KERNEL_ARGUMENT_TYPES = (types.int64,) * 4
+_INTS = (types.int64,) * 4
 """Types of the kernel's arguments: address, start, stop, mode."""
 
 
@@ -540,19 +531,19 @@ def _build_entry_module(kernel: UnitCode) -> Any:
     the kernel."""
     context, pointer = _registry.cpu_target.target_context, ir.IntType(8).as_pointer()
     module = context.create_module(ENTRY)
-    kind = context.call_conv.get_function_type(kernel.returns, _KERNEL_ARGUMENT_TYPES)
-    kernel_function = ir.Function(module, kind, kernel.name)
+    kind = context.call_conv.get_function_type(kernel.returns, _INTS)
+    called = ir.Function(module, kind, kernel.name)
     own = ir.FunctionType(pointer, [pointer, pointer.as_pointer(), _INDEX])
     entry = ir.Function(module, own, ENTRY)
     builder = ir.IRBuilder(entry.append_basic_block())
     python = context.get_python_api(builder)
     numbers = [
         python.long_as_longlong(builder.load(builder.gep(entry.args[1], [_INDEX(number)])))
-        for number in range(len(_KERNEL_ARGUMENT_TYPES))
+        for number in range(len(_INTS))
     ]
     thread = python.save_thread()
     status, failed = context.call_conv.call_function(
-        builder, kernel_function, kernel.returns, _KERNEL_ARGUMENT_TYPES, numbers
+        builder, called, kernel.returns, _INTS, numbers
     )
     python.restore_thread(thread)
     raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
@@ -571,7 +562,7 @@ def _compile_with_numba(function: Callable[..., Any], kinds: Any) -> Any:
 # ways to finish a library, of which only the entry is seen outside
 
 
-def _hide_internal_functions(library: Any, entry: str) -> Any:
+def _hide_internals(library: Any, entry: str) -> Any:
     """Make all functions of a library internal except `entry`; return its LLVM module."""
     for part in library._final_module.functions:
         if part.name == entry:
@@ -583,7 +574,7 @@ def _hide_internal_functions(library: Any, entry: str) -> Any:
 
 def _optimize(library: Any, entry: str) -> Any:
     """Hide internal functions and optimise a library; return its LLVM module."""
-    _hide_internal_functions(library, entry)
+    _hide_internals(library, entry)
     library._optimize_final_module()
     return library._final_module
 

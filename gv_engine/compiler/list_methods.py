@@ -21,7 +21,7 @@ from gv_engine.compiler.intrinsics import (
 )
 from gv_engine.compiler.method_registry import LAYOUTS, prefab_tables, register_method
 from gv_engine.compiler.numba_pipeline import PART_OPTIONS
-from gv_engine.compiler.simd import find_cells_of_types
+from gv_engine.compiler.simd import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 
 TYPES_UNKNOWN = np.uint32(2**32 - 1)
@@ -170,7 +170,7 @@ def _build_having(w: Any, columns: Any) -> Any:
     layers = len(LAYOUTS[w].layers)
 
     @register_jitable(**PART_OPTIONS)
-    def append_from_word(w: Any, columns: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
+    def collect(w: Any, columns: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
         """Append the objects with the component from 64 cells, given as bits; return the new
         count."""
         at = w.in_line()
@@ -179,7 +179,7 @@ def _build_having(w: Any, columns: Any) -> Any:
             bits &= bits - np.uint64(1)
             y, x = cell // stride, cell % stride
             if y < w.height and x < w.width:
-                count = _append_entities_with(w, columns, w.ground[y, x], at[cell], entities, count)
+                count = _append_having(w, columns, w.ground[y, x], at[cell], entities, count)
         return count
 
     def search_lists(w: Any, columns: Any) -> Any:
@@ -188,11 +188,11 @@ def _build_having(w: Any, columns: Any) -> Any:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
         for j in range(w.filled.shape[1]):
-            full = _merge_type_bits(w.filled, types, j)
+            full = _merge_bits(w.filled, types, j)
             while full != 0:
                 i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                bits = _merge_type_bits(w.listed, types, i)
+                bits = _merge_bits(w.listed, types, i)
                 count += count_set_bits(bits)
                 while bits != 0:
                     cell = 64 * i + lowest_set_bit(bits)
@@ -202,13 +202,11 @@ def _build_having(w: Any, columns: Any) -> Any:
         entities = np.empty(layers * count, np.int64)
         count = 0
         for j in range(w.filled.shape[1]):
-            full = _merge_type_bits(w.filled, types, j)
+            full = _merge_bits(w.filled, types, j)
             while full != 0:
                 i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                count = append_from_word(
-                    w, columns, i, _merge_type_bits(w.listed, types, i), entities, count
-                )
+                count = collect(w, columns, i, _merge_bits(w.listed, types, i), entities, count)
         return entities[:count]
 
     def search_looks(w: Any, columns: Any) -> Any:
@@ -217,13 +215,11 @@ def _build_having(w: Any, columns: Any) -> Any:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
         for i in range(words):
-            count += count_set_bits(find_cells_of_types(w, i, types))
+            count += count_set_bits(find_typed_cells(w, i, types))
         entities = np.empty(count, np.int64)
         count = 0
         for i in range(words):
-            count = append_from_word(
-                w, columns, i, find_cells_of_types(w, i, types), entities, count
-            )
+            count = collect(w, columns, i, find_typed_cells(w, i, types), entities, count)
         return entities[:count]
 
     def search_all_cells(w: Any, columns: Any) -> Any:
@@ -231,9 +227,7 @@ def _build_having(w: Any, columns: Any) -> Any:
         entities, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
-                count = _append_entities_with(
-                    w, columns, w.ground[y, x], w.at[y, x], entities, count
-                )
+                count = _append_having(w, columns, w.ground[y, x], w.at[y, x], entities, count)
         return entities[:count]
 
     # how a cell looks says nothing of what lies beneath its thing
@@ -248,7 +242,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     words = -(-rows * stride // 64)
 
     @register_jitable(**PART_OPTIONS)
-    def append_from_word(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
+    def collect(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
         """Append the objects of the type from 64 cells, given as bits; return the new count."""
         while bits != 0 and count < len(entities):
             cell = 64 * i + lowest_set_bit(bits)
@@ -268,7 +262,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
             while full != 0:
                 i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                count = append_from_word(w, kind, i, w.listed[kind, i], entities, count)
+                count = collect(w, kind, i, w.listed[kind, i], entities, count)
         return entities[:count]
 
     def search_looks(w: Any, kind: Any) -> Any:
@@ -276,14 +270,14 @@ def _build_of_type(w: Any, kind: Any) -> Any:
         types = np.uint64(1) << np.uint64(kind & 31)
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for i in range(words if len(entities) > 0 else 0):
-            count = append_from_word(w, kind, i, find_cells_of_types(w, i, types), entities, count)
+            count = collect(w, kind, i, find_typed_cells(w, i, types), entities, count)
         return entities[:count]
 
     def search_all_cells(w: Any, kind: Any) -> Any:
         """Search all cells; a look does not tell which object lies beneath."""
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for i in range(words if len(entities) > 0 else 0):
-            count = append_from_word(w, kind, i, ~np.uint64(0), entities, count)
+            count = collect(w, kind, i, ~np.uint64(0), entities, count)
         return entities[:count]
 
     # how a cell looks says nothing of what lies beneath its thing
@@ -292,9 +286,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
 
 
 @register_jitable(**PART_OPTIONS)
-def _append_entities_with(
-    w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any
-) -> Any:
+def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
     """Append the entities of a cell that have a component to `entities`; return the new count."""
     if below != NOTHING and columns.has[below]:
         entities[count] = below
@@ -306,7 +298,7 @@ def _append_entities_with(
 
 
 @register_jitable(**PART_OPTIONS)
-def _merge_type_bits(lists: Any, types: Any, i: Any) -> Any:
+def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
     """Return word `i` of the lists of several types (a bit mask), combined by OR."""
     bits = np.uint64(0)
     while types != 0:

@@ -10,24 +10,14 @@ import numpy as np
 from numba import types
 
 from gv_engine.compiler.addresses import get_address, make_batch_cast, make_record_cast
-from gv_engine.compiler.array_args import ArrayDtypes
+from gv_engine.compiler.array_args import Dtypes
 from gv_engine.compiler.exceptions import TO_NOTHING_CODE
 from gv_engine.compiler.intrinsics import CACHE_LINE, chunk_view, make_row_prefetch, prefetch_look
-from gv_engine.compiler.link_units import Unit, make_callee_stub
-from gv_engine.compiler.observation import (
-    cut_agent_view,
-    make_ground_writer,
-    write_view,
-    write_whole_grid,
-)
+from gv_engine.compiler.link_units import Unit, make_stub
+from gv_engine.compiler.observation import cut_view, make_ground_writer, write_view, write_whole
 from gv_engine.compiler.parameters import get_common_dtype, iter_rule_functions
 from gv_engine.compiler.programs import find_functions
-from gv_engine.compiler.step import (
-    BoundSystems,
-    bind_systems,
-    clear_running_rule,
-    make_mission_writer,
-)
+from gv_engine.compiler.step import BoundSystems, bind_systems, clear_rule, make_mission_writer
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
@@ -39,17 +29,17 @@ from gv_engine.world.autoreset import (
     KEEP,
     RANDOM_LEVEL,
     RESTART,
-    clear_step_outputs,
+    clear_outputs,
     resets_in_step,
     starts_episode,
-    write_step_outputs,
+    write_outputs,
 )
 from gv_engine.world.rng import copy_generator, sample_member
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
-PREFETCH_DISTANCE = 4
+AHEAD = 4
 """Worlds between the current one and the one whose row is prefetched; half of it for the cells of
 large grids."""
 
@@ -66,12 +56,12 @@ class BatchLoop(NamedTuple):
     """
 
     kernel: FunctionType
-    dtypes: ArrayDtypes
+    dtypes: Dtypes
     callees: list[FunctionType]
     units: list[Unit]
 
 
-def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: ArrayDtypes) -> BatchLoop:
+def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> BatchLoop:
     """Return the loop over the worlds of a batch with its callees.
 
     Args:
@@ -79,33 +69,19 @@ def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: ArrayDtypes) -> 
         slots: position of each reward function among the reward terms.
         dtypes: element dtypes of the batch's arrays.
     """
-    loop_parameters = get_common_dtype(dtypes["parameters"])
-    flat_dtypes = {
-        name: element for name, element in dtypes.items() if element == RNG or not element.names
-    }
+    known = get_common_dtype(dtypes["parameters"])
+    flat = {name: dtype for name, dtype in dtypes.items() if dtype == RNG or not dtype.names}
+    loop_dtypes = {"parameters": known, **flat}
     systems, units = bind_systems(scenario, slots)
-    return BatchLoop(
-        _make_kernel(loop_parameters.names or (), {"parameters": loop_parameters, **flat_dtypes}),
-        {"parameters": loop_parameters, **flat_dtypes},
-        _make_callees(scenario, systems, dtypes),
-        units,
-    )
+    kernel = _make_kernel(known.names or (), loop_dtypes)
+    return BatchLoop(kernel, loop_dtypes, _make_callees(scenario, systems, dtypes), units)
 
 
-def _make_kernel(parameter_names: Collection[str], dtypes: ArrayDtypes) -> FunctionType:
+def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionType:
     """Return the kernel for programs with these parameters; it reads only the heads of rows."""
     batch, head = make_batch_cast(dtypes), make_record_cast(np.dtype(HEAD, align=True))
-    count, fetch, find = (
-        make_callee_stub("count", types.int64),
-        make_callee_stub("fetch"),
-        make_callee_stub("find", types.int64),
-    )
-    begin, act, reveal = (
-        make_callee_stub("begin"),
-        make_callee_stub("act"),
-        make_callee_stub("reveal"),
-    )
-    mend = make_callee_stub("mend", types.int64)
+    count, find, mend = (make_stub(name, types.int64) for name in ("count", "find", "mend"))
+    fetch, begin, act, reveal = map(make_stub, ("fetch", "begin", "act", "reveal"))
     is_mixture, checks_bounds = "share" in parameter_names, "running" in parameter_names
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
@@ -129,12 +105,12 @@ def _make_kernel(parameter_names: Collection[str], dtypes: ArrayDtypes) -> Funct
             row = find((address, i))
             w = head(row)
             p = b.parameters[w.member]
-            clear_running_rule(w, p, ())
+            clear_rule(w, p, ())
             w.error = 0
             if starts_episode(action, mode, w.terminated != 0 or w.truncated != 0):
                 action = RESTART
                 for k in range(seats):
-                    clear_step_outputs(b, seat + k)
+                    clear_outputs(b, seat + k)
             # twice where a new episode begins at once: the end of one is shown, and a start
             shown = False
             while not shown:
@@ -174,9 +150,7 @@ def _make_kernel(parameter_names: Collection[str], dtypes: ArrayDtypes) -> Funct
     return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
 
 
-def _make_callees(
-    scenario: Scenario, systems: BoundSystems, dtypes: ArrayDtypes
-) -> list[FunctionType]:
+def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
     """Return the functions that the kernel calls by name.
 
     Their arguments are integers: the `address` of the batch, the index `i` of a world, the address
@@ -200,13 +174,10 @@ def _make_callees(
     def fetch(address: int, turn: int, stop: int) -> None:
         """Prefetch the rows of the worlds that run soon."""
         b = batch(address)
-        if turn + PREFETCH_DISTANCE < stop:
-            prefetch(
-                b.rows,
-                b.turns[turn + PREFETCH_DISTANCE] if is_mixture else turn + PREFETCH_DISTANCE,
-            )
-        if large and turn + PREFETCH_DISTANCE // 2 < stop:
-            soon = turn + PREFETCH_DISTANCE // 2
+        if turn + AHEAD < stop:
+            prefetch(b.rows, b.turns[turn + AHEAD] if is_mixture else turn + AHEAD)
+        if large and turn + AHEAD // 2 < stop:
+            soon = turn + AHEAD // 2
             _prefetch_view(b.rows[b.turns[soon] if is_mixture else soon], b.views[0])
 
     def find(address: int, i: int) -> int:
@@ -231,7 +202,7 @@ def _make_callees(
             w.action[k + 1] = p.actions[b.actions[seat + np.uint64(k)]]
         act_(w, p, p.actions[action], chunk_view(b.terms, i, p.num_terms * agents))
         for k in range(agents):
-            write_step_outputs(b, seat + np.uint64(k), w, k + 1)
+            write_outputs(b, seat + np.uint64(k), w, k + 1)
 
     def mend(row: int) -> bool:
         """Restore the components of entity NOTHING; return True if a rule had changed them."""
@@ -261,7 +232,7 @@ def _make_callees(
                 ground = b.ground[seat].row if shown else b.final_ground[seat].row
                 write_ground(w, agent, b.views[0], grid, ground)
             if has_whole:
-                write_whole_grid(w, agent, b.whole[seat].row if shown else b.final_whole[seat].row)
+                write_whole(w, agent, b.whole[seat].row if shown else b.final_whole[seat].row)
             if has_mission:
                 write_mission(w, p, b.mission[seat].row if shown else b.final_mission[seat].row)
             b.member[seat] = w.member
@@ -281,7 +252,7 @@ def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> se
     cells and their looks.
     """
     rules = iter_rule_functions(scenario, TRANSITION, REWARD, TERMINATING)
-    functions = find_functions([*rules, *VERBS.values(), cut_agent_view, write_view])
+    functions = find_functions([*rules, *VERBS.values(), cut_view, write_view])
     names = {name for function in functions for name in function.__code__.co_names}
     parts: Any = row.fields
     offsets = set(range(0, parts["placed" if cells else "at"][1], CACHE_LINE))

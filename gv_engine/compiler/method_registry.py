@@ -15,7 +15,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
 from numpy.typing import NDArray
 
 from gv_engine.compiler.bounds import emit_bounds_check
-from gv_engine.compiler.intrinsics import count_agents, emit_pointer_at
+from gv_engine.compiler.intrinsics import count_agents, emit_pointer
 from gv_engine.compiler.numba_pipeline import PART_OPTIONS
 from gv_engine.compiler.records import EngineRecord, WorldRecord, make_world_record
 from gv_engine.rules.component import column_name, fields_of
@@ -43,9 +43,7 @@ class _SingleAgentMethods(AttributeTemplate):
         return _types.BoundFunction(_METHODS[name], w)
 
 
-def _register_emitter(
-    name: str, returns: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _register(name: str, returns: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that registers an IR emitter `(context, builder, w, kinds, arguments)` as
     a method.
 
@@ -78,20 +76,20 @@ def _register_emitter(
     return register
 
 
-def _emit_position_pointers(
+def _emit_position(
     context: Any, builder: Any, w: Any, world: Any, e: Any
 ) -> Iterator[tuple[Any, Any]]:
     """Yield for y and x of an entity the type of the column and a pointer to the element."""
     columns = w.fields["position"]
     for name in ("y", "x"):
         field = columns.type.fields[name]
-        first = emit_pointer_at(
+        first = emit_pointer(
             context, builder, world, columns.offset + field.offset, field.type.dtype
         )
         yield field.type.dtype, builder.gep(first, [e])
 
 
-@_register_emitter("stand", types.none)
+@_register("stand", types.none)
 def _emit_stand(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
     """Emit `w.stand(agent, y, x)` for one agent: write the agent's position."""
     world, agent, *cell = arguments
@@ -99,19 +97,19 @@ def _emit_stand(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) 
     if context.enable_boundscheck:
         emit_bounds_check(context, builder, agent, ir.IntType(64)(w.fields["alive"].type.shape[0]))
     for (kind, place), own, value in zip(
-        _emit_position_pointers(context, builder, w, world, agent), kinds[1:], cell
+        _emit_position(context, builder, w, world, agent), kinds[1:], cell
     ):
         builder.store(context.cast(builder, value, own, kind), place)
     return context.get_dummy_value()
 
 
-@_register_emitter("agent_at", types.intp)
+@_register("agent_at", types.intp)
 def _emit_agent_at(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
     """Emit `w.agent_at(y, x)` for one agent: 1 if the agent is in the cell, else 0."""
     world, *cell = arguments
     is_there = _cgutils.true_bit
     for (kind, place), own, value in zip(
-        _emit_position_pointers(context, builder, w, world, _AGENT), kinds, cell
+        _emit_position(context, builder, w, world, _AGENT), kinds, cell
     ):
         coordinate = context.cast(builder, builder.load(place), kind, types.intp)
         requested = context.cast(builder, value, own, types.intp)
@@ -119,7 +117,7 @@ def _emit_agent_at(context: Any, builder: Any, w: Any, kinds: Any, arguments: An
     return builder.zext(is_there, ir.IntType(64))
 
 
-@_register_emitter("is_taken", types.boolean)
+@_register("is_taken", types.boolean)
 def _emit_is_taken(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
     """Emit `w.is_taken(y, x)` for one agent: a constant False, so that LLVM removes the branch."""
     # a constant, so that nothing is left of the question

@@ -113,9 +113,7 @@ PART_OPTIONS: dict[str, Any] = {
 """Options of functions that are only called from compiled code."""
 
 
-_NUMBA_FUNCTION_OPTIONS = {
-    name: option for name, option in PART_OPTIONS.items() if name != "forceinline"
-}
+_NUMBA_OPTIONS = {name: option for name, option in PART_OPTIONS.items() if name != "forceinline"}
 """Options of Numba's own functions within compiled code."""
 
 # what numba says of them leads nowhere
@@ -144,7 +142,7 @@ def _get_widened_implementation(template: Any, args: Any, kws: Any) -> Any:
     if template._jit_options.get("pipeline_class") is _PartCompiler:
         args, kws = map(_widen_type, args), {name: _widen_type(kind) for name, kind in kws.items()}
     else:
-        template._jit_options = {**template._jit_options, **_NUMBA_FUNCTION_OPTIONS}
+        template._jit_options = {**template._jit_options, **_NUMBA_OPTIONS}
     return _implementation(template, tuple(args), kws)
 
 

@@ -70,11 +70,9 @@ def load_program(program: CachedProgram) -> LoadedProgram | None:
 
     def exception(returned: int) -> Exception:
         """Return the Python exception for a negative result of the program."""
-        from gv_engine.compiler.exceptions import rebuild_exception
+        from gv_engine.compiler.exceptions import read_exception
 
-        return rebuild_exception(
-            -returned, map(engine.get_global_value_address, program.environments)
-        )
+        return read_exception(-returned, map(engine.get_global_value_address, program.environments))
 
     return LoadedProgram(_new_function(method, (engine, method), None), exception)
 

@@ -27,7 +27,7 @@ STATE = np.uint32(0xFF00)
 """Bits of a look that hold the state."""
 
 
-def cut_agent_view(w: Any, agent: int, view: Any) -> None:
+def cut_view(w: Any, agent: int, view: Any) -> None:
     """Fill a view with the area around an agent, turned so that the agent looks up; nothing is seen
     yet."""
     facing = w.agent.facing[agent]
@@ -153,7 +153,7 @@ def return_floor_look(w: Any, y: int, x: int) -> int:
     return FLOOR
 
 
-def write_whole_grid(w: Any, agent: int, out: Any) -> None:
+def write_whole(w: Any, agent: int, out: Any) -> None:
     """Write all cells, seen or not, into (H, W, 3) uint8 `out`, see `StepArrays.whole`."""
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-def running_number(rule: str) -> int:
+def rule_id(rule: str) -> int:
     """Return the number that notes a rule as running in a parameter record: CRC-32; 0 for none."""
     return crc32(rule.encode())
 
@@ -55,7 +55,7 @@ _MIN_SIZE = 8192
 _PADDING = 64
 """Extra bytes, so that the members' records do not compete for the same cache lines."""
 
-_COMMON_FIELDS = "num_terms", "mine", "running", "share"
+_COMMON = "num_terms", "mine", "running", "share"
 """Fields that the loop over worlds reads; they come first."""
 
 _COMPILED_PHASES = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION
@@ -115,13 +115,11 @@ def make_parameters(
         checked: add fields that note which call and which part of a call is running.
     """
     member = scenario.members[number]
-    mask_actions = list_mask_actions(member)
-    actions, places = np.zeros(len(mask_actions), np.int64), np.full(len(mask_actions), -1)
+    order = list_mask_actions(member)
+    actions, places = np.zeros(len(order), np.int64), np.full(len(order), -1)
     actions[: len(member.actions)] = member.actions
     if masks:
-        places[[mask_actions.index(action) for action in member.actions]] = range(
-            len(member.actions)
-        )
+        places[[order.index(action) for action in member.actions]] = range(len(member.actions))
     running = {"running": np.asarray(0, np.uint32)} if checked else {}
     values = {"num_terms": np.asarray(len(scenario.reward_names)), "mine": np.asarray(1, np.uint8)}
     values |= running
@@ -143,15 +141,13 @@ def make_parameters(
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
     for field, call in list_call_fields(member):
-        call_values = {
+        data = {
             f"{prefix}_{name}": np.asarray(value)
             for prefix, part in iter_calls(call.name, call)
             for name, value in part.arguments.items()
             if is_data(value)
         }
-        values[field] = _make_record(
-            {**running, **call_values} or {"none": np.asarray(0, np.uint8)}
-        )
+        values[field] = _make_record({**running, **data} or {"none": np.asarray(0, np.uint8)})
     records = np.zeros(len(scenario.members), _pad_dtype(_make_record(values).dtype))
     for name, value in values.items():
         records[number][name] = value
@@ -163,9 +159,7 @@ def make_parameters(
 def get_common_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return a parameter dtype with only the fields that the loop over worlds reads."""
     places: Mapping[str, Any] = dtype.fields or {}
-    return _make_dtype(
-        {name: places[name] for name in _COMMON_FIELDS if name in places}, dtype.itemsize
-    )
+    return _make_dtype({name: places[name] for name in _COMMON if name in places}, dtype.itemsize)
 
 
 def _pad_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

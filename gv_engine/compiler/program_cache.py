@@ -90,8 +90,7 @@ def read_program(key: str) -> CachedProgram | None:
 def write_program(key: str, program: CachedProgram) -> None:
     """Write a program into the cache, if there is room for it."""
     errors = [
-        (number, type(rule_error).__name__, str(rule_error))
-        for number, rule_error in program.errors.items()
+        (number, type(error).__name__, str(error)) for number, error in program.errors.items()
     ]
     header = program.digest, program.symbols, program.environments, errors
     try:
@@ -164,9 +163,8 @@ def compile_lock(key: str) -> Iterator[None]:
             import fcntl
 
             make_private_folder(cache_folder() / key)
-            flags = (
-                os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK
-            )  # a pipe is an error, instead of a wait
+            # a pipe is an error, instead of a wait
+            flags = os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK
             lock = os.open(cache_folder() / key / "lock", flags, 0o600)
             fcntl.flock(stack.enter_context(os.fdopen(lock)), fcntl.LOCK_EX)
         yield
@@ -259,9 +257,8 @@ def _read(path: Path) -> tuple[Any, bytes] | None:
         if find_foreign_access(path.parent):
             return None
         with suppress(ValueError):
-            if path.is_file() and not find_foreign_access(
-                path
-            ):  # a pipe would have to be waited for
+            # opening a pipe would wait
+            if path.is_file() and not find_foreign_access(path):
                 digest, _, rest = path.read_bytes().partition(b"\n")
                 if digest == hashlib.sha256(rest).hexdigest().encode():
                     head, _, code = rest.partition(b"\n")

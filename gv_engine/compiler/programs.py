@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from gv_engine.compiler.array_args import ArrayDtypes
+from gv_engine.compiler.array_args import Dtypes
 from gv_engine.compiler.object_loader import describe_processor, load_program
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields, list_mask_actions
 from gv_engine.compiler.program_cache import (
@@ -83,10 +83,10 @@ def uses_name(function: Any, name: str) -> bool:
 def program_digest(roots: Iterable[Any], *more: str) -> str:
     """Return 24 hexadecimal digits: a digest of the code and constants of all reached functions and
     of `more`."""
-    return functions_digest(find_functions(roots), *more)
+    return hash_functions(find_functions(roots), *more)
 
 
-def functions_digest(functions: Mapping[FunctionType, list[tuple[str, Any]]], *more: str) -> str:
+def hash_functions(functions: Mapping[FunctionType, list[tuple[str, Any]]], *more: str) -> str:
     """Return the digest of functions, as `find_functions` returns them, and of texts."""
     lines = sorted(_describe_function(function, uses) for function, uses in functions.items())
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:24]
@@ -172,7 +172,7 @@ def constant_text(value: Any) -> str:
 
 # ---- programs ------------------------------------------------------------------------------------
 
-_MAX_BIT_COLUMNS = 62
+_MAX_WIDTH = 62
 """Columns of a view whose bits fit into an int64, with room for a carry."""
 
 _ENGINE_PACKAGES = "language", "reading", "worlds", "batches"
@@ -191,11 +191,7 @@ class Program:
     """
 
     def __init__(
-        self,
-        name: str,
-        request_digest: str,
-        link: Callable[[], LinkedProgram],
-        is_built_in: bool = False,
+        self, name: str, digest: str, link: Callable[[], LinkedProgram], is_built_in: bool = False
     ) -> None:
         """Make a program that is neither loaded nor compiled yet.
 
@@ -209,22 +205,18 @@ class Program:
         self.exception: Any = None
         self.errors: Mapping[int, RuleError] = {}
         self.failure = ""
-        self._name, self._is_built_in, self._prepare_lock = name, is_built_in, threading.Lock()
+        self._name, self._built_in, self._prepare_lock = name, is_built_in, threading.Lock()
         self._link: Any = cache(link)
         self._digest = ""
         if "numba" in sys.modules:
             with suppress(DoesNotCompileError):  # `prepare` links again, and tells
                 self._digest = self._link().digest
-        self._request_digest, self.key = request_digest, self._digest or request_digest
+        self._request, self.key = digest, self._digest or digest
 
     def load(self) -> bool:
         """Load the program from the cache, if it is there; return True if `prepare` will take no
         time."""
-        if (
-            self.run is None
-            and not self.failure
-            and not self._load_first_cached(self.key, self._request_digest)
-        ):
+        if self.run is None and not self.failure and not self._load_first(self.key, self._request):
             ensure_writable(self.key)
         return self.run is not None or bool(self.failure)
 
@@ -247,18 +239,16 @@ class Program:
                 linked = link()
                 self._digest = linked.digest
                 # if no more than a comment of the engine has changed, it is kept under this
-                if not (cached := self._load_first_cached(linked.digest)):
+                if not (cached := self._load_first(linked.digest)):
                     complain(f"compiling {self._name} for this machine, once; later runs load it")
                     self._load(cached := compiler.compile_linked(linked))
                 write_program(self.key, cached)
             except DoesNotCompileError as error:
                 self.failure = str(error)
                 self._keep_forever()
-                raise compiler.make_compile_error(
-                    self.failure, self._is_built_in
-                ) from error.__cause__
+                raise compiler.make_compile_error(self.failure, self._built_in) from error.__cause__
 
-    def _load_first_cached(self, *keys: str) -> CachedProgram | None:
+    def _load_first(self, *keys: str) -> CachedProgram | None:
         """Load the first of these cache keys that is in the cache and return it; None if there is
         none."""
         for cached in map(read_program, keys):
@@ -308,7 +298,7 @@ def check_compilable(scenario: Scenario) -> None:
             )
 
 
-def get_program(scenario: Scenario, slots: Sequence[int], dtypes: ArrayDtypes) -> Program:
+def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Program:
     """Return the program of a scenario; `Program.prepare` loads or compiles it.
 
     Args:
@@ -322,24 +312,19 @@ def get_program(scenario: Scenario, slots: Sequence[int], dtypes: ArrayDtypes) -
     """
     calls = [call for _, whole in list_call_fields(scenario) for call in whole.parts()]
     functions = find_functions(part for call in calls for part in _iter_call_functions(call))
-    checks_bounds = "running" in (dtypes["parameters"].names or ())
-    _check_limits(scenario, functions, checks_bounds)
-    request_digest = functions_digest(
-        functions,
-        _describe_environment(),
-        *_iter_scenario_texts(scenario),
-        str(list(slots)),
-        str(dtypes),
-    )
-    registry_key = " ".join([request_digest, *_iter_numba_settings()])
+    checked = "running" in (dtypes["parameters"].names or ())
+    _check_limits(scenario, functions, checked)
+    texts = _environment_text(), *_iter_scenario_texts(scenario), str(list(slots)), str(dtypes)
+    digest = hash_functions(functions, *texts)
+    registry_key = " ".join([digest, *_iter_numba_settings()])
     with _LOCK:
         # Numba keeps all that is linked, so that it is linked once
         if program := _PROGRAMS.get(registry_key):
             return program
         link = partial(_link_scenario, scenario, slots, dtypes)
         built_in = all(is_engine_module(function.__module__) for function in functions)
-        name = f"{scenario.name} with checks" if checks_bounds else scenario.name
-        program = Program(name, request_digest, link, built_in)
+        name = f"{scenario.name} with checks" if checked else scenario.name
+        program = Program(name, digest, link, built_in)
         program = _PROGRAMS[registry_key] = _PROGRAMS.setdefault(program.key, program)
         return program
 
@@ -360,7 +345,7 @@ def _link_scenario(*arguments: Any) -> LinkedProgram:
     try:
         return compiler.link_scenario(*arguments)
     except Exception as error:
-        raise compiler.wrap_unexpected_error(error) from error
+        raise compiler.wrap_error(error) from error
 
 
 def _iter_call_functions(call: Call) -> Iterator[Any]:
@@ -368,21 +353,17 @@ def _iter_call_functions(call: Call) -> Iterator[Any]:
     yield from (*call.system.functions, *call.arguments.values())
 
 
-def _check_limits(
-    scenario: Scenario, functions: Mapping[FunctionType, Any], checks_bounds: bool
-) -> None:
+def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:
     """Raise `DoesNotCompileError` for a view that is too wide for bits, or `.flat` in checked
     rules."""
     width = scenario.area.shape[1]
-    if width > _MAX_BIT_COLUMNS and any(
-        "clear_row" in function.__code__.co_names for function in functions
-    ):
+    if width > _MAX_WIDTH and any("clear_row" in f.__code__.co_names for f in functions):
         raise DoesNotCompileError(
             f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
-            f"{_MAX_BIT_COLUMNS} columns; the observation area has {width}"
+            f"{_MAX_WIDTH} columns; the observation area has {width}"
         )
     unbounded = [function for function in functions if "flat" in function.__code__.co_names]
-    if checks_bounds and unbounded:
+    if checked and unbounded:
         where = describe_location(unbounded[0])
         raise DoesNotCompileError(
             f"{where}: {unbounded[0].__name__} asks for .flat, which has no bounds where it is "
@@ -407,32 +388,19 @@ def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
     yield str((layout.meaning, layout.states, layout.kinds, layout.height, layout.width))
 
 
-def _describe_environment() -> str:
+def _environment_text() -> str:
     """Return a text of engine, Python, NumPy, processor and Numba settings, for the digest."""
-    variables = sorted(
-        (name, text) for name, text in os.environ.items() if name.startswith("NUMBA_")
-    )
+    options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
     file = Path(".numba_config.yaml")  # which Numba reads, too
-    config_bytes = file.read_bytes() if file.is_file() else b""
-    return str(
-        (
-            _get_engine_digest(),
-            sys.version,
-            np.__version__,
-            describe_processor(),
-            variables,
-            config_bytes,
-        )
-    )
+    config = file.read_bytes() if file.is_file() else b""
+    return str((_hash_engine(), sys.version, np.__version__, describe_processor(), options, config))
 
 
 @cache
-def _get_engine_digest() -> str:
+def _hash_engine() -> str:
     """Return the SHA-256 of the engine's files and of Numba's version."""
-    engine_folder = Path(__file__).parents[2]
-    files = [
-        path for room in _ENGINE_PACKAGES for path in sorted((engine_folder / room).rglob("*.py"))
-    ]
+    folder = Path(__file__).parents[2]
+    files = [path for room in _ENGINE_PACKAGES for path in sorted((folder / room).rglob("*.py"))]
     if numba := find_spec("numba"):
         files.append(Path(numba.origin or "").with_name("_version.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()

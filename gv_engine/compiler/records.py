@@ -134,10 +134,10 @@ class ViewRecord(EngineRecord):
         return get_tile_size((self.size_of["height"], self.size_of["width"]))
 
 
-_RECORD_CLASSES = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
+_CLASSES = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
 """Record class by a field that only this kind of record has."""
 
-for _kind in (EngineRecord, ComponentRecord, *_RECORD_CLASSES.values()):
+for _kind in (EngineRecord, ComponentRecord, *_CLASSES.values()):
     _extending.register_model(_kind)(_extending.models.RecordModel)
 
 
@@ -188,9 +188,7 @@ _register_field_read("ground")  # which worlds may not have
 def to_engine_record(record: Any) -> EngineRecord:
     """Return the engine's record type for a Numba record type."""
     return _convert_record(
-        next(
-            (kind for name, kind in _RECORD_CLASSES.items() if name in record.fields), EngineRecord
-        ),
+        next((kind for name, kind in _CLASSES.items() if name in record.fields), EngineRecord),
         record,
     )
 

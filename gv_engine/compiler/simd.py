@@ -6,6 +6,7 @@ NEON.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from llvmlite import ir
@@ -26,50 +27,50 @@ _REVERSED = ir.Constant(
 )
 """Each byte with its bits in reverse order."""
 
-_STORE_BYTES = 16
+_STORE = 16
 """Bytes of one vector store."""
 
 
-def _make_constant_vector(value: int, count: int) -> Any:
+def _splat(value: int, count: int) -> Any:
     """Return an LLVM constant: a vector of `count` equal looks."""
     return ir.Constant(ir.VectorType(_LOOK, count), [value] * count)
 
 
-def _emit_shuffle(builder: Any, vector: Any, other: Any = None, *, lanes: list[int]) -> Any:
+def _shuffle(builder: Any, vector: Any, other: Any = None, *, lanes: list[int]) -> Any:
     """Emit a vector of these lanes of one or two vectors."""
     order = ir.Constant(ir.VectorType(_HALF, len(lanes)), lanes)
     other = other or ir.Constant(vector.type, ir.Undefined)
     return builder.shuffle_vector(vector, other, order)
 
 
-def _emit_field_address(builder: Any, record: Any, pointer: Any, name: str, index: Any) -> Any:
+def _field_address(builder: Any, record: Any, pointer: Any, name: str, index: Any) -> Any:
     """Emit a byte pointer to a record's field, `index` bytes further on."""
     start = builder.add(index, _INDEX(record.fields[name].offset))
     return builder.gep(builder.bitcast(pointer, _BYTE.as_pointer()), [start])
 
 
-def _emit_element_address(builder: Any, record: Any, pointer: Any, name: str, *index: Any) -> Any:
+def _element_address(builder: Any, record: Any, pointer: Any, name: str, *index: Any) -> Any:
     """Emit a byte pointer to an element of a record's one- or two-dimensional array."""
     field = record.fields[name].type
     number = index[0]
     if len(index) > 1:
         number = builder.add(builder.mul(number, _INDEX(field.shape[1])), index[1])
-    return _emit_field_address(
+    return _field_address(
         builder, record, pointer, name, builder.mul(number, _INDEX(field.dtype.bitwidth // 8))
     )
 
 
-def _emit_load(builder: Any, place: Any, kind: Any) -> Any:
+def _load(builder: Any, place: Any, kind: Any) -> Any:
     """Emit an unaligned load of type `kind` from a pointer."""
     return builder.load(builder.bitcast(place, kind.as_pointer()), align=1)
 
 
-def _emit_store(builder: Any, value: Any, place: Any) -> None:
+def _store(builder: Any, value: Any, place: Any) -> None:
     """Emit an unaligned store of a value to a pointer."""
     builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=1)
 
 
-def _emit_clamp(builder: Any, value: Any, low: int, high: int) -> Any:
+def _clamp(builder: Any, value: Any, low: int, high: int) -> Any:
     """Emit an int64 clamped to [low, high]."""
     for bound, sign in ((low, "<"), (high, ">")):
         limit = _INDEX(bound)
@@ -77,31 +78,31 @@ def _emit_clamp(builder: Any, value: Any, low: int, high: int) -> Any:
     return value
 
 
-def _emit_bit_range(builder: Any, low: Any, high: Any, size: int) -> Any:
+def _bit_range(builder: Any, low: Any, high: Any, size: int) -> Any:
     """Emit a word with bits low to high - 1 set, limited to the first `size` bits."""
-    ends = [builder.shl(_INDEX(1), _emit_clamp(builder, end, 0, size)) for end in (low, high)]
+    ends = [builder.shl(_INDEX(1), _clamp(builder, end, 0, size)) for end in (low, high)]
     lower, upper = (builder.sub(end, _INDEX(1)) for end in ends)
     return builder.and_(upper, builder.not_(lower))
 
 
-def _emit_bits_to_mask(builder: Any, bits: Any, count: int) -> Any:
+def _unpack_mask(builder: Any, bits: Any, count: int) -> Any:
     """Emit a vector of `count` booleans from the bits of a word."""
     word = builder.trunc(bits, ir.IntType(count))
     return builder.bitcast(word, ir.VectorType(ir.IntType(1), count))
 
 
-def _emit_mask_to_bits(builder: Any, mask: Any) -> Any:
+def _pack_mask(builder: Any, mask: Any) -> Any:
     """Emit the bits of a word from a vector of booleans."""
     return builder.zext(builder.bitcast(mask, ir.IntType(mask.type.count)), _INDEX)
 
 
-def _emit_constant_address(builder: Any, value: Any) -> Any:
+def _constant_address(builder: Any, value: Any) -> Any:
     """Emit a byte pointer to a global constant."""
     place = _cgutils.global_constant(builder, "constant", value)
     return builder.bitcast(place, _BYTE.as_pointer())
 
 
-def _emit_bit_reverse(builder: Any, word: Any, size: int, reversed_bytes: Any) -> Any:
+def _reverse_bits(builder: Any, word: Any, size: int, reversed_bytes: Any) -> Any:
     """Emit the lowest `size` bits of a word in reverse order."""
     reversed_word = _INDEX(0)
     for shift in range(0, size, 8):
@@ -111,7 +112,7 @@ def _emit_bit_reverse(builder: Any, word: Any, size: int, reversed_bytes: Any) -
     return reversed_word
 
 
-def _emit_transpose(builder: Any, rows: list[Any]) -> list[Any]:
+def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
     """Emit the transpose of a square of vectors; return its rows."""
     size, step = len(rows), 1
     lanes = range(size)
@@ -122,9 +123,7 @@ def _emit_transpose(builder: Any, rows: list[Any]) -> list[Any]:
                 [size + k - step if k & step else k for k in lanes],
                 [size + k if k & step else k + step for k in lanes],
             )
-            rows[r], rows[r + step] = (
-                _emit_shuffle(builder, *pair, lanes=order) for order in orders
-            )
+            rows[r], rows[r + step] = (_shuffle(builder, *pair, lanes=order) for order in orders)
         step *= 2
     return rows
 
@@ -150,7 +149,7 @@ def cut_looks(
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
     stride, by_bits = w.fields["at"].type.shape[1], "clear_rows" in view.fields
-    kind, hidden = ir.VectorType(_LOOK, size), _make_constant_vector(HIDDEN | _OPAQUE, size)
+    kind, hidden = ir.VectorType(_LOOK, size), _splat(HIDDEN | _OPAQUE, size)
     lanes = list(range(size))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -158,16 +157,13 @@ def cut_looks(
         world, record, turned, line, next_line, cell, next_cell = arguments
         turned = builder.icmp_signed("!=", turned, _INDEX(0))
         backward = builder.icmp_signed("<", next_cell, _INDEX(0))
-        one = builder.insert_element(
-            _make_constant_vector(0, size), builder.sext(backward, _LOOK), _HALF(0)
-        )
-        turns = _emit_shuffle(builder, one, lanes=[0] * size)
-        nothing = _emit_constant_address(builder, hidden)
-        reversed_bytes = _emit_constant_address(builder, _REVERSED)
+        one = builder.insert_element(_splat(0, size), builder.sext(backward, _LOOK), _HALF(0))
+        turns = _shuffle(builder, one, lanes=[0] * size)
+        nothing = _constant_address(builder, hidden)
+        reversed_bytes = _constant_address(builder, _REVERSED)
         rows, columns = (
             builder.sext(
-                _emit_load(builder, _emit_field_address(builder, w, world, name, _INDEX(0)), _SIDE),
-                _INDEX,
+                _load(builder, _field_address(builder, w, world, name, _INDEX(0)), _SIDE), _INDEX
             )
             for name in ("height", "width")
         )
@@ -180,25 +176,25 @@ def cut_looks(
             first = builder.select(backward, builder.sub(near, _INDEX(size - 1)), near)
             # bits by the cells that are loaded, of which the first may lie beyond the grid
             low, high = builder.neg(first), builder.sub(columns, first)
-            inside = _emit_bit_range(builder, low, high, size)
-            first = _emit_clamp(builder, first, -size, stride)
-            mask = _emit_bits_to_mask(builder, inside, size)
+            inside = _bit_range(builder, low, high, size)
+            first = _clamp(builder, first, -size, stride)
+            mask = _unpack_mask(builder, inside, size)
             start = builder.add(builder.mul(far, _INDEX(stride)), first)
             further = builder.mul(next_line, _INDEX(stride))
             tile_rows = []
             for _ in lanes:
                 on_grid = builder.icmp_unsigned("<", far, rows)
-                place = _emit_element_address(builder, w, world, "looks", _INDEX(0), start)
-                look = _emit_load(builder, builder.select(on_grid, place, nothing), kind)
+                place = _element_address(builder, w, world, "looks", _INDEX(0), start)
+                look = _load(builder, builder.select(on_grid, place, nothing), kind)
                 look = builder.select(mask, look, hidden)
                 far, start = builder.add(far, next_line), builder.add(start, further)
-                reversed_look = _emit_shuffle(builder, look, lanes=lanes[::-1])
+                reversed_look = _shuffle(builder, look, lanes=lanes[::-1])
                 # by bits, as LLVM would make a branch of a choice, which processors guess wrongly
                 other = builder.and_(builder.xor(look, reversed_look), turns)
                 tile_rows.append(builder.xor(look, other))
             before = builder.block
             with builder.if_then(turned):
-                inner = _emit_transpose(builder, tile_rows.copy())
+                inner = _transpose(builder, tile_rows.copy())
                 after = builder.block
             for number in lanes:
                 either = builder.phi(kind)
@@ -211,44 +207,32 @@ def cut_looks(
             """Emit the stores of a row of tiles: the looks, and the opaque cells as bytes or
             bits."""
             bits = [[_INDEX(0)] * size, [_INDEX(0)] * size]
+            address = partial(_element_address, builder, view, record)
             for j in range(0, width, size):
                 count = min(size, width - j)
                 for number, look in enumerate(tile(i, _INDEX(j))):
                     row = builder.add(i, _INDEX(number))
-                    _emit_store(
-                        builder,
-                        look,
-                        _emit_element_address(builder, view, record, "looks", row, _INDEX(j)),
-                    )
+                    _store(builder, look, address("looks", row, _INDEX(j)))
                     if not by_bits:
-                        opaque = builder.icmp_signed("<", look, _make_constant_vector(0, size))
+                        opaque = builder.icmp_signed("<", look, _splat(0, size))
                         # beyond the row only where the next one is still to be written
-                        opaque = _emit_shuffle(builder, opaque, lanes=lanes[: count if j else size])
+                        opaque = _shuffle(builder, opaque, lanes=lanes[: count if j else size])
                         opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
-                        _emit_store(
-                            builder,
-                            opaque,
-                            _emit_element_address(builder, view, record, "opaque", row, _INDEX(j)),
-                        )
+                        _store(builder, opaque, address("opaque", row, _INDEX(j)))
                     if by_bits:
-                        clear = _emit_mask_to_bits(
-                            builder, builder.icmp_signed(">=", look, _make_constant_vector(0, size))
+                        clear = _pack_mask(
+                            builder, builder.icmp_signed(">=", look, _splat(0, size))
                         )
                         clear = builder.and_(clear, _INDEX((1 << count) - 1))
-                        reversed_bits = _emit_bit_reverse(builder, clear, size, reversed_bytes)
-                        reversed_bits = builder.lshr(reversed_bits, _INDEX(size - count))
-                        for side, word, shift in (
-                            (0, clear, j),
-                            (1, reversed_bits, width - j - count),
-                        ):
+                        mirrored = _reverse_bits(builder, clear, size, reversed_bytes)
+                        mirrored = builder.lshr(mirrored, _INDEX(size - count))
+                        for side, word, shift in ((0, clear, j), (1, mirrored, width - j - count)):
                             word = builder.shl(word, _INDEX(shift))
                             bits[side][number] = builder.or_(bits[side][number], word)
             for name, words in zip(("clear_rows", "clear_from_right"), bits, strict=True):
                 for number, word in enumerate(words if by_bits else ()):
                     row = builder.add(i, _INDEX(number))
-                    _emit_store(
-                        builder, word, _emit_element_address(builder, view, record, name, row)
-                    )
+                    _store(builder, word, address(name, row))
 
         tiles = -(-height // size)
         if tiles == 1:
@@ -279,55 +263,48 @@ def write_seen_looks(typing_context: Any, view: Any, grid: Any) -> Any:
             row = builder.gep(data, [builder.mul(i, _INDEX(3 * width))])
             for begin in range(0, width, size):
                 count = min(size, width - begin)
-                place = _emit_element_address(builder, view, record, "looks", i, _INDEX(begin))
-                look = _emit_load(builder, place, ir.VectorType(_LOOK, size))
+                place = _element_address(builder, view, record, "looks", i, _INDEX(begin))
+                look = _load(builder, place, ir.VectorType(_LOOK, size))
                 if by_bits:
-                    seen = _emit_seen_mask(builder, view, record, i, begin, size, width)
+                    seen = _load_seen(builder, view, record, i, begin, size, width)
                 else:
-                    place = _emit_element_address(builder, view, record, "seen", i, _INDEX(begin))
-                    cells = _emit_load(builder, place, ir.VectorType(_BYTE, size))
+                    place = _element_address(builder, view, record, "seen", i, _INDEX(begin))
+                    cells = _load(builder, place, ir.VectorType(_BYTE, size))
                     seen = builder.icmp_unsigned("!=", cells, ir.Constant(cells.type, [0] * size))
-                look = builder.select(seen, look, _make_constant_vector(HIDDEN, size))
+                look = builder.select(seen, look, _splat(HIDDEN, size))
                 parts = builder.bitcast(look, ir.VectorType(_BYTE, 4 * size))
                 whole = 3 * count
-                for start in [
-                    *range(0, whole - _STORE_BYTES, _STORE_BYTES),
-                    max(0, whole - _STORE_BYTES),
-                ]:
-                    order = [
-                        k // 3 * 4 + k % 3 for k in range(start, min(whole, start + _STORE_BYTES))
-                    ]
+                for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
+                    order = [k // 3 * 4 + k % 3 for k in range(start, min(whole, start + _STORE))]
                     to = builder.gep(row, [_INDEX(3 * begin + start)])
-                    _emit_store(builder, _emit_shuffle(builder, parts, lanes=order), to)
+                    _store(builder, _shuffle(builder, parts, lanes=order), to)
         return context.get_dummy_value()
 
     return types.none(view, grid), generate
 
 
-def _emit_seen_mask(
+def _load_seen(
     builder: Any, view: Any, record: Any, i: Any, begin: int, size: int, width: int
 ) -> Any:
     """Emit the seen cells begin to begin + size - 1 of a row as booleans, from a view by rows of
     bits."""
-    seen_lanes = _make_constant_vector(0, size)
+    seen = _splat(0, size)
     for name, bits in (
         ("seen_rows", [begin + k for k in range(size)]),
         ("seen_from_right", [width - 1 - begin - k for k in range(size)]),
     ):
-        word = _emit_load(builder, _emit_element_address(builder, view, record, name, i), _INDEX)
+        word = _load(builder, _element_address(builder, view, record, name, i), _INDEX)
         first = max(0, min(bits))
         word = builder.trunc(builder.lshr(word, _INDEX(first)), _LOOK)
-        one = builder.insert_element(_make_constant_vector(0, size), word, _HALF(0))
-        repeated = _emit_shuffle(builder, one, lanes=[0] * size)
-        lane_bits = [1 << bit - first if bit >= 0 else 0 for bit in bits]
-        seen_lanes = builder.or_(
-            seen_lanes, builder.and_(repeated, ir.Constant(repeated.type, lane_bits))
-        )
-    return builder.icmp_unsigned("!=", seen_lanes, _make_constant_vector(0, size))
+        one = builder.insert_element(_splat(0, size), word, _HALF(0))
+        repeated = _shuffle(builder, one, lanes=[0] * size)
+        bits_by_lane = [1 << bit - first if bit >= 0 else 0 for bit in bits]
+        seen = builder.or_(seen, builder.and_(repeated, ir.Constant(repeated.type, bits_by_lane)))
+    return builder.icmp_unsigned("!=", seen, _splat(0, size))
 
 
 @intrinsic
-def find_cells_of_types(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
+def find_typed_cells(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
     """Intrinsic `(w, i, kinds)`: return cells 64 * i to 64 * i + 63 that look like given types, as
     bits.
 
@@ -338,22 +315,16 @@ def find_cells_of_types(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Emit the comparison of 64 looks with the types."""
         world, i, kinds = arguments
-        one = builder.insert_element(
-            _make_constant_vector(0, size), builder.trunc(kinds, _LOOK), _HALF(0)
-        )
-        type_bits, cell_bits = _emit_shuffle(builder, one, lanes=[0] * size), _INDEX(0)
+        one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
+        type_bits, cell_bits = _shuffle(builder, one, lanes=[0] * size), _INDEX(0)
         first = builder.shl(i, _INDEX(6))
         for begin in range(0, 64, size):
             start = builder.add(first, _INDEX(begin))
             # beyond the last cell too, as behind the last row there is one more
-            place = _emit_element_address(builder, w, world, "looks", _INDEX(0), start)
-            kind = builder.and_(
-                _emit_load(builder, place, type_bits.type), _make_constant_vector(31, size)
-            )
-            same = builder.and_(builder.lshr(type_bits, kind), _make_constant_vector(1, size))
-            same = _emit_mask_to_bits(
-                builder, builder.icmp_unsigned("!=", same, _make_constant_vector(0, size))
-            )
+            place = _element_address(builder, w, world, "looks", _INDEX(0), start)
+            kind = builder.and_(_load(builder, place, type_bits.type), _splat(31, size))
+            same = builder.and_(builder.lshr(type_bits, kind), _splat(1, size))
+            same = _pack_mask(builder, builder.icmp_unsigned("!=", same, _splat(0, size)))
             cell_bits = builder.or_(cell_bits, builder.shl(same, _INDEX(begin)))
         last = builder.icmp_signed("==", i, _INDEX((cells - 1) // 64))
         existing_cells = builder.select(last, _INDEX((1 << (cells - 1) % 64 + 1) - 1), _INDEX(-1))

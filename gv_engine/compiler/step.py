@@ -22,14 +22,14 @@ from gv_engine.compiler.calls import (
 from gv_engine.compiler.intrinsics import allocate_like, current_agent, make_field_getter
 from gv_engine.compiler.link_units import (
     Unit,
-    current_agent_value,
+    agent_value,
+    make_call,
     make_mask_writer,
     make_measurement,
     make_reward_sum,
-    make_unit_call,
-    make_unit_sequence,
+    make_sequence,
 )
-from gv_engine.compiler.observation import cover_other_agents, cut_agent_view, make_write_view
+from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
 from gv_engine.compiler.parameters import iter_nested_calls, list_call_fields, list_mask_actions
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import (
@@ -102,17 +102,17 @@ def _return_false(w: Any, was: Any) -> bool:
     return False
 
 
-def _answers_no_action(w: Any, p: Any, action: int) -> bool:
+def _never_answers(w: Any, p: Any, action: int) -> bool:
     """Return False: no action has an effect."""
     return False
 
 
-def _answers_any_action(w: Any, p: Any, action: int) -> bool:
+def _always_answers(w: Any, p: Any, action: int) -> bool:
     """Return True: every action has an effect."""
     return True
 
 
-def _make_action_test(when: Any, argument_getter: Any) -> Any:
+def _make_action_test(when: Any, getter: Any) -> Any:
     """Return a function `(w, p, action)` that is True if the condition `when` holds for the
     action."""
 
@@ -120,91 +120,74 @@ def _make_action_test(when: Any, argument_getter: Any) -> Any:
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if the condition holds for the action; without a branch, which processors
         mispredict."""
-        return bool(when(w, *argument_getter(w, p, (action,))))
+        return bool(when(w, *getter(w, p, (action,))))
 
     return acts
 
 
-def _append_action_test(before: Any, when: Any, argument_getter: Any, inside: Any) -> Any:
+def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
     """Return a function `(w, p, action)` that is True if `before` is, or if `when` and `inside`
     both are."""
+    if before is _never_answers and inside is _always_answers:
+        return _make_action_test(when, getter)
 
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if an earlier test or this one is true for the action."""
         if before(w, p, action):
             return True
-        return bool(when(w, *argument_getter(w, p, (action,)))) and inside(w, p, action)
+        return bool(when(w, *getter(w, p, (action,)))) and inside(w, p, action)
 
     return acts
 
 
-def _append_agent_action_test(
-    before: Any, runs_for_agent: tuple[bool, ...], agent_test: Any
-) -> Any:
-    """Return a function `(w, p, action)` that is True if `before` is, or if `agent_test` is in the
-    turn of these agents."""
+def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
+    """Return a function `(w, p, action)` that is True if `before` is, or if `test` is in the turn
+    of these agents."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if an earlier test is true, or this one in the turn of its agents."""
-        return bool(
-            before(w, p, action) or (runs_for_agent[current_agent(w)] and agent_test(w, p, action))
-        )
+        return bool(before(w, p, action) or (turns[current_agent(w)] and test(w, p, action)))
 
     return acts
 
 
-def _append_transition_tests(before: Any, prefix: str, call: Call) -> Any:
+def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
     """Return a function `(w, p, action)` that is True if `before` is, or if a transition answers
     the action.
 
     The tests of transitions nested in the call are included. They make up the action mask.
     """
     if call.whose:
-        agent_test = _append_transition_tests(_answers_no_action, prefix, replace(call, whose=()))
-        return (
-            before
-            if agent_test is _answers_no_action
-            else _append_agent_action_test(before, call.whose, agent_test)
-        )
-    when, inside = call.system.when, _answers_any_action
+        test = _add_transition_tests(_never_answers, prefix, replace(call, whose=()))
+        return before if test is _never_answers else _add_turn_test(before, call.whose, test)
+    when, inside = call.system.when, _always_answers
     if call.system.by_itself:
-        inside = before if when is None else _answers_no_action
+        inside = before if when is None else _never_answers
         for field, part in iter_nested_calls(prefix, call):
             if part.system.phase is TRANSITION:
-                inside = _append_transition_tests(inside, field, part)
+                inside = _add_transition_tests(inside, field, part)
     if when is None:
         return inside
-    if inside is _answers_no_action:
+    if inside is _never_answers:
         return before
-    argument_getter = make_argument_getter(prefix, call, PreStepMeasurements(), when)
-    if before is _answers_no_action and inside is _answers_any_action:
-        return _make_action_test(when, argument_getter)
-    return _append_action_test(before, when, argument_getter, inside)
+    getter = make_argument_getter(prefix, call, PreStepMeasurements(), when)
+    return _add_action_test(before, when, getter, inside)
 
 
-def _append_answer_tests(before: Any, prefix: str, call: Call) -> Any:
+def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
     """Return a function `(w, p, action)` that is True if `before` is, or if a reward or end answers
     the action.
 
     The tests of calls nested in the call are included. They make up the action mask.
     """
     if call.whose:
-        agent_test = _append_answer_tests(_answers_no_action, prefix, replace(call, whose=()))
-        return (
-            before
-            if agent_test is _answers_no_action
-            else _append_agent_action_test(before, call.whose, agent_test)
-        )
+        test = _add_answer_tests(_never_answers, prefix, replace(call, whose=()))
+        return before if test is _never_answers else _add_turn_test(before, call.whose, test)
     if (answers := call.system.answers) is not None:
-        argument_getter = make_argument_getter(prefix, call, PreStepMeasurements(), answers)
-        is_first = before is _answers_no_action
-        before = (
-            _make_action_test(answers, argument_getter)
-            if is_first
-            else _append_action_test(before, answers, argument_getter, _answers_any_action)
-        )
+        getter = make_argument_getter(prefix, call, PreStepMeasurements(), answers)
+        before = _add_action_test(before, answers, getter, _always_answers)
     for field, part in iter_nested_calls(prefix, call):
-        before = _append_answer_tests(before, field, part)
+        before = _add_answer_tests(before, field, part)
     return before
 
 
@@ -237,53 +220,44 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     moves = _phase_runners(scenario, TRANSITION)
     rewards, (ending,) = _phase_units(scenario, REWARD), _phase_units(scenario, TERMINATING)
     success = next(iter(_phase_units(scenario, SUCCESS)), UnitWithMemory(Unit(_return_false), None))
+    adders = {TRANSITION: _add_transition_tests}
     answers = [
         Unit(answer, field)
-        for phase, append_tests in (
-            (TRANSITION, _append_transition_tests),
-            (REWARD, _append_answer_tests),
-            (TERMINATING, _append_answer_tests),
-        )
+        for phase in (TRANSITION, REWARD, TERMINATING)
         for field, call in list_call_fields(scenario, phase)
-        if (answer := append_tests(_answers_no_action, call.name, call)) is not _answers_no_action
+        if (answer := adders.get(phase, _add_answer_tests)(_never_answers, call.name, call))
+        is not _never_answers
     ]
     ((field, visibility),) = list_call_fields(scenario, VISIBILITY)
     values = make_argument_getter(visibility.name, visibility, PreStepMeasurements())
-    is_multi_agent = scenario.layout.agents > 1
-    first_look = cut_view_with_agents if is_multi_agent else cut_agent_view
+    multi = scenario.layout.agents > 1
+    first_look = cut_view_with_agents if multi else cut_view
     writer = make_write_view(scenario.layout)
     looks = [Unit(_make_view_writer(first_look, visibility.system.function, values, writer), field)]
     for field, observation in list_call_fields(scenario, OBSERVATION):
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
-    acting, showing = (
-        (_make_multi_agent_act, _make_multi_agent_reveal)
-        if is_multi_agent
-        else (_make_act, _make_reveal)
-    )
+    acting, showing = (_make_multi_act, _make_multi_reveal) if multi else (_make_act, _make_reveal)
+    sources = rewards, [ending], [success]
+    measures = [make_measurement([before for _, before in tests]) for tests in sources]
+    write_mask = make_mask_writer(answers, list_mask_actions(scenario))
     systems = BoundSystems(
         _make_begin(
             _set_present if scenario.layout.fewer else _keep_present,
-            make_unit_call(_CLEAR_UNIT),
-            make_unit_sequence(resets, acting=False),
+            make_call(_CLEAR_UNIT),
+            make_sequence(resets, acting=False),
         ),
         acting(
-            *(
-                make_measurement([before for _, before in test_units])
-                for test_units in (rewards, [ending], [success])
-            ),
-            run_transitions=make_unit_sequence(moves, acting=True),
-            add_rewards=make_reward_sum([unit for unit, _ in rewards], slots),
-            is_terminated=make_unit_call(ending.unit),
-            is_success=make_unit_call(success.unit),
+            *measures,
+            transition=make_sequence(moves, acting=True),
+            reward=make_reward_sum([unit for unit, _ in rewards], slots),
+            end=make_call(ending.unit),
+            success=make_call(success.unit),
         ),
-        showing(
-            reduce(_run_both, map(make_unit_call, looks)),
-            make_mask_writer(answers, list_mask_actions(scenario)),
-        ),
+        showing(reduce(_run_both, map(make_call, looks)), write_mask),
     )
-    test_units = [unit for each in (*rewards, ending, success) for unit in each if unit]
-    return systems, [*resets, *moves, *test_units, *answers, *looks, _CLEAR_UNIT]
+    tests = [unit for each in (*rewards, ending, success) for unit in each if unit]
+    return systems, [*resets, *moves, *tests, *answers, *looks, _CLEAR_UNIT]
 
 
 def _clear_world(w: Any, was: Any) -> None:
@@ -332,9 +306,7 @@ def clear_terms(terms: Any) -> None:
         terms[k] = 0.0
 
 
-def _make_act(
-    *measures: Any, run_transitions: Any, add_rewards: Any, is_terminated: Any, is_success: Any
-) -> Any:
+def _make_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
     """Return `act(w, p, action, terms)` for one agent: measure, transitions, rewards, end,
     success."""
     rewarding, ending, succeeding = measures
@@ -347,12 +319,12 @@ def _make_act(
         w.truncated = 0
         forget(w, agent)
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
-        run_transitions(w, p)
+        transition(w, p)
         if stands_somewhere(w, agent):
-            add_rewards(w, p, scored, terms)
-            w.terminated = w.done[agent] = is_terminated(w, p, ended[0])
+            reward(w, p, scored, terms)
+            w.terminated = w.done[agent] = end(w, p, ended[0])
             if w.terminated and w.error == 0:
-                w.success[agent] = is_success(w, p, done[0])
+                w.success[agent] = success(w, p, done[0])
         w.steps += 1
         w.total[agent] += w.reward[agent]
         w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
@@ -360,9 +332,7 @@ def _make_act(
     return act
 
 
-def _make_multi_agent_act(
-    *measures: Any, run_transitions: Any, add_rewards: Any, is_terminated: Any, is_success: Any
-) -> Any:
+def _make_multi_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
     """Return `act(w, p, action, terms)` for several agents: measure, transitions, rewards, end,
     success."""
     rewarding, ending, succeeding = measures
@@ -376,18 +346,18 @@ def _make_multi_agent_act(
         w.terminated = 0
         w.truncated = 0
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
-        run_transitions(w, p)
+        transition(w, p)
         standing = True
         for agent in w.agents():
             standing &= w.live[agent] == 0 or stands_somewhere(w, agent)
         if standing:
-            add_rewards(w, p, scored, terms)
+            reward(w, p, scored, terms)
             for agent in w.agents():
                 w.turn = agent
                 if w.live[agent]:
-                    w.done[agent] = is_terminated(w, p, current_agent_value(w, ended[0]))
+                    w.done[agent] = end(w, p, agent_value(w, ended[0]))
                     if w.done[agent] and w.error == 0:
-                        w.success[agent] = is_success(w, p, current_agent_value(w, done[0]))
+                        w.success[agent] = success(w, p, agent_value(w, done[0]))
                     w.total[agent] += w.reward[agent]
             w.terminated = is_over(w, p.one_suffices)
         w.steps += 1
@@ -398,7 +368,7 @@ def _make_multi_agent_act(
 
 def cut_view_with_agents(w: Any, agent: int, view: Any) -> None:
     """Fill a view with the area around an agent, including the other agents."""
-    cut_agent_view(w, agent, view)
+    cut_view(w, agent, view)
     cover_other_agents(w, agent, view)
 
 
@@ -413,10 +383,10 @@ def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: A
         """Write what the current agent sees into `grid` and `item`."""
         shape, grid, item = was
         view = allocate_like(shape)
-        clear_running_rule(w, p, ())
+        clear_rule(w, p, ())
         cut_view(w, current_agent(w), view)
         visibility(w, *values(w, p, (view,)))
-        clear_running_rule(w, p, ())
+        clear_rule(w, p, ())
         write_view(w, current_agent(w), view, grid, item)
 
     return write_seen
@@ -433,7 +403,7 @@ def _make_observation_runner(function: Any, values: Any) -> Any:
         view, grid, item = was
         arguments = values(w, p, (view,))
         function(w, arguments[0], view, (grid, item), *arguments[2:])
-        clear_running_rule(w, p, ())
+        clear_rule(w, p, ())
 
     return observes
 
@@ -460,7 +430,7 @@ def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
     return reveal
 
 
-def _make_multi_agent_reveal(write_seen: Any, write_mask: Any) -> Any:
+def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
     """Return `reveal(w, p, view, grid, item, mask)` for several agents, some of them done or
     gone."""
 
@@ -513,5 +483,5 @@ def _append_number_write(before: Any, name: str, number: int) -> Any:
     return write
 
 
-clear_running_rule: Any = make_field_getter([], rule="")
+clear_rule: Any = make_field_getter([], rule="")
 """Intrinsic `(w, p, ())`: note in a checked program that no rule is running."""

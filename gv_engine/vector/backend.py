@@ -19,15 +19,8 @@ from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.row_check import require_layout
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.vector.step_buffers import StepArrays
-from gv_engine.world.autoreset import (
-    DISABLED,
-    KEEP,
-    NEXT_STEP,
-    RANDOM_LEVEL,
-    RESTART,
-    WorldIndex,
-    make_look_actions,
-)
+from gv_engine.world import autoreset
+from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, WorldIndex
 from gv_engine.world.rng import generator_to_row
 
 if TYPE_CHECKING:
@@ -87,11 +80,11 @@ class Backend(Protocol):
     ) -> None:
         """Set the attributes and make the worlds, see the class."""
         self.scenario = scenario
-        self.outputs = outputs or StepArrays.allocate(scenario, num_worlds, more)
+        self.outputs = outputs or StepArrays.make(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
         self.more = more
         self.levels = np.zeros(0, RNG) if levels is None else levels
-        self.requested_levels = np.full(num_worlds, RANDOM_LEVEL)
+        self.requested_levels = np.full(num_worlds, autoreset.RANDOM_LEVEL)
         self.make_worlds(num_worlds)
 
     def make_worlds(self, num_worlds: int) -> None:
@@ -189,7 +182,8 @@ class Backend(Protocol):
         Raises:
             RuleError: as for `step`.
         """
-        self.step(make_look_actions(len(self), self.scenario.layout.agents, worlds), NEXT_STEP)
+        actions = autoreset.make_look_actions(len(self), self.scenario.layout.agents, worlds)
+        self.step(actions, NEXT_STEP)
 
     def restart(self, mask: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
         """Start a new episode where the (N,) mask is True, in some worlds with a seed.

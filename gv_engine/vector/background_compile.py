@@ -50,11 +50,8 @@ class Compilation:
         """
         self.keys = get_program_keys(worlds)
         self.failures: Mapping[str, str] | None = None
-        self._name, self._start_time, self._is_announced = (
-            worlds.scenario.name,
-            time.perf_counter(),
-            False,
-        )
+        self._name, self._start_time = worlds.scenario.name, time.perf_counter()
+        self._is_announced = False
         settings = worlds.checked, worlds.more
         request = worlds.scenario, settings, self.keys, "numba" in sys.modules
         self._request = pickle.dumps(sys.path), pickle.dumps(request)

@@ -158,22 +158,13 @@ class CompiledBatch(Backend):
                 systems = {}
                 for field, call in parameters.list_call_fields(member):
                     inside = parameters.iter_calls(call.name, call)
-                    own_marks = {
-                        parameters.running_number(prefix): part.system for prefix, part in inside
-                    }
-                    systems[parameters.running_number(field)] = field, own_marks
-                lane_data = arrays(member, records.copy())
-                addresses = array_args.make_address_record(lane_data)
-                lane_arrays = addresses, *lane_data.values()
-                lanes.append(
-                    _Lane(
-                        program,
-                        systems,
-                        lane_data["parameters"],
-                        addresses.ctypes.data,
-                        lane_arrays,
-                    )
-                )
+                    own_marks = {parameters.rule_id(prefix): part.system for prefix, part in inside}
+                    systems[parameters.rule_id(field)] = field, own_marks
+                inputs = arrays(member, records.copy())
+                addresses = array_args.make_address_record(inputs)
+                alive = addresses, *inputs.values()
+                address = addresses.ctypes.data
+                lanes.append(_Lane(program, systems, inputs["parameters"], address, alive))
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
@@ -181,9 +172,7 @@ class CompiledBatch(Backend):
         # pieces for each thread, so that a quick one can help out
         pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
         self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
-        self._runs_in_one_chunk = len(tables) == 1 and (
-            num_threads == 1 or num_worlds <= self._chunk
-        )
+        self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def prepare(self) -> None:
         """Load or compile all programs."""
@@ -201,7 +190,7 @@ class CompiledBatch(Backend):
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         """Run the programs on all worlds; see `Backend.step`."""
         self._actions[:] = actions
-        if self._runs_in_one_chunk:
+        if self._single_chunk:
             failed = self._run_program(self._lanes[0][0], 0, len(self.rows), mode)
         else:
             failed = self._run_in_chunks(mode)

@@ -15,15 +15,8 @@ from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileErr
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.rule_modules import in_words
 from gv_engine.vector.backend import Backend
-from gv_engine.world.autoreset import (
-    KEEP,
-    RANDOM_LEVEL,
-    WorldIndex,
-    clear_step_outputs,
-    resets_in_step,
-    starts_episode,
-    write_step_outputs,
-)
+from gv_engine.world import autoreset
+from gv_engine.world.autoreset import KEEP, RANDOM_LEVEL, WorldIndex
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.view import write_whole_grid_objects
@@ -85,16 +78,16 @@ class ObjectBatch(Backend):
         arrays."""
         out, simulation = self.outputs, self.simulations[i]
         world, seats, first = simulation.world, self._seats[i], actions[0]
-        if starts_episode(first, mode, world.terminated or world.truncated):
+        if autoreset.starts_episode(first, mode, world.terminated or world.truncated):
             for _, seat in seats:
-                clear_step_outputs(out, seat)
+                autoreset.clear_outputs(out, seat)
             self._begin_episode(i)
         elif first >= 0:
             simulation.step(*map(self._action_number, actions))
             for agent, seat in seats:
-                write_step_outputs(out, seat, world, agent)
+                autoreset.write_outputs(out, seat, world, agent)
                 self._write_terms(self._lines_of_terms[seat], 0, *simulation.terms_of(agent))
-            if resets_in_step(mode, world.terminated or world.truncated):
+            if autoreset.resets_in_step(mode, world.terminated or world.truncated):
                 self._write_shown(i, self._last_shown, out.final_member, out.final_facing)
                 for _, seat in seats:
                     out.final_terms[seat] = out.terms[seat]
@@ -106,16 +99,14 @@ class ObjectBatch(Backend):
         simulation = self.simulations[i]
         if len(self.levels):
             world_rng = simulation.world.rng
-            simulation.reset(
-                generator_from_row(self.levels[self._take_next_level(i, world_rng), ...])
-            )
+            simulation.reset(generator_from_row(self.levels[self._next_level(i, world_rng), ...]))
             simulation.world.rng = world_rng
         else:
             simulation.reset()
         for _, seat in self._seats[i]:
             self.outputs.terms[seat] = 0.0
 
-    def _take_next_level(self, i: int, rng: np.random.Generator) -> int:
+    def _next_level(self, i: int, rng: np.random.Generator) -> int:
         """Return the index of the listed level for world i: the requested one or a random one."""
         level, self.requested_levels[i] = int(self.requested_levels[i]), RANDOM_LEVEL
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
@@ -247,11 +238,8 @@ class DeferredBackend(Backend):
 
     def _use(self, worlds: Backend) -> None:
         """Make a backend the current one."""
-        self.current, self.world, self.uses_compiled_code = (
-            worlds,
-            worlds.world,
-            worlds.uses_compiled_code,
-        )
+        self.current, self.world = worlds, worlds.world
+        self.uses_compiled_code = worlds.uses_compiled_code
         self.requested_levels = worlds.requested_levels
 
     def _switch_to_compiled(self, compiled: CompiledBatch, compilation: Compilation) -> None:

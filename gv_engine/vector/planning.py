@@ -21,7 +21,7 @@ from gv_engine.world.autoreset import DISABLED, KEEP
 _CACHE_BYTES = 1 << 21
 """Bytes of rows that stay in the processor's cache while states are expanded."""
 
-_HISTORY_FIELDS = {
+_HISTORY = {
     *("reward", "total", "steps", "error", "action"),
     *("done", "terminated", "truncated", "success", "ended_by"),
 }
@@ -76,8 +76,7 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
     flat = [array.reshape(-1, *array.shape[2:]) for array in expansion[1:]]
     shown: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
     outputs = [
-        array.reshape(len(backend), *like.shape[1:])
-        for array, like in zip(shown, flat, strict=True)
+        part.reshape(len(backend), *like.shape[1:]) for part, like in zip(shown, flat, strict=True)
     ]
     for start in range(0, prod(shape), len(backend)):
         pairs = np.arange(start, min(start + len(backend), prod(shape)))
@@ -166,12 +165,10 @@ def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
 
 @cache
 def _make_salts(
-    dtype: np.dtype[Any], by_generator: bool, by_steps: bool
+    dtype: np.dtype[Any], generator: bool, steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return for each word of a row a random salt and a mask of the bits that count."""
-    left_out = _HISTORY_FIELDS - ({"steps"} if by_steps else set()) | (
-        set() if by_generator else {"rng"}
-    )
+    left_out = _HISTORY - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
     if "who" in (dtype.names or ()):
         left_out -= {"done", "terminated"}
     masks = _make_byte_mask(dtype, left_out).view(np.uint64)

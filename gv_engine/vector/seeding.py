@@ -17,7 +17,7 @@ from gv_engine.compiler.rng import MULTIPLIER_HIGH, MULTIPLIER_LOW, high_product
 from gv_engine.scenario.layout import RNG
 from gv_engine.world.rng import generator_to_row
 
-_MAX_SEEDS_BY_NUMPY = 12
+_FEW = 12
 """Seeds up to which NumPy is as fast, one by one."""
 
 _POOL = 4
@@ -30,8 +30,8 @@ def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
     return np.array(list(values), np.uint32)[:, None]
 
 
-_POOL_CONSTANTS = _make_constants(0x43B0D7E5, 0x931E8875, _POOL + _POOL * (_POOL - 1) + 1)
-_OUTPUT_CONSTANTS = _make_constants(0x8B51F9DD, 0x58F38DED, 2 * _POOL + 1)
+_POOL_SALTS = _make_constants(0x43B0D7E5, 0x931E8875, _POOL + _POOL * (_POOL - 1) + 1)
+_OUTPUT_SALTS = _make_constants(0x8B51F9DD, 0x58F38DED, 2 * _POOL + 1)
 _MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _HALF = np.uint32(16)
 _1, _32, _63 = np.uint64(1), np.uint64(32), np.uint64(63)
@@ -48,16 +48,12 @@ def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
         words = np.array(seeds, np.uint64)
     except OverflowError:
         return _seed_by_numpy(seeds)
-    return (
-        seed_from_words(words, words >> _32)
-        if len(words) > _MAX_SEEDS_BY_NUMPY
-        else _seed_by_numpy(seeds)
-    )
+    return seed_from_words(words, words >> _32) if len(words) > _FEW else _seed_by_numpy(seeds)
 
 
 def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
     """Return (K,) records, each in the state of `default_rng([seed, number])`."""
-    if len(numbers) <= _MAX_SEEDS_BY_NUMPY or max(seed, *numbers) >> 32:
+    if len(numbers) <= _FEW or max(seed, *numbers) >> 32:
         return _seed_by_numpy([[seed, number] for number in numbers])
     words = np.array(numbers, np.uint64)
     return seed_from_words(np.full_like(words, seed), words)
@@ -80,38 +76,30 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
     pool = np.zeros((_POOL, len(words[0])), np.uint32)
     for line, word in zip(pool, words, strict=False):
         line[:] = word.astype(np.uint32)
-    pool = _hash_words(pool, _POOL_CONSTANTS, 0, _POOL)
+    pool = _hash(pool, _POOL_SALTS, 0, _POOL)
     for source in range(_POOL):
         others = [k for k in range(_POOL) if k != source]
-        hashed = _hash_words(
-            pool[source], _POOL_CONSTANTS, _POOL + source * len(others), len(others)
-        )
+        hashed = _hash(pool[source], _POOL_SALTS, _POOL + source * len(others), len(others))
         mixed = _MIX_LEFT * pool[others] - _MIX_RIGHT * hashed
         pool[others] = mixed ^ mixed >> _HALF
-    output_words = _hash_words(np.tile(pool, (2, 1)), _OUTPUT_CONSTANTS, 0, 2 * _POOL).astype(
-        np.uint64
-    )
+    output_words = _hash(np.tile(pool, (2, 1)), _OUTPUT_SALTS, 0, 2 * _POOL).astype(np.uint64)
     high, low, stream_high, stream_low = output_words[::2] | output_words[1::2] << _32
     records = np.zeros(len(high), RNG)
     records["inc_high"] = stream_high << _1 | stream_low >> _63
     records["inc_low"] = stream_low << _1 | _1
-    high, low = _add_increment(high, low, records)
+    high, low = _add(high, low, records)
     step = high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
-    records["state_high"], records["state_low"] = _add_increment(
-        step, low * MULTIPLIER_LOW, records
-    )
+    records["state_high"], records["state_low"] = _add(step, low * MULTIPLIER_LOW, records)
     return records
 
 
-def _hash_words(
-    words: NDArray[np.uint32], constants: NDArray[np.uint32], start: int, count: int
-) -> Any:
+def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, count: int) -> Any:
     """Return (count, K) words, each hashed by its own constant from index `start` on."""
-    mixed = (words ^ constants[start : start + count]) * constants[start + 1 : start + count + 1]
+    mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
     return mixed ^ mixed >> _HALF
 
 
-def _add_increment(high: Any, low: Any, records: NDArray[Any]) -> Any:
+def _add(high: Any, low: Any, records: NDArray[Any]) -> Any:
     """Return the high and low halves of 128-bit states plus the increments of the records."""
     total = low + records["inc_low"]
     return high + records["inc_high"] + (total < low), total

@@ -72,9 +72,7 @@ class StepArrays:
     success: NDArray[np.bool_]
 
     @classmethod
-    def allocate(
-        cls, scenario: Scenario, num_worlds: int, more: Collection[str] = ()
-    ) -> StepArrays:
+    def make(cls, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> StepArrays:
         """Return arrays of zeros for this many worlds; `ground` and `whole` only if they are in
         `more`."""
         n = num_worlds * scenario.layout.agents
@@ -82,7 +80,7 @@ class StepArrays:
         mission_size = len(scenario.missions.names) if scenario.missions else 0
         view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
 
-        def make_shown_arrays() -> tuple[Any, ...]:
+        def make() -> tuple[Any, ...]:
             """Return the arrays that exist for the last step and for the end of an episode."""
             return (
                 np.zeros((n, *view), np.uint8),
@@ -98,14 +96,7 @@ class StepArrays:
 
         flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         sums = np.zeros(n), np.zeros(n, np.int64)
-        arrays: list[Any] = [
-            *make_shown_arrays(),
-            np.zeros(n),
-            *flags,
-            *sums,
-            *make_shown_arrays(),
-            np.zeros(n, np.bool_),
-        ]
+        arrays: list[Any] = [*make(), np.zeros(n), *flags, *sums, *make(), np.zeros(n, np.bool_)]
         return cls(*arrays)
 
     @property

@@ -39,14 +39,14 @@ def resets_in_step(mode: int, is_over: bool) -> bool:
     return is_over and mode == SAME_STEP
 
 
-def clear_step_outputs(out: Any, line: int) -> None:
+def clear_outputs(out: Any, line: int) -> None:
     """Reset the results of the last step in one line of `StepArrays`, or of the compiled arrays."""
     out.rewards[line] = out.returns[line] = 0.0
     out.terminated[line] = out.truncated[line] = out.success[line] = False
     out.lengths[line] = 0
 
 
-def write_step_outputs(out: Any, line: int, w: Any, agent: int) -> None:
+def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
     """Write an agent's results of a step into one line of `StepArrays`, or of the compiled arrays.
 
     An agent is also truncated if the episode ends by others, or if the scenario always reports
@@ -54,10 +54,8 @@ def write_step_outputs(out: Any, line: int, w: Any, agent: int) -> None:
     """
     out.rewards[line] = w.reward[agent]
     out.terminated[line] = w.done[agent] != 0
-    is_over, is_truncated = w.terminated != 0, w.truncated != 0
-    out.truncated[line] = (is_truncated and is_over) or (
-        w.done[agent] == 0 and (is_truncated or is_over)
-    )
+    over, cut = w.terminated != 0, w.truncated != 0
+    out.truncated[line] = (cut and over) or (w.done[agent] == 0 and (cut or over))
     out.success[line] = w.success[agent] != 0
     out.returns[line] = w.total[agent]
     out.lengths[line] = w.steps

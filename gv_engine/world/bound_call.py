@@ -49,7 +49,7 @@ class BoundCall:
         self._arguments = call.bound()
         # where nothing comes between
         self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
-        self._leading_arguments = self._list_by_agent(self._function, ())
+        self._leading = self._list_by_agent(self._function, ())
         self._measurements: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
         self._nested: dict[int, BoundArgument] = {
             position: _bind_argument(argument, agents)
@@ -58,7 +58,7 @@ class BoundCall:
             if is_nested(argument) and call.system.objects is None
         }
         self._has_extra_arguments = bool(self._remember or self._nested)
-        self._inner_calls = [
+        self._inner = [
             each
             for nested in self._nested.values()
             for each in _as_tuple(nested)
@@ -106,7 +106,7 @@ class BoundCall:
     def can_act(self) -> bool:
         """Return True if the call or a nested one may answer some action."""
         own = not self._by_itself if self._system.phase is TRANSITION else self._answers is not None
-        return own or any(call.can_act for call in self._inner_calls)
+        return own or any(call.can_act for call in self._inner)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
         """Return the function for `acts`: the condition alone if nothing else must be tested."""
@@ -121,15 +121,13 @@ class BoundCall:
         if self._condition is not None and not self._condition(w, agent, action):  # another one's
             return False
         own = self._answers is not None and self._answers(w, agent, action)
-        return own or answers_action(self._inner_calls, w, agent, action)
+        return own or answers_action(self._inner, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
         """Return True if the transition's condition holds, and a nested transition answers if it
         only runs nested ones."""
         holds = self._condition is None or self._condition(w, agent, action)
-        return holds and (
-            not self._by_itself or answers_action(self._inner_calls, w, agent, action)
-        )
+        return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
 
     def run(self, w: Any, agent: int, *leading: Any) -> Any:
         """Call the function if its condition holds and return its result, else the default result.
@@ -141,16 +139,11 @@ class BoundCall:
             holds = self._condition
             if holds is not None and not holds(w, agent, w.action[agent]):
                 return self._otherwise
-            arguments_now = self._arguments_by_agent[agent]
+            values = self._arguments_by_agent[agent]
             if leading or self._has_extra_arguments:
                 arguments = self._run_nested(w, agent) if self._nested else self._arguments
-                arguments_now = (
-                    *self._leading_arguments[agent],
-                    *self._measurements[agent],
-                    *leading,
-                    *arguments,
-                )
-            self._result = self._function(w, *arguments_now)
+                values = (*self._leading[agent], *self._measurements[agent], *leading, *arguments)
+            self._result = self._function(w, *values)
         except Exception as error:
             self._system.blame(error)
             raise

@@ -88,9 +88,7 @@ class EsperContext:
             for _ in range(size):
                 esper.create_entity()
 
-    def attach_components(
-        self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
-    ) -> None:
+    def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
         """Attach new components to an entity.
 
         Args:
@@ -108,7 +106,7 @@ class EsperContext:
         self._single_query_cache.clear()
         self._multi_query_cache.clear()
 
-    def attach_components_to_range(
+    def attach_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
         """Attach new components to each entity of a range, see `attach_components`."""
@@ -242,10 +240,8 @@ class ComponentColumns:
         """Return the error for an index in place of a column's name."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
-        examples = ", ".join(f"w.{name}.{column}[e]" for column in columns)
-        return ColumnError(
-            f"w.{name}[{e!r}] asks a component, not a column of it: write {examples}"
-        )
+        uses = ", ".join(f"w.{name}.{column}[e]" for column in columns)
+        return ColumnError(f"w.{name}[{e!r}] asks a component, not a column of it: write {uses}")
 
 
 @cache
@@ -328,10 +324,7 @@ class RowWorld:
         """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
         row = self._row
         kind = int(row["kind"]["value"][e])
-        state = next(
-            (object_type.state for object_type in self._layout.types if object_type.index == kind),
-            None,
-        )
+        state = next((of.state for of in self._layout.types if of.index == kind), None)
         shown = int(row[state[0]][state[1]][e]) if state else 0
         return kind, shown, int(row["color"]["value"][e])
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # ---- bound scenario ------------------------------------------------------------------------------
 
 
-def make_agent_runner(
+def make_runner(
     run: Callable[[Any, int], Any], world: Any, agents: Sequence[int]
 ) -> Callable[[], Any]:
     """Return a function that calls `run(world, agent)` for each agent in the list, as it is at that
@@ -62,7 +62,7 @@ class SystemProcessor(esper.Processor):
         self.bound = BoundCall(call, world.layout.agents)
         # one that asks for no agent runs once
         agents: Sequence[int] = world.acting if call.is_an_agents else (NOTHING,)
-        self.turns = make_agent_runner(self.bound.run, world, agents)
+        self.turns = make_runner(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
         """Run the system in a step, for its agents; do nothing while rendering."""
@@ -128,7 +128,7 @@ class EnsurePlaced(esper.Processor):
     cell."""
 
     def __init__(self, world: Any) -> None:
-        self.turns = make_agent_runner(stands_somewhere, world, world.playing)
+        self.turns = make_runner(stands_somewhere, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
         """Check the agents in a step."""
@@ -208,7 +208,7 @@ class BoundScenario:
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         if self.success and any(part.system.remember for part in self.success.call.parts()):
-            self.measurements.append(make_agent_runner(self.success.measure, world, world.playing))
+            self.measurements.append(make_runner(self.success.measure, world, world.playing))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             if phase is REWARD:
                 self._processors.append(EnsurePlaced(world))
@@ -219,7 +219,7 @@ class BoundScenario:
                     self.rewards.append(processor)
                 if any(part.system.remember for part in call.parts()):
                     self.measurements.append(
-                        make_agent_runner(processor.bound.measure, world, world.playing)
+                        make_runner(processor.bound.measure, world, world.playing)
                     )
                 if phase is not RENDERING and not call.system.is_processor:
                     self._rules.append(processor.bound)
@@ -320,8 +320,8 @@ class Simulation:
             RuleError: a rule is not defined on this world.
         """
         world, playing = self.world, self._playing
-        is_single = world.is_alone
-        if is_single:
+        single = world.is_alone
+        if single:
             (world.action[1],) = actions
             forget(world, 1)
         else:
@@ -338,9 +338,7 @@ class Simulation:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
-        world.terminated = (
-            world.done[1] if is_single else is_over(world, scenario.sharing.ends == ANY)
-        )
+        world.terminated = world.done[1] if single else is_over(world, scenario.sharing.ends == ANY)
         world.steps += 1
         limit = scenario.max_steps
         goes_on = not world.terminated or scenario.always_truncates
@@ -449,12 +447,10 @@ class Simulation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         terms = [self.terms_of(agent) for agent in self.agents]
-        return _rebuild_simulation, (self.scenario, self.world.snapshot(), terms)
+        return _rebuild, (self.scenario, self.world.snapshot(), terms)
 
 
-def _rebuild_simulation(
-    scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]
-) -> Simulation:
+def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
     """Return a simulation from its pickled scenario, row and reward terms."""
     simulation = Simulation(scenario)
     simulation.world.restore(row)

@@ -59,9 +59,8 @@ class ObjectView:
         self._height, self._width = area.shape
         self._y, self._x = area.observer
         self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
-        self._set_cells(
-            [NOTHING] * (self._height * self._width), [0] * (self._height * self._width)
-        )
+        size = self._height * self._width
+        self._set_cells([NOTHING] * size, [0] * size)
 
     def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
         """Set the entities and opaque flags of all cells, row-major; nothing is seen."""
@@ -212,10 +211,8 @@ _AREA = "view_{}_{}_{}_{}"
 def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
     """Return height, width, y and x of a view from the field names of its record; {} for another
     record."""
-    size_field = next((name for name in names if name.startswith("view_")), "")
-    return dict(
-        zip(("height", "width", "y", "x"), map(int, size_field.split("_")[1:]), strict=False)
-    )
+    field = next((name for name in names if name.startswith("view_")), "")
+    return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
 
 
 def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np.dtype[Any]:

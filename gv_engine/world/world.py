@@ -190,7 +190,7 @@ class ObjectWorld(Verbs, World):
             e += 1
         if e >= capacity:
             raise CapacityError(CAPACITY)
-        self.context.attach_components(e, prefab)
+        self.context.attach(e, prefab)
         alive[e] = True
         self.free = e + 1
         return e
@@ -229,7 +229,7 @@ class ObjectWorld(Verbs, World):
             and not any(self._alive[new.start : new.stop])
             and not self.at.any()
         ):
-            self.context.attach_components_to_range(new, prefabs[kind])
+            self.context.attach_range(new, prefabs[kind])
             for e, (y, x) in zip(new, cells):
                 self.at[y, x] = e
                 self._places[e].y, self._places[e].x = y, x

@@ -123,7 +123,7 @@ def test_from_anywhere_it_is_the_view_of_the_object_world(visible, by_bits, area
             world.agent.holding[AGENT] = world.at[(y + 1) % world.height, x]
             row = Row(played.layout, world.snapshot())
             grid, item = np.full(shape, 9, np.uint8), np.full(3, 9, np.uint8)
-            sight.cut_agent_view(row, AGENT, view)
+            sight.cut_view(row, AGENT, view)
             played.visibility.system.function(row, AGENT, view)
             sight.write_view(row, AGENT, view, grid, item)
             expected, held = np.zeros(shape, np.uint8), np.zeros(3, np.uint8)
@@ -140,7 +140,7 @@ def test_a_look_begins_with_nothing_seen():
     simulation = Simulation(played)
     simulation.reset(np.random.default_rng(0))
     view = view_of(played.area, by_bits=True)
-    sight.cut_agent_view(Row(played.layout, simulation.world.snapshot()), AGENT, view)
+    sight.cut_view(Row(played.layout, simulation.world.snapshot()), AGENT, view)
     assert not view.seen_rows.any()
 
 

@@ -275,7 +275,7 @@ def triple(x):
 
 def tripled(number):
     function: Any = triple
-    return compiler._jit_with_cache(function, "triple", [function], "triple")(number)
+    return compiler._jit_cached(function, "triple", [function], "triple")(number)
 
 
 def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkeypatch, capsys):
