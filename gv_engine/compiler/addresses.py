@@ -22,7 +22,7 @@ from gv_engine.compiler.array_args import Dtypes, address_record_dtype
 from gv_engine.compiler.intrinsics import emit_array, intrinsic
 from gv_engine.compiler.records import to_engine_record
 
-# what numba says of its types leads nowhere
+# Numba's type hints do not help here
 _extending, _cgutils = cast(Any, (extending, cgutils))
 
 
@@ -40,7 +40,7 @@ class BatchType(types.Type):
         }
         fields: Any = address_record_dtype(dtypes).fields
         self.offsets = {name: offset for name, (_, offset) in fields.items()}
-        super().__init__(f"Batch({dtypes})")  # by which types are told apart
+        super().__init__(f"Batch({dtypes})")  # the name identifies the type
 
     @property
     def mangling_args(self) -> Any:

@@ -30,7 +30,7 @@ from gv_engine.rules.errors import RuleError
 
 # ---- encoding ------------------------------------------------------------------------------------
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _LANE, _INDEX = (ir.IntType(size) for size in (8, 32, 64))
@@ -172,7 +172,7 @@ def _build_look_again(w: Any, e: Any) -> Any:
             w.at[y, x] = e
         elif y >= 0 and w.ground[y, x] == e != NOTHING:
             w.ground[y, x] = e
-        elif e != NOTHING and e != AGENT:  # in hand, say, or where it does not say
+        elif e != NOTHING and e != AGENT:  # held, or with no valid position
             w.look_everywhere(e)
 
     return impl
@@ -339,7 +339,7 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
     return None
 
 
-# what is to be done about a cell that has two layers
+# ---- cells with two layers ---------------------------------------------------------------------
 
 
 @register_jitable(**PART_OPTIONS)

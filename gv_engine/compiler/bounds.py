@@ -57,7 +57,7 @@ def _emit_array_bounds_check(
         _numba_boundscheck(context, builder, index, size, axis)
 
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _cgutils: Any = cgutils
 _numba_boundscheck = _cgutils.do_boundscheck
 _cgutils.do_boundscheck = _emit_array_bounds_check
@@ -76,7 +76,7 @@ def emit_bounds_check(
         axis: axis of the array, shown in the error.
         wrapped: True if the size was already added to a negative index.
     """
-    # one comparison without a sign is two with it
+    # one unsigned comparison stands for two signed ones
     with _cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, size)):
         shown_index = index
         if wrapped:
@@ -89,7 +89,7 @@ def emit_bounds_check(
         status, _ = context.call_internal_no_propagate(
             builder, compiled.fndesc, signature, arguments
         )
-        # leaves at once, so that LLVM knows the index from here on and asks no second time
+        # returns at once, so that LLVM knows the index afterwards and checks it only once
         calls, handler = context.call_conv, getattr(builder, "_in_try_block", None)
         builder.store(status.excinfoptr, calls._get_excinfo_argument(builder.function))
         if handler:

@@ -28,10 +28,10 @@ def number_end_tests(call: Call) -> dict[str, int]:
 
 
 # ---- calls -----------------------------------------------------------------------------------
-# Everything is a closure over what comes before it. `p` is the parameter record; `was` holds all
-# that was measured before the transitions, as one tuple; a condition finds the action there, a
-# visibility or observation function its view. `values` are all that follows `w` in a call. A
-# closure costs Numba some 40 ms, so that there are as few as can be.
+# Each function returns a closure over the closures before it. `p` is the parameter record. `was` is
+# the tuple of measurements from before the transitions; conditions get (action,) instead, and
+# visibility and observation functions (view,). `values` returns the arguments after `w`. Numba
+# takes 40 ms per closure, so there are few of them.
 
 
 def _add_constant(before: Any, value: Any) -> Any:

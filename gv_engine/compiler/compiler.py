@@ -129,14 +129,14 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
         DoesNotCompileError: with the function, file, line and cause.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
-        raise DoesNotCompileError("Numba is switched off, by NUMBA_DISABLE_JIT")
+        raise DoesNotCompileError("Numba is switched off by NUMBA_DISABLE_JIT")
     numba_pipeline.register_parts(linked.functions)
     loop = linked.loop
-    # chains are as deep as lists of systems are long, and Numba recurses ten times a link
+    # closure chains are as deep as the list of systems, with ten recursions of Numba per closure
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))
     was_collecting = gc.isenabled()
-    gc.disable()  # a sixth of the time otherwise, for garbage that is not there
+    gc.disable()  # saves a sixth of the time; there is hardly any garbage
     try:
         with (
             global_compiler_lock,
@@ -148,9 +148,9 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
             whole = link_units.compile_program(loop.kernel, str(loop.dtypes), loop.callees)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise DoesNotCompileError(_summarize_error(error, linked.functions)) from None
-    except KeyError as error:  # what Numba raises for a field that a record does not have
+    except KeyError as error:  # raised by Numba for an unknown field of a record
         raise DoesNotCompileError(_describe_unknown_name(error.args[0], linked.functions)) from None
-    except Exception as error:  # of what Numba does not foresee
+    except Exception as error:  # any other exception inside Numba
         raise wrap_error(error, linked.functions) from error
     finally:
         sys.setrecursionlimit(limit)
@@ -178,7 +178,7 @@ def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str
     causes = [
         line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
     ]
-    cause = (causes or lines or ["no cause is told"])[0]
+    cause = (causes or lines or ["Numba gives no cause"])[0]
     if missing := re.match(r"NameError: .*'(\w+)'", cause):
         return _describe_unknown_name(missing[1], functions)
     files = {
@@ -192,7 +192,7 @@ def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str
     places = [(os.path.realpath(file or other), line or at) for file, line, other, at in mentions]
     own = [(file, line) for file, line in places if file in files]
     where = " ({}{}, line {})".format(_name_function_at(*own[0], functions), *own[0]) if own else ""
-    if cause == "No match." and own:  # no function of Numba's takes this
+    if cause == "No match." and own:  # no function of Numba accepts the arguments
         cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
     features = [words for pattern, words in _UNSUPPORTED.items() if re.search(pattern, cause)]
     what = f"{features[0]} cannot be compiled" if features else cause
@@ -214,8 +214,8 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
     for function in functions:
         if name in function.__code__.co_names:
             where = programs.describe_location(function)
-            return f"{where}: {function.__name__} asks for {name!r}"
-    return f"a rule cannot be compiled: it asks for {name!r}"
+            return f"{where}: {function.__name__} uses {name!r}, which is not defined"
+    return f"a rule cannot be compiled: it uses {name!r}, which is not defined"
 
 
 @cache
@@ -259,7 +259,7 @@ def _jit_cached(
             warn_not_cached(error)
             use_temporary_cache()
             compiled._cache = CompiledFunctionCache(function, key, on_miss, warn_not_cached)
-    except OSError:  # nor is there room for what goes with this process
+    except OSError:  # no room for a temporary cache either
         on_miss()
     return compiled
 
@@ -300,14 +300,14 @@ _UNSUPPORTED = {
 
 _ADVICE = "see docs/compiling.md"
 _ENGINE_FAULT = (
-    "all rules here are built-in, so that this is a fault of the engine or of its installation "
+    "all rules here are built-in, so this is a fault of the engine or of its installation "
     f"(Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}); "
-    'world="object" plays without compiling, a thousand times slower'
+    'world="object" runs without compiling, a thousand times slower'
 )
 
 
 def _functions_in(module: Any) -> Iterator[FunctionType]:
     """Yield the functions of a module, and the code generators of its intrinsics."""
-    # an intrinsic keeps what it generates code by under `_defn`
+    # `_defn` of an intrinsic is its code generator
     values = (getattr(thing, "_defn", thing) for thing in vars(module).values())
     return (thing for thing in values if isinstance(thing, FunctionType))

@@ -30,7 +30,9 @@ TO_NOTHING_CODE = message_code(TO_NOTHING)
 
 # ---- raising -------------------------------------------------------------------------------------
 
-rtsys.initialize(registry.cpu_target.target_context)  # code that raises may ask it for memory
+rtsys.initialize(
+    registry.cpu_target.target_context
+)  # exceptions in compiled code allocate memory from it
 
 
 @intrinsic
@@ -71,6 +73,6 @@ def read_exception(address: int, environments: Iterable[int]) -> Exception:
         ctypes.c_void_p.from_address(place).value = id(result.environment)
     try:
         _compiled_raiser(address)
-    except Exception as error:  # whatever it is
+    except Exception as error:  # any exception of a rule
         return error
     raise AssertionError(f"there is no exception at {address}")

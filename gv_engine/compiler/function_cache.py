@@ -24,8 +24,8 @@ from gv_engine.compiler.program_cache import (
 )
 from gv_engine.rules.modules import is_rule_module
 
-# Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
-# for different functions, and the first one loaded would serve both (numba issue 10486).
+# Numba numbers its symbols from 1 in every process, so two cached programs may use one name for
+# different functions, and the first one loaded would serve both (numba issue 10486).
 FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: ignore[assignment]
 
 
@@ -35,8 +35,7 @@ def _rebuild_env(module: str, constants: Any, name: str) -> Any:
     Numba looks into the named module only for Python code, which programs never do. A rule file may
     be gone or changed, and must not be imported here.
     """
-    # A function names the modules of its rules, only to let Python code look into them, which ours
-    # never does. The folder of these rules may be gone, and must not be run if another is in play.
+    # see the docstring: rule modules are never imported from here
     return _numbas_rebuild_env(__name__ if is_rule_module(module) else module, constants, name)
 
 
@@ -75,15 +74,15 @@ class CompiledFunctionCache(FunctionCache):
         make_private_folder(self._folder)
         config: Any = numba.config
         before = config.CACHE_DIR
-        config.CACHE_DIR = str(self._folder)  # read while the cache is made
+        config.CACHE_DIR = str(self._folder)  # Numba reads the setting in the constructor
         try:
             super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
-        except RuntimeError as error:  # no folder at all can be written
+        except RuntimeError as error:  # Numba found no writable folder
             raise OSError(str(error)) from None
         finally:
             config.CACHE_DIR = before
         if not Path(self.cache_path).is_relative_to(self._folder):
-            # Numba fell back to a folder where programs would not be told apart
+            # Numba fell back to a folder that all programs share
             raise OSError(f"{self._folder} cannot be written")
         Path(self.cache_path).chmod(0o700)
 
@@ -96,7 +95,7 @@ class CompiledFunctionCache(FunctionCache):
                 if not file.is_file() or find_foreign_access(file):
                     raise PermissionError
             compiled = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # whatever comes of a file that was cut short or tampered with
+        except Exception:  # the file is truncated or was tampered with
             compiled = None
             shutil.rmtree(self._folder, ignore_errors=True)
         if compiled is not None:
@@ -121,6 +120,4 @@ class CompiledFunctionCache(FunctionCache):
         The folder's name already identifies the code. Numba's own key would pickle the closure,
         with dispatcher numbers that differ in every process.
         """
-        # The folder's name stands for the code and all that it closes over. Numba would pickle
-        # that, dispatchers and their numbers by chance included, and find nothing again.
         return sig, codegen.magic_tuple()

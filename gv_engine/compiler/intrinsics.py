@@ -23,7 +23,7 @@ from gv_engine.compiler.bounds import emit_bounds_check
 from gv_engine.compiler.parameters import rule_id
 from gv_engine.compiler.records import get_world_record
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
 _types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
 
@@ -84,7 +84,7 @@ def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
 
         return types.none(rows, types.intp), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     fetch.__name__ = f"fetch {sorted(offsets)}"
     return fetch
 
@@ -130,7 +130,7 @@ def count_agents(w: Any) -> int:
 
 def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
     """Emit the index of the agent whose turn it is; a constant 1 in worlds with one agent."""
-    if count_agents(w) == 1:  # a constant, so that nothing is left of the question
+    if count_agents(w) == 1:  # a constant, so that LLVM removes the branch
         return _INDEX(1)
     return context.get_getattr(w, "turn")(context, builder, w, world, "turn")
 
@@ -328,7 +328,7 @@ def make_field_getter(
 
         return kind(w, p, was), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     pick.__name__ = f"fields {rule} {agent} {past} {' '.join(names)}"
     return intrinsic(pick)
 
@@ -366,7 +366,7 @@ def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
 
         return types.none(w), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     fill.__name__ = f"fill {start} {crc32(values):08x}"
     return fill
 
@@ -414,7 +414,7 @@ def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], 
             stop, step = builder.add(first, count), _INDEX(LANES)
             last = builder.sub(stop, step)
             with _cgutils.for_range_slice(builder, first, stop, step, _INDEX) as (start, _):
-                # the last of them may be written twice
+                # the last lanes may be written twice
                 e = builder.select(builder.icmp_signed(">", start, last), last, start)
                 for place, value in _emit_entity_cells(builder, w, columns, (world, e, number)):
                     kind = ir.VectorType(value.type, LANES)
@@ -459,7 +459,7 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
 
         return types.none(w, types.intp), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     clear.__name__ = f"clear {[(*names, number.tolist()) for *names, number in columns]}"
     return clear
 

@@ -31,7 +31,7 @@ from gv_engine.compiler.object_loader import ENTRY
 from gv_engine.compiler.parameters import rule_id
 from gv_engine.compiler.program_cache import read_unit, write_unit
 
-# what numba says of its types leads nowhere
+# Numba's type hints do not help here
 _types, _cgutils, _registry, _make_array = cast(Any, (types, cgutils, registry, make_array))
 
 _INDEX = ir.IntType(64)
@@ -345,7 +345,7 @@ def agent_value(typing_context: Any, w: Any, values: Any) -> Any:
     """Intrinsic `(w, values)`: return the current agent's element of a per-agent array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `current_agent_value` and return the result."""
+        """Emit LLVM IR for a call of `agent_value` and return the result."""
         agent = emit_current_agent(context, builder, w, arguments[0])
         return _emit_agent_value(context, builder, values, arguments[1], agent)
 
@@ -371,7 +371,7 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
             ).data
             first = _make_array(mask)(context, builder, arguments[2]).data
             is_valid = _cgutils.alloca_once(builder, ir.IntType(1))
-            # each action by itself, as a constant: what is asked for other ones falls away
+            # each action is a constant, so that LLVM removes the tests of other actions
             for index, action in enumerate(actions):
                 number = _INDEX(action)
                 place = builder.load(builder.gep(places, [_INDEX(index)]))
@@ -389,14 +389,14 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
 
         places_of = typing_context.resolve_getattr(p, "places")
         kinds = w, p, types.intp
-        # asking costs less than a branch that processors guess wrongly
+        # a test costs less than a mispredicted branch
         guarded = _emit_if_false if "running" in p.fields else _emit_always
         for unit in units:
             unit.get_code(unit.argument_types(*kinds))
         return _types.none(w, p, mask), generate
 
     masks = intrinsic(every)
-    # so that programs can be told apart
+    # the name is part of program digests
     masks.__name__ = f"masks {actions}"
     return masks
 
@@ -443,8 +443,8 @@ def _get_or_compile(
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalize_dynamic_globals()
         library._finalized = True
-        if not cached and not library.has_dynamic_globals:  # addresses in this process
-            with suppress(KeyError):  # a type that JSON does not say
+        if not cached and not library.has_dynamic_globals:  # these are addresses in this process
+            with suppress(KeyError):  # a type without a JSON form
                 write_unit(key, _type_to_json(returns), bitcode)
         _CODES[key] = UnitCode(name, returns, library)
     return _CODES[key]
@@ -509,7 +509,7 @@ def compile_program(
         part.get_function(compiled.fndesc.llvm_func_name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
     module = _optimize(library, ENTRY)
-    # what is called rare is optimised by itself, and that is enough
+    # rare units are already optimised, and not inlined
     for unit in _link_context.get().rare.values():
         module.link_in(unit._final_module, preserve=True)
     _hide_internals(library, ENTRY)
@@ -559,7 +559,7 @@ def _compile_with_numba(function: Callable[..., Any], kinds: Any) -> Any:
     return result
 
 
-# ways to finish a library, of which only the entry is seen outside
+# ---- preparing a module: only the entry stays visible outside -----------------------------------
 
 
 def _hide_internals(library: Any, entry: str) -> Any:

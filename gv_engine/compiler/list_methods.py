@@ -230,7 +230,7 @@ def _build_having(w: Any, columns: Any) -> Any:
                 count = _append_having(w, columns, w.ground[y, x], w.at[y, x], entities, count)
         return entities[:count]
 
-    # how a cell looks says nothing of what lies beneath its thing
+    # a look does not tell which object lies beneath the thing
     search_small = search_all_cells if layers > 1 else search_looks
     return search_lists if LAYOUTS[w].is_large else search_small
 
@@ -280,7 +280,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
             count = collect(w, kind, i, ~np.uint64(0), entities, count)
         return entities[:count]
 
-    # how a cell looks says nothing of what lies beneath its thing
+    # a look does not tell which object lies beneath the thing
     search_small = search_all_cells if len(LAYOUTS[w].layers) > 1 else search_looks
     return search_lists if LAYOUTS[w].is_large else search_small
 

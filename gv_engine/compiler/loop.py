@@ -94,10 +94,10 @@ def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionTy
         if is_mixture:
             stop = _collect_runnable_worlds(b, start, stop, seats)
         for turn in range(start, stop):
-            # unsigned: compiled code need not ask whether it counts from the end
+            # unsigned, so that compiled code has no branch for negative indices
             i: Any = np.uint64(b.turns[turn] if is_mixture else turn)
             fetch((address, turn, stop))
-            seat = i * seats  # the first agent's
+            seat = i * seats  # of the first agent
             action = b.actions[seat]
             if action == KEEP:
                 continue
@@ -111,7 +111,7 @@ def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionTy
                 action = RESTART
                 for k in range(seats):
                     clear_outputs(b, seat + k)
-            # twice where a new episode begins at once: the end of one is shown, and a start
+            # runs twice on a SAME_STEP reset: for the end of one episode and the start of the next
             shown = False
             while not shown:
                 shown = True
@@ -278,7 +278,7 @@ def _collect_runnable_worlds(b: Any, start: int, stop: int, agents: int) -> int:
     for i in range(start, stop):
         member = b.playing[i]
         is_member = 0 <= member < len(b.parameters)
-        # one that is not, by a rule's doing, fails as a world that is run
+        # an invalid member, set by a rule, fails when the world runs
         is_runnable = b.parameters[member if is_member else 0].mine | (not is_member)
         b.turns[end] = i
         end += is_runnable & (b.actions[i * agents] != KEEP)
@@ -306,7 +306,7 @@ def _prefetch_view(w: Any, view: Any) -> None:
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     left, far = view.x, view.y
     right, near = left - view.width + 1, far - view.height + 1
-    # two opposite corners: far to the left, and near to the right
+    # two opposite corners: far left and near right
     rows = y + far * ahead_y - left * ahead_x, y + near * ahead_y - right * ahead_x
     columns = x + far * ahead_x + left * ahead_y, x + near * ahead_x + right * ahead_y
     for row in range(min(rows), max(rows) + 1):

@@ -21,9 +21,9 @@ from gv_engine.compiler.records import EngineRecord, WorldRecord, make_world_rec
 from gv_engine.rules.component import column_name, fields_of
 from gv_engine.scenario.layout import Layout
 
-# ---- lone agents ---------------------------------------------------------------------------------
+# ---- methods for one agent -----------------------------------------------------------------------
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _extending, _cgutils, _types, _typing = cast(Any, (extending, cgutils, types, typing))
 
 _AGENT = ir.IntType(64)(1)
@@ -120,13 +120,13 @@ def _emit_agent_at(context: Any, builder: Any, w: Any, kinds: Any, arguments: An
 @_register("is_taken", types.boolean)
 def _emit_is_taken(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
     """Emit `w.is_taken(y, x)` for one agent: a constant False, so that LLVM removes the branch."""
-    # a constant, so that nothing is left of the question
+    # a constant, so that LLVM removes the branch
     return _cgutils.false_bit
 
 
-# ---- teaching ------------------------------------------------------------------------------------
+# ---- registration --------------------------------------------------------------------------------
 
-# their own types know no such `jit_options`
+# Numba's type hints lack `jit_options`
 overload, overload_method = cast(Any, (extending.overload, extending.overload_method))
 
 LAYOUTS: dict[EngineRecord, Layout] = {}
@@ -135,7 +135,7 @@ LAYOUTS: dict[EngineRecord, Layout] = {}
 
 def register_layout(layout: Layout) -> None:
     """Register a layout, so that methods of its rows can be compiled."""
-    # for ever, so that the types are others: nobody plays with these
+    # a copy: the registry lives for ever and must not keep the scenario's types
     copied = replace(layout, types=tuple(map(replace, layout.types)))
     LAYOUTS.setdefault(make_world_record(from_dtype(layout.looks_dtype), layout.shown), copied)
 

@@ -116,7 +116,7 @@ PART_OPTIONS: dict[str, Any] = {
 _NUMBA_OPTIONS = {name: option for name, option in PART_OPTIONS.items() if name != "forceinline"}
 """Options of Numba's own functions within compiled code."""
 
-# what numba says of them leads nowhere
+# Numba's type hints do not help here
 _types, _overload = cast(Any, (types, _OverloadFunctionTemplate))
 _implementation = _overload._get_impl
 _NARROW_INTEGERS = (types.int8, types.int16, types.int32, types.uint8, types.uint16)

@@ -51,7 +51,7 @@ class LoadedProgram(NamedTuple):
 def describe_processor() -> str:
     """Return LLVM's target triple, processor name and features of this machine."""
     features = ""
-    with suppress(RuntimeError):  # LLVM does not know for all processors
+    with suppress(RuntimeError):  # LLVM cannot tell for some processors
         features = binding.get_host_cpu_features().flatten()
     return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
 
@@ -60,7 +60,7 @@ def load_program(program: CachedProgram) -> LoadedProgram | None:
     """Load a program's object code into memory; None if a symbol it needs is missing."""
     _initialize_llvm()
     target = binding.Target.from_default_triple().create_target_machine(jit=True)
-    # owns the target, and lets names be found that are Python's
+    # owns the target and finds Python's symbols
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
     if not all(map(_has_symbol, program.symbols)):
         return None
@@ -87,7 +87,7 @@ def _has_symbol(symbol: str) -> bool:
 @cache
 def _initialize_llvm() -> None:
     """Initialise LLVM for this processor, once."""
-    with suppress(RuntimeError):  # it needs no telling any more
+    with suppress(RuntimeError):  # newer versions of llvmlite initialise themselves
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()

@@ -21,7 +21,7 @@ from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.geometry import relative, step_x, step_y
 from gv_engine.scenario.layout import Layout
 
-# ---- sight ---------------------------------------------------------------------------------------
+# ---- views ---------------------------------------------------------------------------------------
 
 STATE = np.uint32(0xFF00)
 """Bits of a look that hold the state."""
@@ -33,7 +33,7 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
     facing = w.agent.facing[agent]
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
-    # the first row of the view and its first cell, or, turned, its first column
+    # grid row and cell of the view's first row; with `turned`, of its first column
     turned = ahead_x != 0
     if turned:
         line, next_line = y - view.x * ahead_x, ahead_x
@@ -47,7 +47,7 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 def cover_other_agents(w: Any, agent: int, view: Any) -> None:
     """Put the other agents into a view, turned like the view; of several in a cell, the first
     shows."""
-    # read once: what is written to the view might be anywhere
+    # read once: a write to the view might alias these fields
     facing = w.agent.facing[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[agent], w.position.x[agent]
@@ -162,7 +162,7 @@ def write_whole(w: Any, agent: int, out: Any) -> None:
                 out[y, x, channel] = shown >> 8 * channel & 255
     own = NONE_GRID_OBJECT | w.agent.facing[agent] << 8 | NONE << 16
     for number in range(len(w.agents())):
-        # of several in a cell the first shows, and above all the agent itself
+        # of several in a cell the first shows; the agent itself has precedence
         other = len(w.agents()) - number
         if other != agent:
             write_agent_look(w, other, w.look_of(other), out)
@@ -305,9 +305,9 @@ ENTITY_VIEW_METHODS = CELL_VIEW_METHODS | {"cut": cut_entities, "cover": cover_e
 """Functions of a compiled view, by method name."""
 
 
-# ---- painting ------------------------------------------------------------------------------------
+# ---- tiles ---------------------------------------------------------------------------------------
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _cgutils, _make_array = cast(Any, (cgutils, make_array))
 
 _INDEX = ir.IntType(64)
@@ -332,7 +332,7 @@ def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
 
         return types.none(source, types.intp, goal, types.intp), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     move.__name__ = f"move {count}"
     return move
 

@@ -115,7 +115,7 @@ def ensure_writable(key: str) -> None:
         _test_writable(key)
     except OSError as error:
         warn_not_cached(error)
-        with suppress(OSError):  # there is no room for what goes with this process either
+        with suppress(OSError):  # no room for a temporary cache either
             use_temporary_cache()
             _test_writable(key)
 
@@ -145,8 +145,8 @@ def _list_oldest(folder: Path, count: int) -> list[Path]:
 def warn_not_cached(error: OSError) -> None:
     """Warn that programs cannot be cached."""
     warnings.warn(
-        f"compiled programs cannot be kept ({error}); every process will compile anew. "
-        f"Set GV_ENGINE_CACHE_DIR to a folder of your own that nobody else can write",
+        f"compiled programs cannot be kept ({error}); every process compiles them again. "
+        f"Set GV_ENGINE_CACHE_DIR to a folder that only you can write",
         RuntimeWarning,
         stacklevel=3,
     )
@@ -163,7 +163,7 @@ def compile_lock(key: str) -> Iterator[None]:
             import fcntl
 
             make_private_folder(cache_folder() / key)
-            # a pipe is an error, instead of a wait
+            # opening a pipe is then an error instead of a wait
             flags = os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK
             lock = os.open(cache_folder() / key / "lock", flags, 0o600)
             fcntl.flock(stack.enter_context(os.fdopen(lock)), fcntl.LOCK_EX)
@@ -197,7 +197,7 @@ def _units_folder() -> Path:
     return cache_folder().parent / "units"
 
 
-# ---- files and folders of this user alone --------------------------------------------------------
+# ---- private files and folders -------------------------------------------------------------------
 
 
 def make_private_folder(folder: Path) -> None:
@@ -229,10 +229,10 @@ def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
         OSError: the path does not exist.
     """
     if os.name != "posix":
-        return ""  # rights are lists there, which Python does not read
-    path.stat()  # no links in a circle
+        return ""  # access lists, which Python does not read
+    path.stat()  # raises OSError for a cycle of links
     private_folder = private_folder or cache_folder().parent
-    root = Path("/").stat().st_uid  # not 0, where users have other numbers than outside
+    root = Path("/").stat().st_uid  # not 0 in a user namespace
     for ancestor in (*reversed(path.parents), path):
         status = ancestor.lstat()
         is_private = ancestor.is_relative_to(private_folder)
@@ -283,5 +283,5 @@ def _modification_time(path: Path) -> float:
     """Return the modification time of a path; 0 if it is gone."""
     try:
         return path.stat().st_mtime
-    except OSError:  # another process was faster
+    except OSError:  # another process has deleted it
         return 0.0

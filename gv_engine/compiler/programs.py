@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-# ---- program functions ---------------------------------------------------------------------------
+# ---- functions and digests -----------------------------------------------------------------------
 
 _FOREIGN_PACKAGES = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
 _CONSTANT_TYPES = (int, float, str, bool, bytes, type(None), np.generic)
@@ -209,7 +209,7 @@ class Program:
         self._link: Any = cache(link)
         self._digest = ""
         if "numba" in sys.modules:
-            with suppress(DoesNotCompileError):  # `prepare` links again, and tells
+            with suppress(DoesNotCompileError):  # `prepare` links again and raises the error
                 self._digest = self._link().digest
         self._request, self.key = digest, self._digest or digest
 
@@ -228,7 +228,7 @@ class Program:
             BuiltInDoesNotCompileError: the same, if all rules come with the engine.
         """
         with self._prepare_lock:
-            link = self._link  # which goes as soon as it is loaded
+            link = self._link  # `load` sets it to None
             if self.load() and not self.failure:
                 return
             from gv_engine.compiler import compiler
@@ -238,7 +238,7 @@ class Program:
                     raise DoesNotCompileError(self.failure)
                 linked = link()
                 self._digest = linked.digest
-                # if no more than a comment of the engine has changed, it is kept under this
+                # cached under this digest if only comments of the engine have changed
                 if not (cached := self._load_first(linked.digest)):
                     complain(f"compiling {self._name} for this machine, once; later runs load it")
                     self._load(cached := compiler.compile_linked(linked))
@@ -318,7 +318,7 @@ def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Pro
     digest = hash_functions(functions, *texts)
     registry_key = " ".join([digest, *_iter_numba_settings()])
     with _LOCK:
-        # Numba keeps all that is linked, so that it is linked once
+        # Numba keeps linked functions for ever, so a program is linked only once
         if program := _PROGRAMS.get(registry_key):
             return program
         link = partial(_link_scenario, scenario, slots, dtypes)
@@ -366,8 +366,8 @@ def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], che
     if checked and unbounded:
         where = describe_location(unbounded[0])
         raise DoesNotCompileError(
-            f"{where}: {unbounded[0].__name__} asks for .flat, which has no bounds where it is "
-            f"compiled; say .ravel()"
+            f"{where}: {unbounded[0].__name__} uses .flat, which has no bounds check where it is "
+            f"compiled; use .ravel()"
         )
 
 
@@ -391,7 +391,7 @@ def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
 def _environment_text() -> str:
     """Return a text of engine, Python, NumPy, processor and Numba settings, for the digest."""
     options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    file = Path(".numba_config.yaml")  # which Numba reads, too
+    file = Path(".numba_config.yaml")  # Numba reads this file, too
     config = file.read_bytes() if file.is_file() else b""
     return str((_hash_engine(), sys.version, np.__version__, describe_processor(), options, config))
 

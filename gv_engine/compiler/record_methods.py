@@ -24,7 +24,7 @@ from gv_engine.rules.geometry import in_line, ones
 from gv_engine.rules.system import measured
 from gv_engine.rules.world import VERBS
 
-# ---- the same text -------------------------------------------------------------------------------
+# ---- verbs and views -----------------------------------------------------------------------------
 
 
 def _register_verb(name: str, verb: Callable[..., Any]) -> None:
@@ -40,7 +40,7 @@ def _register_verb(name: str, verb: Callable[..., Any]) -> None:
 
 
 for _name, _verb in VERBS.items():
-    # all at once where that comes to the same
+    # `enclose` has a faster implementation, which falls back to this one
     _register_verb("enclose_one_by_one" if _name == "enclose" else _name, _verb)
 
 
@@ -75,7 +75,7 @@ def _build_measured(value: Any) -> Any:
         """Return the value unchanged."""
         return value
 
-    # the sum of Numba's uint64 and int64 is a float
+    # Numba's uint64 + int64 is a float
     is_wide = getattr(value, "bitwidth", 0) == 64
     return as_it_is if is_wide or isinstance(value, types.BaseTuple) else impl
 
@@ -100,7 +100,7 @@ def _build_in_line_of_array(array: Any) -> Any:
     return None
 
 
-# ---- twins -----------------------------------------------------------------------------------
+# ---- other methods ---------------------------------------------------------------------------
 
 
 @register_method("fail", prefer_literal=True)
@@ -108,7 +108,7 @@ def _build_fail(w: Any, message: Any) -> Any:
     """Build `w.fail(message)`: set `w.error` to the code of a literal message, if no error is
     set."""
     if not isinstance(message, types.StringLiteral):
-        raise TypingError("w.fail takes a text written out in the rule")
+        raise TypingError("w.fail takes a string literal")
     code = message_code(message.literal_value)
 
     def impl(w: Any, message: Any) -> None:

@@ -19,10 +19,10 @@ from numba.np.arrayobj import record_getattr
 
 from gv_engine.world.view import READ_ONLY_MESSAGE, get_tile_size, parse_view_sizes
 
-# what numba says of its types leads nowhere
+# Numba's type hints do not help here
 _extending, _read_numba_field = cast(Any, (extending, record_getattr))
 
-# records hold arrays of whatever says its size; truth values of Numba's do not, and take a byte
+# record arrays need the size of their elements, which Numba does not define for booleans: a byte
 cast(Any, types.Boolean).bitwidth = 8
 
 
@@ -42,7 +42,7 @@ class EngineRecord(types.Record):
         return self.derived.get(name) or cast(Any, super()).typeof(name)
 
     def __repr__(self) -> str:
-        # Numba writes types out in every pass
+        # short, as Numba formats types in every pass
         return f"{type(self).__name__}#{cast(Any, self)._code}"
 
 
@@ -182,7 +182,7 @@ def _forbid_view_write(name: str) -> None:
 
 for _field in ("height", "width", "y", "x"):
     _forbid_view_write(_field)
-_register_field_read("ground")  # which worlds may not have
+_register_field_read("ground")  # some worlds have no such field
 
 
 def to_engine_record(record: Any) -> EngineRecord:

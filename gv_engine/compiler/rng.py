@@ -14,7 +14,7 @@ from gv_engine.compiler.method_registry import is_omitted, overload, register_me
 from gv_engine.compiler.numba_pipeline import PART_OPTIONS
 from gv_engine.compiler.records import GeneratorRecord
 
-# ---- rng kernels ---------------------------------------------------------------------------------
+# ---- PCG64 ---------------------------------------------------------------------------------------
 
 _U = np.uint64
 MULTIPLIER_HIGH = _U(2549297995355413924)
@@ -157,7 +157,7 @@ def _shuffle_tail(r: Any, values: Any, first: int) -> None:
         values[j] = swapped
 
 
-# ---- draw methods --------------------------------------------------------------------------------
+# ---- generator methods ---------------------------------------------------------------------------
 
 
 @overload(high_product, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
@@ -201,7 +201,9 @@ def _build_shuffle(r: Any, x: Any) -> Any:
 def _build_choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
     """Build `w.rng.choice(a, size=None, replace=True)` for an integer `a`."""
     if not isinstance(a, types.Integer):
-        raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
+        raise TypingError(
+            "compiled rules call w.rng.choice(n) with an integer n; use the result as an index"
+        )
     if is_omitted(size):
         return lambda r, a, size=None, replace=True: choice(r, a)
 

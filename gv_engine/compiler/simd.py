@@ -17,7 +17,7 @@ from numba.np.arrayobj import make_array
 from components.appearance import HIDDEN
 from gv_engine.compiler.intrinsics import intrinsic
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _SIDE, _HALF, _LOOK, _INDEX = (ir.IntType(size) for size in (8, 16, 32, 32, 64))
@@ -174,7 +174,7 @@ def cut_looks(
             near = builder.add(cell, builder.mul(along[0], next_cell))
             far = builder.add(line, builder.mul(along[1], next_line))
             first = builder.select(backward, builder.sub(near, _INDEX(size - 1)), near)
-            # bits by the cells that are loaded, of which the first may lie beyond the grid
+            # bits of the loaded cells that are on the grid; the first may be off the grid
             low, high = builder.neg(first), builder.sub(columns, first)
             inside = _bit_range(builder, low, high, size)
             first = _clamp(builder, first, -size, stride)
@@ -189,7 +189,7 @@ def cut_looks(
                 look = builder.select(mask, look, hidden)
                 far, start = builder.add(far, next_line), builder.add(start, further)
                 reversed_look = _shuffle(builder, look, lanes=lanes[::-1])
-                # by bits, as LLVM would make a branch of a choice, which processors guess wrongly
+                # by XOR, as LLVM would turn a select into a branch, which processors mispredict
                 other = builder.and_(builder.xor(look, reversed_look), turns)
                 tile_rows.append(builder.xor(look, other))
             before = builder.block
@@ -215,7 +215,7 @@ def cut_looks(
                     _store(builder, look, address("looks", row, _INDEX(j)))
                     if not by_bits:
                         opaque = builder.icmp_signed("<", look, _splat(0, size))
-                        # beyond the row only where the next one is still to be written
+                        # a store may run over the row's end only if the next row is stored later
                         opaque = _shuffle(builder, opaque, lanes=lanes[: count if j else size])
                         opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
                         _store(builder, opaque, address("opaque", row, _INDEX(j)))
@@ -320,7 +320,7 @@ def find_typed_cells(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
         first = builder.shl(i, _INDEX(6))
         for begin in range(0, 64, size):
             start = builder.add(first, _INDEX(begin))
-            # beyond the last cell too, as behind the last row there is one more
+            # may read past the last cell, into the spare last row
             place = _element_address(builder, w, world, "looks", _INDEX(0), start)
             kind = builder.and_(_load(builder, place, type_bits.type), _splat(31, size))
             same = builder.and_(builder.lshr(type_bits, kind), _splat(1, size))

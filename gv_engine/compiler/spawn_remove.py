@@ -28,7 +28,7 @@ from gv_engine.compiler.records import EngineRecord
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.scenario.layout import Layout
 
-# ---- life methods --------------------------------------------------------------------------------
+# ---- spawning and removing -----------------------------------------------------------------------
 
 
 @register_method("spawn")
@@ -114,7 +114,7 @@ def _build_enclose(w: Any, kind: Any) -> Any:
         if not free:
             w.enclose_one_by_one(kind)
             return
-        # many bytes are stored as soon as one
+        # a vector store takes no longer than a store of one byte
         spread(w, e, count, kind)
         look, blocks = w.look_of(e), w.blocks_movement(e)
         for x in range(width):
@@ -256,7 +256,7 @@ def _make_prefab_write(layout: Layout) -> Callable[[Any, int, int], None]:
     return make_entity_write(prefab_tables(layout))
 
 
-# ---- state methods -------------------------------------------------------------------------------
+# ---- states and components -----------------------------------------------------------------------
 
 
 @register_method("add", prefer_literal=True)
@@ -277,7 +277,7 @@ def _make_component_setter(
     """Return `impl(w, e, column)`, which adds (`has`) or removes a component and resets its
     values."""
     if not isinstance(column, types.StringLiteral):
-        raise TypingError("w.add and w.take ask for a column's name written out in the rule")
+        raise TypingError("w.add and w.take take a column's name as a string literal")
     name = column.literal_value
     classes = [cls for cls in LAYOUTS[w].components if column_name(cls) == name]
     if not classes:
@@ -305,7 +305,7 @@ def _build_state_of(w: Any, e: Any) -> Any:
     """Build `w.state_of(e)`: return the state of an entity, 0 for types with one state."""
     if not LAYOUTS[w].states:
         return lambda w, e: 0
-    # an absent component reads 0, so that the sum is the one state that the object has
+    # an absent component reads 0, so the sum is the state of the component that the object has
     return reduce(_make_sum, (_make_state_reader(*names) for names in LAYOUTS[w].states))
 
 
@@ -344,7 +344,7 @@ def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> An
 def _build_on_ground(w: Any, kind: Any) -> Any:
     """Build `w.on_ground(kind)`: return True if objects of a type live on the ground."""
     layout = LAYOUTS[w]
-    # a constant, so that nothing is left of what rules would do about it
+    # a constant, so that LLVM removes the rules' branches
     return (
         _make_type_lookup(layout.grounds, False) if any(layout.grounds) else lambda w, kind: False
     )
@@ -386,7 +386,7 @@ def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
     The type's states define which of them have the component, and with which values.
     """
     most = max(len(kind.brings) for kind in layout.types)
-    numbers = np.full((layout.kinds, most), -1)  # where states have nothing to do with it
+    numbers = np.full((layout.kinds, most), -1)  # -1: the state does not affect the component
     values_by_number: list[tuple[float, ...] | None] = [None]
     for kind in layout.types:
         for state in range(len(kind.brings)):

@@ -116,7 +116,7 @@ def _make_action_test(when: Any, getter: Any) -> Any:
     """Return a function `(w, p, action)` that is True if the condition `when` holds for the
     action."""
 
-    # without a branch on the answer, which processors cannot guess
+    # no branch on the result, as processors mispredict it
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if the condition holds for the action; without a branch, which processors
         mispredict."""

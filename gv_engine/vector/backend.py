@@ -96,7 +96,7 @@ class Backend(Protocol):
         Raises:
             DoesNotCompileError: the backend cannot run a rule of the scenario.
         """
-        return  # without it mypy takes this for a method that all have to write
+        return  # without a body mypy takes this for an abstract method
 
     @property
     def resolved(self) -> Backend:
@@ -159,9 +159,9 @@ class Backend(Protocol):
         rows = self.check_rows(rows, trusted)
         self.set_rows(worlds, rows)
         by_world = partial(self.outputs.reshape_by_world, num_worlds=len(self))
-        by_world("terms")[worlds] = 0.0  # those of another member would stay
+        by_world("terms")[worlds] = 0.0  # or the terms of another member would stay
         self.show_worlds(worlds)
-        self.set_generators(worlds, rows["rng"])  # looking may have drawn
+        self.set_generators(worlds, rows["rng"])  # showing may have used the generators
         by_world("success")[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from gv_engine.compiler.program_cache import cache_folder, compile_lock
 from gv_engine.rules.errors import DoesNotCompileError, complain
 from gv_engine.vector.compiled_backend import CompiledBatch
 
-# -P and the path of this process: the same modules are found, and no others. Ctrl-C is for this one
+# -P and this process's path: the same modules are found, no others. Ctrl-C is for this process only
 _CODE = (
     "import pickle, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     f"sys.path[:] = pickle.load(sys.stdin.buffer); from {__name__} import main; main()"
@@ -88,7 +88,7 @@ class Compilation:
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the subprocess and return it."""
-        # a file takes it all at once, where a pipe would wait for its reader
+        # a file, as a write to a pipe would wait for its reader
         with tempfile.TemporaryFile() as file:
             path, worlds = self._request
             file.write(path + pickle.dumps(os.getpid()) + worlds)
@@ -109,7 +109,7 @@ class Compilation:
         """Drop the subprocess without ending it, in a fork of the process that started it."""
         if self._process is not None:
             self._close()
-            self._process.returncode = 0  # nobody here can wait for it
+            self._process.returncode = 0  # only the parent process can wait for it
             self._process = None
 
     def stop(self) -> None:
@@ -143,7 +143,7 @@ def get_compilation(worlds: CompiledBatch) -> Compilation:
         Exception: as for `Compilation`.
     """
     if not sys.executable or hasattr(sys, "frozen"):
-        raise OSError("there is no Python to be started")
+        raise OSError("there is no Python executable to start")
     with _LOCK:
         compilation = _COMPILATIONS.get(get_program_keys(worlds))
         if compilation is None:
@@ -185,23 +185,23 @@ def _stop_all() -> None:
         compilation.stop()
 
 
-# ---- the other process ---------------------------------------------------------------------------
+# ---- subprocess ----------------------------------------------------------------------------------
 
 
 def main() -> None:
     """Entry point of the subprocess: compile the request on stdin and print the failures as
     JSON."""
     parent = pickle.load(sys.stdin.buffer)
-    if os.name == "posix":  # elsewhere the number of the parent stays when that has ended
+    if os.name == "posix":  # elsewhere getppid does not change when the parent ends
         threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
-    answer, sys.stdout = sys.stdout, sys.stderr  # what rule files print is none
+    answer, sys.stdout = sys.stdout, sys.stderr  # output of rule files must not mix with the answer
     request: Any = pickle.load(sys.stdin.buffer)
     scenario, (checked, more), keys, has_numba = request
-    if has_numba:  # keys are others there
+    if has_numba:  # keys differ after Numba is imported
         from gv_engine.compiler import compiler  # noqa: F401
     worlds = CompiledBatch(scenario, 1, checked=checked, more=more)
     failures = {}
-    if get_program_keys(worlds) == keys:  # else something in them is of the process that asks alone
+    if get_program_keys(worlds) == keys:  # else the keys depend on the state of the parent process
         with compile_lock(keys[0]):
             for program in worlds.programs:
                 try:

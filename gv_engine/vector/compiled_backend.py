@@ -96,11 +96,11 @@ class CompiledBatch(Backend):
 
     def make_worlds(self, num_worlds: int) -> None:
         """Allocate the rows and the arguments of all programs."""
-        from gv_engine.compiler import programs  # the one place that brings in llvmlite
+        from gv_engine.compiler import programs  # imports llvmlite
 
         scenario, num_threads = self.scenario, self.num_threads
         programs.check_compilable(scenario)
-        # one more, as rows of a view are read without asking whether they end on the grid
+        # one spare row, as views read past the end of the last grid row
         whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
         self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
         self._words = np.ndarray(
@@ -110,11 +110,11 @@ class CompiledBatch(Backend):
         self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
         for name in scenario.layout.looked_at:
             whole[name] = FLOOR
-        # as in `World`; a generator of zeros would draw the same for ever
+        # a state of zeros would sample the same number for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._seats = scenario.layout.agents
         self._actions = np.zeros(num_worlds * self._seats, np.int64)
-        self._first_actions = self._actions[:: self._seats]  # (N,) what the first agents say
+        self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
         self._playing = np.zeros(num_worlds, np.int16)
         turns = np.zeros(num_worlds if scenario.mixture else 1, np.int64)
         drawing = np.zeros(num_worlds if len(self.levels) else 1, RNG)
@@ -133,13 +133,13 @@ class CompiledBatch(Backend):
             own |= {"turns": turns, "levels": self.levels, "asked": self.requested_levels}
             own["drawing"] = drawing
             own |= {name: shown[name] for name in shown if name not in unwanted}
-            # in one line, as programs that are the same otherwise may have other rewards
+            # flat, so that programs do not depend on the number of rewards
             own |= {name: own[name].reshape(-1) for name in ("terms", "final_terms")}
-            # what all programs have comes first
+            # arrays that all programs have come first
             lines = {name: array for name, array in own.items() if array.ndim == 1}
             return {"parameters": records} | lines | {"rows": whole, "views": views} | own
 
-        # a world is played by one member's rules after the other's
+        # a world may run the rules of any member, one after the other
         self.checked |= not all(
             parameters.runs_engine_rules_only(member) for member in scenario.members
         )
@@ -150,7 +150,7 @@ class CompiledBatch(Backend):
             program = programs.get_program(member, slots, elements)
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
-        # for each thread, which looks into views of its own
+        # each thread has its own views
         self._lanes: list[list[_Lane]] = []
         for _ in range(num_threads):
             lanes = []
@@ -165,11 +165,11 @@ class CompiledBatch(Backend):
                 alive = addresses, *inputs.values()
                 address = addresses.ctypes.data
                 lanes.append(_Lane(program, systems, inputs["parameters"], address, alive))
-            # a program draws what its worlds play next, and leaves that to the member's program
+            # a program samples the next member of a world, which another program may have to start
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
         self._mirror: Simulation | None = None
-        # pieces for each thread, so that a quick one can help out
+        # several chunks per thread, so that fast threads take over work
         pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
         self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
         self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
@@ -229,7 +229,7 @@ class CompiledBatch(Backend):
             raise error
         i = start + int(busy[0])
         row = self.rows[i]
-        if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
+        if not 0 <= row["member"] < len(lane.records):  # set by a rule; a reset would not repair it
             row["member"] = self._playing[i] = 0
         if self.checked and (system := lane.get_running_system(row["member"])):
             system.blame(error)
@@ -261,7 +261,7 @@ class CompiledBatch(Backend):
         try:
             failed = work(0)
         finally:
-            wait(others)  # whatever happens here, nobody goes on writing behind our back
+            wait(others)  # no thread may write after an exception here
         return failed + sum(other.result() for other in others)
 
     def _raise_error(self, acted: NDArray[np.int64]) -> None:
@@ -305,7 +305,7 @@ class CompiledBatch(Backend):
             canvas = scenario.canvas(world, show, shown, terms)
             for call in calls:
                 call.system.function(world, canvas.agent, canvas, *call.bound())
-        else:  # one that may want any part of a world
+        else:  # a rendering system may read any part of a world
             if self._mirror is None:
                 self._mirror = Simulation(scenario)
             self._mirror.world.restore(self.snapshot(i))

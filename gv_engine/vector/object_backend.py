@@ -42,16 +42,16 @@ class ObjectBatch(Backend):
         """Make one simulation per world."""
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
         self._agents = self.scenario.layout.agents
-        # the agents of each world, with their lines in the arrays
+        # (agent, line in the arrays) for each agent of each world
         self._seats = [
             [(k + 1, i * self._agents + k) for k in range(self._agents)] for i in range(num_worlds)
         ]
         self._action_number = self.scenario.actions.__getitem__
         out = self.outputs
-        # NumPy takes five times as long for so few numbers
+        # NumPy takes five times as long for a few numbers
         self._write_terms = Struct(f"{len(self.scenario.reward_names)}d").pack_into
         self._lines_of_terms = [memoryview(line) for line in out.terms]
-        # views of what each world shows: taking them anew at every step would take longer
+        # views of each world's arrays, made once because slicing at every step is slow
         self._shown = list(zip(out.mask, *out.observed))
         self._last_shown = list(zip(out.final_mask, *out.final_observed))
 
@@ -66,7 +66,7 @@ class ObjectBatch(Backend):
             if chosen[0] != KEEP:
                 try:
                     self._step_world(i, chosen, mode)
-                except Exception as error:  # whatever comes out of a rule
+                except Exception as error:  # any exception of a rule
                     failed[i] = error
         if failed:
             first = next(iter(failed.values()))
@@ -181,7 +181,7 @@ class ObjectBatch(Backend):
         self.simulations[i].render(show, self.outputs.grid[seat])
 
 
-# ---- at once -------------------------------------------------------------------------------------
+# ---- deferred compilation ------------------------------------------------------------------------
 
 
 class DeferredBackend(Backend):
@@ -228,7 +228,7 @@ class DeferredBackend(Backend):
 
         try:
             return compiled, get_compilation(compiled)
-        except Exception:  # whatever cannot be told to another process is compiled here
+        except Exception:  # cannot be pickled: compile in this process
             return None
 
     @property

@@ -47,14 +47,14 @@ class BoundCall:
         self._otherwise = call.otherwise
         self._by_itself = call.system.by_itself
         self._arguments = call.bound()
-        # where nothing comes between
+        # arguments of calls without measurements, nested calls or leading values
         self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
         self._leading = self._list_by_agent(self._function, ())
         self._measurements: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
         self._nested: dict[int, BoundArgument] = {
             position: _bind_argument(argument, agents)
             for position, argument in enumerate(self._arguments)
-            # functions of states call what is nested in them themselves
+            # functions of states run their nested calls themselves
             if is_nested(argument) and call.system.objects is None
         }
         self._has_extra_arguments = bool(self._remember or self._nested)
@@ -118,7 +118,9 @@ class BoundCall:
 
     def _test_answers(self, w: Any, agent: int, action: int) -> bool:
         """Return True if the reward or end, or a nested one, answers the action."""
-        if self._condition is not None and not self._condition(w, agent, action):  # another one's
+        if self._condition is not None and not self._condition(
+            w, agent, action
+        ):  # the turn of another agent
             return False
         own = self._answers is not None and self._answers(w, agent, action)
         return own or answers_action(self._inner, w, agent, action)
@@ -175,7 +177,7 @@ class BoundCall:
 
 def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
     """Return True if one of several calls answers an action."""
-    for call in calls:  # a loop, as `any` costs the mask a third of its time
+    for call in calls:  # a loop, as `any` would take a third of the mask's time
         try:
             if call.acts(w, agent, action):
                 return True
@@ -191,7 +193,7 @@ def write_action_mask(
     """Write 1 into `mask` for each action that one of the calls answers, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
-        # not by `answered`, as calls of it cost a tenth of the mask's time
+        # not by `answers_action`: the calls would take a tenth of the mask's time
         for call in calls:
             try:
                 if call.acts(w, agent, action):

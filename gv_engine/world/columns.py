@@ -50,7 +50,7 @@ They are removed when the next context is made, because garbage collection may r
 class EsperContext:
     """Context manager: esper's functions refer to this context's world inside.
 
-    `clear` and `attach_components` write into esper's own dictionaries, which esper only hands out
+    `clear` and `attach` write into esper's own dictionaries, which esper only hands out
     as copies. With a call of `esper.add_component` for each component, resets took twice as long.
     """
 
@@ -83,8 +83,8 @@ class EsperContext:
                 esper.clear_cache()
                 return
             esper.clear_database()
-            # all ids ahead: one that esper deletes lazily and hands out again would lose its
-            # components at the next process
+            # all ids in advance: esper deletes lazily, so a reused id would lose its components in
+            # the next process
             for _ in range(size):
                 esper.create_entity()
 
@@ -109,7 +109,7 @@ class EsperContext:
     def attach_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
-        """Attach new components to each entity of a range, see `attach_components`."""
+        """Attach new components to each entity of a range, see `attach`."""
         parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
             components = [cls(*values) for _ in entities]
@@ -127,7 +127,7 @@ class EsperContext:
     def _remove_processors(self) -> None:
         """Remove all processors from esper."""
         with self:
-            # esper has no public list of them
+            # esper has no public list of processors
             for processor in tuple(esper._processors):
                 esper.remove_processor(type(processor))
 
@@ -206,7 +206,7 @@ class ObjectPresence:
     def __setitem__(self, e: int, value: Any) -> None:
         name = column_name(self._cls)
         raise ColumnError(
-            f"a rule writes w.{name}.has; give components by w.add(e, {name!r}) and take them by "
+            f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
             f"w.take(e, {name!r})"
         )
 
@@ -241,7 +241,7 @@ class ComponentColumns:
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
         uses = ", ".join(f"w.{name}.{column}[e]" for column in columns)
-        return ColumnError(f"w.{name}[{e!r}] asks a component, not a column of it: write {uses}")
+        return ColumnError(f"w.{name}[{e!r}] reads a component; read one of its columns: {uses}")
 
 
 @cache

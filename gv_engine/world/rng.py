@@ -20,14 +20,16 @@ def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any
     """
     state = generator.bit_generator.state
     if state["bit_generator"] != "PCG64":
-        raise TypeError(f"worlds draw from PCG64, this generator is {state['bit_generator']}")
+        raise TypeError(
+            f"worlds need a generator over PCG64, this one is over {state['bit_generator']}"
+        )
     words = state["state"]
     record["state_high"] = words["state"] >> 64
     record["state_low"] = words["state"] & _LOW
     record["inc_high"] = words["inc"] >> 64
     record["inc_low"] = words["inc"] & _LOW
     record["has_half"] = state["has_uint32"]
-    # an unused half is left over from an earlier draw and means nothing
+    # an unused half is left over from an earlier sample and has no meaning
     record["half"] = state["uinteger"] if state["has_uint32"] else 0
 
 
@@ -38,7 +40,7 @@ class FastGenerator(np.random.Generator):
         """Return a sample as `Generator.choice` does; faster for a single integer argument."""
         if args or kwargs or type(a) is not int or a < 1:
             return super().choice(a, *args, **kwargs)
-        return int(self.integers(a))  # what NumPy's own comes to
+        return int(self.integers(a))  # same result as NumPy's choice
 
 
 def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:

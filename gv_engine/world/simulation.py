@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-# ---- bound scenario ------------------------------------------------------------------------------
+# ---- processors ----------------------------------------------------------------------------------
 
 
 def make_runner(
@@ -43,7 +43,7 @@ def make_runner(
 ) -> Callable[[], Any]:
     """Return a function that calls `run(world, agent)` for each agent in the list, as it is at that
     time."""
-    if world.is_alone or NOTHING in agents:  # nobody ever comes or goes
+    if world.is_alone or NOTHING in agents:  # the list never changes
         return partial(run, world, *agents)
 
     def each() -> None:
@@ -60,7 +60,7 @@ class SystemProcessor(esper.Processor):
     def __init__(self, world: Any, call: Call) -> None:
         self.world = world
         self.bound = BoundCall(call, world.layout.agents)
-        # one that asks for no agent runs once
+        # a system without an agent parameter runs once
         agents: Sequence[int] = world.acting if call.is_an_agents else (NOTHING,)
         self.turns = make_runner(self.bound.run, world, agents)
 
@@ -101,7 +101,7 @@ class RewardProcessor(SystemProcessor):
                     term = float(reward)
                 except (TypeError, ValueError):
                     title = self.bound.call.system.title
-                    raise RuleError(f"{title} returned {reward!r}, a reward is a number") from None
+                    raise RuleError(f"{title} returned {reward!r}; a reward is a number") from None
                 terms[agent] = term
                 world.reward[agent] += term
 

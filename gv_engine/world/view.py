@@ -20,7 +20,7 @@ from gv_engine.rules.geometry import Area, seen_from
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
 
-READ_ONLY_MESSAGE = "a rule writes view.{}, which every look of every world has in common"
+READ_ONLY_MESSAGE = "a rule writes view.{}, which all views of all worlds share; it is read-only"
 """Message about a write to a field that all views share."""
 
 
@@ -70,7 +70,7 @@ class ObjectView:
         self._clear: _WritableRows | list[tuple[int, int]] = [
             _compute_clear_bits(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
         ]
-        # row by row; an array as soon as a rule asks for it
+        # lists by row; an array once a rule reads `seen`
         self._seen: Any = [[0] * width] * self._height
 
     @property
@@ -165,7 +165,7 @@ def write_whole_grid_objects(w: ObjectWorld, agent: int, out: NDArray[np.uint8])
     `StepArrays.whole`."""
     out[...] = HIDDEN, 0, 0
     cells, (height, width, _) = w.cells(), out.shape
-    # of several in a cell the first shows, and above all the agent itself
+    # of several in a cell the first shows; the agent itself has precedence
     for other in (*reversed(w.everyone), agent):
         y, x = w.position.y[other], w.position.x[other]
         if w.inside(y, x):
@@ -233,7 +233,7 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np
             ("width", np.int64),
             ("y", np.int64),
             ("x", np.int64),
-            # what is constant in compiled code stands in its type
+            # constants of compiled code are part of the type
             (_AREA.format(*area.shape, *area.observer), np.uint8),
             ("looks", np.uint32, whole),
             *(
@@ -245,7 +245,7 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np
                     ("lit", np.int32, height * width),
                     ("opaque", *cells),
                     ("seen", *cells),
-                    # rows are read and written in whole tiles, and as many of them
+                    # spare bytes: rows are read and written in whole tiles
                     ("spare", np.uint8, (whole[0] - height + 1) * width + tile),
                 ]
             ),

@@ -44,7 +44,7 @@ class ObjectWorld(Verbs, World):
         objects: object store of `gv_engine.gridverse`; None until it is used.
     """
 
-    # The engine writes here what `World` lets rules only read.
+    # `World` declares these as read-only for rules; the engine writes them.
     at: Any = None
     ground: Any = None
     who: Any = None
@@ -81,7 +81,7 @@ class ObjectWorld(Verbs, World):
         for kind in layout.types:
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
-        # what every look asks of every cell
+        # columns that every view reads for every cell
         self._kinds, self._colors, self._places = (
             self.kind.rows,
             self.color.rows,
@@ -104,7 +104,7 @@ class ObjectWorld(Verbs, World):
         """Return (class, values, rows of the columns) for each component of a prefab."""
         return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
-    if TYPE_CHECKING:  # as a method it would slow all that is read of a world
+    if TYPE_CHECKING:  # a real method would slow down all attribute reads
 
         def __getattr__(self, name: str) -> Any:
             """Columns and verbs."""
@@ -127,11 +127,11 @@ class ObjectWorld(Verbs, World):
             setattr(self, name, [value] * (len(self.everyone) + 1))
         for agent in self.everyone[self.present :]:
             self.done[agent] = 1
-        # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
+        # object arrays: values are Python ints, indexing and its errors are NumPy's
         shape = self.layout.height + 1, self.layout.width + 1
         self._flat_layers: list[NDArray[Any]] = []
         for name in self.layout.layers:
-            # one more, so that a look finds OUTSIDE where it counts from the end
+            # one more cell at the end, so that index OUTSIDE (-1) reads OUTSIDE
             cells = np.zeros(shape[0] * shape[1] + 1, object)
             cells[OUTSIDE] = OUTSIDE
             self._flat_layers.append(cells)
@@ -198,7 +198,7 @@ class ObjectWorld(Verbs, World):
     def place(self, e: int, y: int, x: int) -> None:
         """Move an entity into a free cell, out of the cell where it stood."""
         places = self._places
-        # the same without a call for each column: resets do little else
+        # fast path without a call per column: resets spend most time here
         if (
             0 < e < len(places)
             and 0 <= y < self.height
@@ -220,7 +220,7 @@ class ObjectWorld(Verbs, World):
         """Put new objects of a type into all cells at the edge of the grid, row by row."""
         cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
         new = range(self.free, self.free + len(cells))
-        # the same for all of them at once, in a third of the time
+        # fast path for all cells at once, in a third of the time
         if (
             0 <= kind < len(prefabs)
             and prefabs[kind]
@@ -322,15 +322,15 @@ class ObjectWorld(Verbs, World):
 
         Of two objects in a cell, the one on the ground comes first.
         """
-        cls: Any = columns.cls  # ours are `ComponentColumns`
+        cls: Any = columns.cls  # always `ComponentColumns` here
         with self.context:
             entities = [e for e, _ in esper.get_component(cls)]
         ys, xs = self.position.y, self.position.x
         cells = sorted((ys[e], xs[e], e) for e in entities)
         if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
             return np.array([e for *_, e in cells], np.int64)
-        # some are on the ground, in hand, or in a box; or a rule has put them into cells without a
-        # word to them
+        # some objects are on the ground, held or in a box, or a rule has moved them without
+        # updating their position
         layers = (getattr(self, name) for name in reversed(self.layout.layers))
         stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
@@ -443,7 +443,7 @@ class ObjectWorld(Verbs, World):
         """
         numbers = area.numbers(self, agent, self.at.shape[1])
         things = self._flat_layers[0].take(numbers).tolist()
-        # without a loop over layers, as nearly all worlds have one
+        # no loop over layers, as nearly all worlds have one
         has_ground = len(self._flat_layers) > 1
         return things, self._flat_layers[1].take(numbers).tolist() if has_ground else []
 

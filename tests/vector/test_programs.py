@@ -367,7 +367,7 @@ def undefined(w, agent):
         ("exception", r"rules\.py, line \d+\): this kind of try/except"),
         ("library", r"rules\.py, line 22\): a function of another library"),
         ("imports", r"rules\.py, line 26\): an import inside of a function"),
-        ("undefined", r"rules\.py, line 28\): undefined asks for 'nothing'"),
+        ("undefined", r"rules\.py, line 28\): undefined uses 'nothing'"),
     ],
 )
 def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys, rule, cause):

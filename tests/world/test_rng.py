@@ -223,7 +223,9 @@ def test_an_unused_half_means_nothing():
 
 
 def test_only_pcg64_has_a_row():
-    with pytest.raises(TypeError, match="worlds draw from PCG64, this generator is MT19937"):
+    with pytest.raises(
+        TypeError, match="worlds need a generator over PCG64, this one is over MT19937"
+    ):
         record_of(np.random.Generator(np.random.MT19937(0)))
 
 
