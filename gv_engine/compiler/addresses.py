@@ -35,6 +35,7 @@ class BatchType(types.Type):
     """
 
     def __init__(self, dtypes: Dtypes) -> None:
+        """Make the type from the element dtypes of the arrays."""
         self.arrays = {
             name: types.Array(_element_type(dtype), 1, "C") for name, dtype in dtypes.items()
         }

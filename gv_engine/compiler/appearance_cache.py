@@ -1,8 +1,9 @@
-"""Looks of cells in compiled code: encoding them, and updating them with every write to a row.
+"""Appearances of cells in compiled code: encoding them, and updating them with every write to a
+row.
 
-A look is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`. Importing
-this module registers the writes with Numba. Writes also update the cell lists and distances of
-`list_methods`.
+An appearance is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`.
+Importing this module registers the writes with Numba. Writes also update the cell lists and
+distances of `list_methods`.
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ def _emit_repeated(builder: Any, value: Any) -> Any:
 
 @register_method("look_of")
 def _build_look_of(w: Any, e: Any) -> Any:
-    """Build `w.look_of(e)`: return the look (uint32) of a cell that shows this entity."""
+    """Return the function to compile for `w.look_of(e)`: return the appearance (uint32) of a cell
+    that shows this entity."""
 
     def impl(w: Any, e: Any) -> Any:
         """Implement `look_of`; Numba compiles this function."""
@@ -162,11 +164,11 @@ def _build_look_of(w: Any, e: Any) -> Any:
 
 @register_method("look_again")
 def _build_look_again(w: Any, e: Any) -> Any:
-    """Build `w.look_again(e)`: update the look of the cell that holds an entity after the entity
-    changed."""
+    """Return the function to compile for `w.look_again(e)`: update the appearance of the cell that
+    holds an entity after the entity changed."""
 
     def impl(w: Any, e: Any) -> None:
-        """Write the entity into its cell again, which updates the look."""
+        """Write the entity into its cell again, which updates the appearance."""
         y, x = w.position.y[e], w.position.x[e]
         if y >= 0 and w.at[y, x] == e:
             w.at[y, x] = e
@@ -180,8 +182,8 @@ def _build_look_again(w: Any, e: Any) -> Any:
 
 @register_method("look_everywhere")
 def _build_look_everywhere(w: Any, e: Any = None) -> Any:
-    """Build `w.look_everywhere(e=None)`: update the looks of all cells, or of the cells that hold
-    an entity.
+    """Return the function to compile for `w.look_everywhere(e=None)`: update the appearances of all
+    cells, or of the cells that hold an entity.
 
     Without an entity, all derived fields of the row are computed from its cells and columns.
     """
@@ -251,8 +253,8 @@ _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 
 @register_method("show_layers")
 def _build_show_layers(w: Any, y: Any, x: Any) -> Any:
-    """Build `w.show_layers(y, x)`: set the look of a cell with two layers from the thing or else
-    the ground.
+    """Return the function to compile for `w.show_layers(y, x)`: set the appearance of a cell with
+    two layers from the thing or else the ground.
 
     The cell is opaque if either layer is.
     """
@@ -273,7 +275,7 @@ _OPAQUE = np.uint32(1 << 31)
 def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
     """Build the write to a derived column: a component value `column[e]` or a cell `column[y, x]`.
 
-    The write also updates the looks, and on large grids the cell lists and movement bits.
+    The write also updates the appearances, and on large grids the cell lists and movement bits.
     """
     if not isinstance(column, DerivedColumn):
         return None
@@ -283,7 +285,7 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
         is_kind = column.start == columns.offset + columns.type.fields["value"].offset
 
         def write(column: Any, index: Any, value: Any) -> None:
-            """Write an entity's value and update the look of its cell."""
+            """Write an entity's value and update the appearance of its cell."""
             writable_view(column)[index] = value
             w = owning_world(column)
             if is_kind:
@@ -302,7 +304,7 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             unlist_cell = (_unlist_ground if on_ground else _unlist_thing) if listed else list_cell
 
             def put_on_layer(column: Any, index: Any, value: Any) -> None:
-                """Write a cell of one of two layers and update the look and the lists."""
+                """Write a cell of one of two layers and update the appearance and the lists."""
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
                 w = owning_world(column)
@@ -314,14 +316,15 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             return put_on_layer
 
         def put_and_show(column: Any, index: Any, value: Any) -> None:
-            """Write a cell of a small grid and its look."""
+            """Write a cell of a small grid and its appearance."""
             y, x = index
             writable_view(column)[y, x] = value
             w = owning_world(column)
             w.looks[y, x] = w.look_of(value)
 
         def put(column: Any, index: Any, value: Any) -> None:
-            """Write a cell of a large grid, its look, its list entries and its movement bit."""
+            """Write a cell of a large grid, its appearance, its list entries and its movement
+            bit."""
             y, x = index
             at = writable_view(column)
             w = owning_world(column)
@@ -344,14 +347,14 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
 
 @register_jitable(**PART_OPTIONS)
 def _update_ground_look(w: Any, y: Any, x: Any, value: Any) -> None:
-    """Update the ground's look and the look of a cell after a write to the ground."""
+    """Update the ground's appearance and the appearance of a cell after a write to the ground."""
     w.beneath[y, x] = w.look_of(value)
     w.show_layers(y, x)
 
 
 @register_jitable(**PART_OPTIONS)
 def _update_thing_look(w: Any, y: Any, x: Any, value: Any) -> None:
-    """Update the look of a cell after a write to its upper layer."""
+    """Update the appearance of a cell after a write to its upper layer."""
     w.show_layers(y, x)
 
 

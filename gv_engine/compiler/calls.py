@@ -35,7 +35,8 @@ def number_end_tests(call: Call) -> dict[str, int]:
 
 
 def _add_constant(before: Any, value: Any) -> Any:
-    """Return a getter `(w, p, was)` of the tuple of `before` with a constant appended."""
+    """Return a getter `(world, parameters, measurements)` of the tuple of `before` with a constant
+    appended."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the constant appended."""
@@ -45,8 +46,8 @@ def _add_constant(before: Any, value: Any) -> Any:
 
 
 def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
-    """Return a getter `(w, p, was)` of the tuple of `before`, a nested call's result and
-    `restore_rule`."""
+    """Return a getter `(world, parameters, measurements)` of the tuple of `before`, a nested call's
+    result and `restore_rule`."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the nested call's result appended."""
@@ -56,7 +57,8 @@ def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
 
 
 def _join_values(before: Any, after: Any) -> Any:
-    """Return a getter `(w, p, was)` of the tuples of two getters, concatenated."""
+    """Return a getter `(world, parameters, measurements)` of the tuples of two getters,
+    concatenated."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values of both getters."""
@@ -71,7 +73,8 @@ def _measure_nothing(w: Any, p: Any) -> Any:
 
 
 def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
-    """Return a function `(w, p)` that measures as `before` does and then calls `remember`."""
+    """Return a function `(world, parameters)` that measures as `before` does and then calls
+    `remember`."""
 
     def measure(w: Any, p: Any) -> Any:
         """Return the measurements with one more appended."""
@@ -84,12 +87,13 @@ class PreStepMeasurements:
     """Measurements that a call needs from before the transitions.
 
     Attributes:
-        measure: function `(w, p)` that returns all measurements as a tuple.
+        measure: function `(world, parameters)` that returns all measurements as a tuple.
         length: number of measurements.
         end_numbers: numbers of the tests that can end an episode, by field prefix.
     """
 
     def __init__(self, end_numbers: dict[str, int] | None = None) -> None:
+        """Start without measurements."""
         self.measure: Any = _measure_nothing
         self.length = 0
         self.end_numbers = end_numbers or {}
@@ -218,7 +222,8 @@ _RESULT_CONVERTERS = {REWARD: _return_float, TERMINATING: _return_bool}
 def make_argument_getter(
     prefix: str, call: Call, past: PreStepMeasurements, helper: Callable[..., Any] | None = None
 ) -> Any:
-    """Return a function `(w, p, was)` with the positional arguments after `w` of a call.
+    """Return a function `(world, parameters, measurements)` with the positional arguments after `w`
+    of a call.
 
     Args:
         prefix: prefix of the call's fields in the parameter record.
@@ -258,7 +263,8 @@ def make_argument_getter(
 
 
 def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
-    """Return a getter `(w, p, was)` of the results of a list of nested calls, as a tuple."""
+    """Return a getter `(world, parameters, measurements)` of the results of a list of nested calls,
+    as a tuple."""
     values: Any = make_field_getter([])
     for number, call in enumerate(calls):
         values = _add_result(
@@ -268,8 +274,8 @@ def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements)
 
 
 def make_call_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
-    """Return a function `(w, p, was)` that runs a call, in the turns of its agents, and returns the
-    result."""
+    """Return a function `(world, parameters, measurements)` that runs a call, in the turns of its
+    agents, and returns the result."""
     run = _make_runner(prefix, call, past)
     if not call.whose:
         return run
@@ -277,7 +283,8 @@ def make_call_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
 
 
 def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
-    """Return a function `(w, p, was)` that runs a call whichever agent's turn it is."""
+    """Return a function `(world, parameters, measurements)` that runs a call whichever agent's turn
+    it is."""
     function, when, until = call.system.function, call.system.when, call.system.until
     values = make_argument_getter(prefix, call, past)
     if prefix in past.end_numbers:

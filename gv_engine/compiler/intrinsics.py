@@ -90,8 +90,8 @@ def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
 
 
 def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(w, y, x)` that prefetches a cell in each of the named (H + 1, W + 1)
-    fields."""
+    """Return an intrinsic `(world, y, x)` that prefetches a cell in each of the named (H + 1, W +
+    1) fields."""
 
     @intrinsic
     def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
@@ -117,10 +117,11 @@ def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], Non
 
 
 prefetch_cell = _make_cell_prefetch(("at", "looks"))
-"""Intrinsic `(w, y, x)`: prefetch a cell's entity and look; the cell may be off the grid."""
+"""Intrinsic `(world, y, x)`: prefetch a cell's entity and appearance; the cell may be off the grid.
+"""
 
 prefetch_look = _make_cell_prefetch(("looks",))
-"""Intrinsic `(w, y, x)`: prefetch a cell's look; the cell may be off the grid."""
+"""Intrinsic `(world, y, x)`: prefetch a cell's appearance; the cell may be off the grid."""
 
 
 def count_agents(w: Any) -> int:
@@ -137,7 +138,7 @@ def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
 
 @intrinsic
 def current_agent(typing_context: Any, w: Any) -> Any:
-    """Intrinsic `(w)`: return the index of the agent whose turn it is."""
+    """Intrinsic `(world)`: return the index of the agent whose turn it is."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Emit LLVM IR for a call of `current_agent` and return the result."""
@@ -165,7 +166,7 @@ def emit_agent_pointer(
 
 @intrinsic
 def flat_cells(typing_context: Any, w: Any) -> Any:
-    """Intrinsic `(w)`: return `w.at` as a one-dimensional array, in row-major order."""
+    """Intrinsic `(world)`: return `w.at` as a one-dimensional array, in row-major order."""
     at = w.fields["at"]
     kind = types.Array(at.type.dtype, 1, "C")
 
@@ -289,7 +290,8 @@ def allocate_like(typing_context: Any, record: Any) -> Any:
 def make_field_getter(
     names: Sequence[str], past: int | None = None, rule: str | None = None, agent: bool = False
 ) -> Callable[[Any, Any, Any], Any]:
-    """Return an intrinsic `(w, p, was)` that reads fields of the parameter record `p` as a tuple.
+    """Return an intrinsic `(world, parameters, measurements)` that reads fields of the parameter
+    record `p` as a tuple.
 
     The arrays are read-only, as all worlds share them.
 
@@ -334,7 +336,7 @@ def make_field_getter(
 
 
 def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
-    """Return an intrinsic `(w)` that writes these bytes into a row from offset `start` on.
+    """Return an intrinsic `(world)` that writes these bytes into a row from offset `start` on.
 
     Long runs of one byte become a memset, all others a memcpy.
     """
@@ -376,8 +378,8 @@ _Tables = list[tuple[str, str, NDArray[Any]]]
 
 
 def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(w, e, number)` that writes `table[number]` into each column of an
-    entity."""
+    """Return an intrinsic `(world, entity, number)` that writes `table[number]` into each column of
+    an entity."""
 
     @intrinsic
     def write(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
@@ -398,8 +400,8 @@ def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
 
 
 def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], None]:
-    """Return an intrinsic `(w, first, count, number)` that writes `table[number]` into each column
-    of `count` entities.
+    """Return an intrinsic `(world, first, count, number)` that writes `table[number]` into each
+    column of `count` entities.
 
     `count` is at least `LANES`; the stores are vectors of `LANES` entities.
     """
@@ -431,8 +433,8 @@ def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], 
 
 
 def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], None]:
-    """Return an intrinsic `(w, last)` that writes one value into each column of the entities 1 to
-    `last`."""
+    """Return an intrinsic `(world, last)` that writes one value into each column of the entities 1
+    to `last`."""
 
     @intrinsic
     def clear(typing_context: Any, w: Any, last: Any) -> Any:
@@ -465,7 +467,7 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
 
 
 def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
-    """Return an intrinsic `(w, e, number)` that is True if each column of an entity equals
+    """Return an intrinsic `(world, entity, number)` that is True if each column of an entity equals
     `table[number]`."""
 
     @intrinsic

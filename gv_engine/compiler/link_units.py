@@ -52,11 +52,11 @@ class UnitCode(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A compilable function `(w, p, ...)` of a world and of its own parameter record.
+    """A compilable function `(world, parameters, ...)` of a world and of its own parameter record.
 
     Attributes:
         function: Python function to compile.
-        field: field of the parameters that holds the unit's record; "" if the function is `(w,
+        field: field of the parameters that holds the unit's record; "" if the function is `(world,
             ...)`.
         runs_once: True if it runs once per step, not once per agent.
         rare: True if it runs rarely, so that it is not inlined.
@@ -82,7 +82,8 @@ class Unit(NamedTuple):
         return codes[self.function, types_]
 
     def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
-        """Emit a call with the program's arguments `(w, p, ...)` and return its result."""
+        """Emit a call with the program's arguments `(world, parameters, ...)` and return its
+        result."""
         p, argument_types = types_[1], self.argument_types(*types_)
         w, parameters, *others = values
         arguments = [w, *others]
@@ -156,7 +157,8 @@ def _type_text(kind: Any) -> str:
 
 
 def make_call(unit: Unit) -> Any:
-    """Return an intrinsic `(w, p, was)` that calls a unit and returns its result."""
+    """Return an intrinsic `(world, parameters, measurements)` that calls a unit and returns its
+    result."""
 
     def one(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
         """Type check the unit; return the signature and code generator of the call."""
@@ -191,7 +193,8 @@ def make_stub(name: str, returns: Any = types.none) -> Any:
 
 
 def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
-    """Return an intrinsic `(w, p)` that calls units in order, each once or for each agent.
+    """Return an intrinsic `(world, parameters)` that calls units in order, each once or for each
+    agent.
 
     Args:
         acting: call only agents that take part in the step, in turn order; else all agents.
@@ -221,7 +224,7 @@ def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
 
 
 def make_measurement(units: Sequence[Unit | None]) -> Any:
-    """Return an intrinsic `(w, p)` with the tuple of the units' results; () for None.
+    """Return an intrinsic `(world, parameters)` with the tuple of the units' results; () for None.
 
     With several agents, each result is a pointer to an array by agent.
     """
@@ -260,7 +263,8 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
 
 
 def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
-    """Return an intrinsic `(w, p, was, terms)` that adds the rewards of all units to `w.reward`.
+    """Return an intrinsic `(world, parameters, measurements, terms)` that adds the rewards of all
+    units to `w.reward`.
 
     Each reward also goes into its slot of `terms`, an array of agents times reward functions, agent
     by agent. A unit sees the sum of the units before it.
@@ -342,7 +346,7 @@ def _agent_value_type(kind: Any) -> Any:
 
 @intrinsic
 def agent_value(typing_context: Any, w: Any, values: Any) -> Any:
-    """Intrinsic `(w, values)`: return the current agent's element of a per-agent array."""
+    """Intrinsic `(world, values)`: return the current agent's element of a per-agent array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Emit LLVM IR for a call of `agent_value` and return the result."""
@@ -353,8 +357,8 @@ def agent_value(typing_context: Any, w: Any, values: Any) -> Any:
 
 
 def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
-    """Return an intrinsic `(w, p, mask)` that writes the action mask: 1 if a unit `(w, p, action)`
-    is true.
+    """Return an intrinsic `(world, parameters, mask)` that writes the action mask: 1 if a unit
+    `(world, parameters, action)` is true.
 
     Only actions with a place in `p.places` are tested. After a true unit, later units run only in
     programs without bounds checks, where that is faster than a branch.

@@ -31,8 +31,8 @@ their type."""
 
 @register_method("now_strange")
 def _build_now_strange(w: Any, kind: Any) -> Any:
-    """Build `w.now_strange(kind)`: note that objects of a type may have other components than their
-    type."""
+    """Return the function to compile for `w.now_strange(kind)`: note that objects of a type may
+    have other components than their type."""
 
     def impl(w: Any, kind: Any) -> None:
         """Implement `now_strange`; Numba compiles this function."""
@@ -43,7 +43,8 @@ def _build_now_strange(w: Any, kind: Any) -> Any:
 
 @register_method("enlist")
 def _build_enlist(w: Any, cell: Any, kind: Any) -> Any:
-    """Build `w.enlist(cell, kind)`: add a cell to the list of cells that look like a type."""
+    """Return the function to compile for `w.enlist(cell, kind)`: add a cell to the list of cells
+    that look like a type."""
 
     def impl(w: Any, cell: Any, kind: Any) -> None:
         """Implement `enlist`; Numba compiles this function."""
@@ -56,7 +57,8 @@ def _build_enlist(w: Any, cell: Any, kind: Any) -> Any:
 
 @register_method("unlist")
 def _build_unlist(w: Any, cell: Any, kind: Any) -> Any:
-    """Build `w.unlist(cell, kind)`: remove a cell from the list of cells that look like a type."""
+    """Return the function to compile for `w.unlist(cell, kind)`: remove a cell from the list of
+    cells that look like a type."""
 
     def impl(w: Any, cell: Any, kind: Any) -> None:
         """Implement `unlist`; Numba compiles this function."""
@@ -70,8 +72,8 @@ def _build_unlist(w: Any, cell: Any, kind: Any) -> Any:
 
 @register_method("block")
 def _build_block(w: Any, cell: Any, blocks: Any) -> Any:
-    """Build `w.block(cell, blocks)`: set a cell's movement bit; a change invalidates the cached
-    distances."""
+    """Return the function to compile for `w.block(cell, blocks)`: set a cell's movement bit; a
+    change invalidates the cached distances."""
 
     def impl(w: Any, cell: Any, blocks: Any) -> None:
         """Implement `block`; Numba compiles this function."""
@@ -85,8 +87,8 @@ def _build_block(w: Any, cell: Any, blocks: Any) -> Any:
 
 @register_method("forget_cells")
 def _build_forget_cells(w: Any, lift: Any) -> Any:
-    """Build `w.forget_cells(lift)`: reset all listed cells to floor and clear the lists; `lift`
-    empties the cells."""
+    """Return the function to compile for `w.forget_cells(lift)`: reset all listed cells to floor
+    and clear the lists; `lift` empties the cells."""
     stride = w.fields["at"].type.shape[1]
     reset_ground = _reset_ground_cell if "ground" in LAYOUTS[w].layers else _ignore_ground_cell
 
@@ -118,7 +120,7 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
 
 @register_jitable(**PART_OPTIONS)
 def _reset_ground_cell(w: Any, y: Any, x: Any, lift: Any) -> None:
-    """Reset the ground look of a cell; with `lift`, also empty it."""
+    """Reset the ground appearance of a cell; with `lift`, also empty it."""
     w.beneath[y, x] = FLOOR
     if lift:
         writable_view(w.ground)[y, x] = NOTHING
@@ -132,8 +134,8 @@ def _ignore_ground_cell(w: Any, y: Any, x: Any, lift: Any) -> None:
 
 @register_method("find_strange")
 def _build_find_strange(w: Any) -> Any:
-    """Build `w.find_strange()`: set in `w.strange` the bit of each type with an object of other
-    components."""
+    """Return the function to compile for `w.find_strange()`: set in `w.strange` the bit of each
+    type with an object of other components."""
     layout = LAYOUTS[w]
     agrees = make_entity_compare([part for part in prefab_tables(layout) if part[1] == "has"])
     kinds = layout.kinds
@@ -151,8 +153,8 @@ def _build_find_strange(w: Any) -> Any:
 
 @register_method("having")
 def _build_having(w: Any, columns: Any) -> Any:
-    """Build `w.having(columns)`: return the (n,) int64 objects on the grid that have a component,
-    row-major.
+    """Return the function to compile for `w.having(columns)`: return the (n,) int64 objects on the
+    grid that have a component, row-major.
 
     Of two objects in a cell, the one on the ground comes first.
     """
@@ -223,7 +225,7 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_all_cells(w: Any, columns: Any) -> Any:
-        """Search all cells; a look does not tell which object lies beneath."""
+        """Search all cells; an appearance does not tell which object lies beneath."""
         entities, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
@@ -237,7 +239,8 @@ def _build_having(w: Any, columns: Any) -> Any:
 
 @register_method("of_type")
 def _build_of_type(w: Any, kind: Any) -> Any:
-    """Build `w.of_type(kind)`: return the (n,) int64 objects of a type on the grid, row-major."""
+    """Return the function to compile for `w.of_type(kind)`: return the (n,) int64 objects of a type
+    on the grid, row-major."""
     rows, stride = w.fields["at"].type.shape
     words = -(-rows * stride // 64)
 
@@ -274,7 +277,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
         return entities[:count]
 
     def search_all_cells(w: Any, kind: Any) -> Any:
-        """Search all cells; a look does not tell which object lies beneath."""
+        """Search all cells; an appearance does not tell which object lies beneath."""
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for i in range(words if len(entities) > 0 else 0):
             count = collect(w, kind, i, ~np.uint64(0), entities, count)
@@ -310,7 +313,8 @@ def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
 
 @register_method("steps_from")
 def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
-    """Build `w.steps_from(y, x)`: return (H, W) distances from a cell, -1 where there is no way.
+    """Return the function to compile for `w.steps_from(y, x)`: return (H, W) distances from a cell,
+    -1 where there is no way.
 
     Large grids cache the distances of the last cell in `w.ways`.
     """

@@ -249,7 +249,7 @@ def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> se
     """Return the byte offsets of a row that nearly every step reads.
 
     These are the head, the first elements of each column that step rules name, and with `cells` the
-    cells and their looks.
+    cells and their appearances.
     """
     rules = iter_rule_functions(scenario, TRANSITION, REWARD, TERMINATING)
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_view])

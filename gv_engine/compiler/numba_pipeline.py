@@ -30,9 +30,11 @@ class _PartCodegen:
     """Code generator of a part, which is never loaded into memory."""
 
     def __init__(self, whole: Any) -> None:
+        """Wrap Numba's code generator."""
         self._whole = whole
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of Numba's code generator."""
         return getattr(self._whole, name)
 
     def set_env(self, name: str, environment: Any) -> None:

@@ -24,7 +24,7 @@ from gv_engine.scenario.layout import Layout
 # ---- views ---------------------------------------------------------------------------------------
 
 STATE = np.uint32(0xFF00)
-"""Bits of a look that hold the state."""
+"""Bits of an appearance that hold the state."""
 
 
 def cut_view(w: Any, agent: int, view: Any) -> None:
@@ -91,8 +91,8 @@ def make_write_view(layout: Layout) -> Any:
 
 
 def make_state_turner(layout: Layout) -> Any:
-    """Return a function `(w, agent, grid)` that turns the states of oriented objects in (h, w, 3)
-    cells.
+    """Return a function `(world, agent, grid)` that turns the states of oriented objects in (h, w,
+    3) cells.
 
     Agents are left out, as `cover_other_agents` has turned them.
     """
@@ -116,7 +116,7 @@ def leave_states(w: Any, agent: int, grid: Any) -> None:
 
 
 def make_ground_writer(layout: Layout) -> Any:
-    """Return a function `(w, agent, view, grid, out)` that writes the ground of the seen cells.
+    """Return a function `(world, agent, view, grid, out)` that writes the ground of the seen cells.
 
     `grid` is the result of `write_view`. `out` is (h, w, 3) uint8 to fill: Floor where nothing
     lies, Hidden where nothing is seen.
@@ -144,12 +144,12 @@ def make_ground_writer(layout: Layout) -> Any:
 
 
 def read_ground_look(w: Any, y: int, x: int) -> int:
-    """Return the look of a cell's ground."""
+    """Return the appearance of a cell's ground."""
     return w.beneath[y, x]  # type: ignore[no-any-return]
 
 
 def return_floor_look(w: Any, y: int, x: int) -> int:
-    """Return the look of floor, for worlds without ground."""
+    """Return the appearance of floor, for worlds without ground."""
     return FLOOR
 
 
@@ -170,8 +170,8 @@ def write_whole(w: Any, agent: int, out: Any) -> None:
 
 
 def write_agent_look(w: Any, agent: int, look: int, out: Any) -> None:
-    """Write an agent's look into its cell of the image `out`, if the cell is inside the grid and
-    the image."""
+    """Write an agent's appearance into its cell of the image `out`, if the cell is inside the grid
+    and the image."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
         for channel in range(3):
@@ -191,7 +191,7 @@ def cut_bits(
 
 
 def cover_bits(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Put an entity's look into a cell of a view by rows of bits."""
+    """Put an entity's appearance into a cell of a view by rows of bits."""
     view.looks[i, j] = look
     if look >> 31:
         view.clear_rows[i] &= ~(np.int64(1) << j)
@@ -245,13 +245,13 @@ def cut_entities(
 
 
 def cover_cells(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Put an entity's look into a cell of a view by cells."""
+    """Put an entity's appearance into a cell of a view by cells."""
     view.looks[i, j] = look
     view.opaque[i, j] |= look >> 31
 
 
 def cover_entities(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Put an entity and its look into a cell of a view by cells."""
+    """Put an entity and its appearance into a cell of a view by cells."""
     cover_cells(view, i, j, e, look)
     view.entity[i, j] = e
 

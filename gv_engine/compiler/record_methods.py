@@ -64,8 +64,8 @@ for _name in observation.BIT_VIEW_METHODS:
 
 @overload(measured, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
 def _build_measured(value: Any) -> Any:
-    """Build `measured(value)`: return a measurement widened to int64 or float64; tuples
-    unchanged."""
+    """Return the function to compile for `measured(value)`: return a measurement widened to int64
+    or float64; tuples unchanged."""
 
     def impl(value: Any) -> Any:
         """Implement `measured`; Numba compiles this function."""
@@ -82,7 +82,7 @@ def _build_measured(value: Any) -> Any:
 
 @overload(ones, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
 def _build_ones(bits: Any) -> Any:
-    """Build `ones(bits)`: return the number of set bits."""
+    """Return the function to compile for `ones(bits)`: return the number of set bits."""
 
     def impl(bits: Any) -> Any:
         """Implement `ones`; Numba compiles this function."""
@@ -93,8 +93,8 @@ def _build_ones(bits: Any) -> Any:
 
 @overload(in_line, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
 def _build_in_line_of_array(array: Any) -> Any:
-    """Build `in_line(array)`: return a flat view of a C-contiguous array; None for other
-    layouts."""
+    """Return the function to compile for `in_line(array)`: return a flat view of a C-contiguous
+    array; None for other layouts."""
     if getattr(array, "layout", "") == "C":
         return lambda array: flat_view(array)
     return None
@@ -105,8 +105,8 @@ def _build_in_line_of_array(array: Any) -> Any:
 
 @register_method("fail", prefer_literal=True)
 def _build_fail(w: Any, message: Any) -> Any:
-    """Build `w.fail(message)`: set `w.error` to the code of a literal message, if no error is
-    set."""
+    """Return the function to compile for `w.fail(message)`: set `w.error` to the code of a literal
+    message, if no error is set."""
     if not isinstance(message, types.StringLiteral):
         raise TypingError("w.fail takes a string literal")
     code = message_code(message.literal_value)
@@ -121,8 +121,8 @@ def _build_fail(w: Any, message: Any) -> Any:
 
 @register_method("nothing_is_intact")
 def _build_nothing_is_intact(w: Any) -> Any:
-    """Build `w.nothing_is_intact()`: return True if no rule has written to a column of entity
-    NOTHING."""
+    """Return the function to compile for `w.nothing_is_intact()`: return True if no rule has
+    written to a column of entity NOTHING."""
     layout = LAYOUTS[w]
     agrees = make_entity_compare(prefab_tables(layout))
     empty = layout.kinds
@@ -131,13 +131,15 @@ def _build_nothing_is_intact(w: Any) -> Any:
 
 @register_method("in_line")
 def _build_in_line(w: Any) -> Any:
-    """Build `w.in_line()`: return all cells of `w.at` as a one-dimensional array, row-major."""
+    """Return the function to compile for `w.in_line()`: return all cells of `w.at` as a
+    one-dimensional array, row-major."""
     return lambda w: flat_cells(w)
 
 
 @register_method("agents")
 def _build_agents(w: Any) -> Any:
-    """Build `w.agents()`: return the range of the agents in the world."""
+    """Return the function to compile for `w.agents()`: return the range of the agents in the
+    world."""
     if LAYOUTS[w].fewer:
         return lambda w: range(1, w.present + 1)
     behind = LAYOUTS[w].agents + 1
@@ -146,5 +148,6 @@ def _build_agents(w: Any) -> Any:
 
 @register_method("agent_at")
 def _build_agent_at(w: Any, y: Any, x: Any) -> Any:
-    """Build `w.agent_at(y, x)` for several agents: return the agent in a cell, or NOTHING."""
+    """Return the function to compile for `w.agent_at(y, x)` for several agents: return the agent in
+    a cell, or NOTHING."""
     return lambda w, y, x: w.who[y, x]

@@ -42,6 +42,7 @@ class EngineRecord(types.Record):
         return self.derived.get(name) or cast(Any, super()).typeof(name)
 
     def __repr__(self) -> str:
+        """Return a short name, as Numba formats types in every pass."""
         # short, as Numba formats types in every pass
         return f"{type(self).__name__}#{cast(Any, self)._code}"
 
@@ -57,6 +58,7 @@ class DerivedColumn(types.Array):
     """
 
     def __init__(self, field: Any, start: int, world: int) -> None:
+        """Make the type of a field at byte offset `start` of a world's row."""
         self.start, self.world = start, world
         name = f"Kept({field.dtype}, {field.ndim}, {start}, {world})"
         _init_array(self, field.dtype, field.ndim, "C", readonly=True, name=name)
@@ -92,12 +94,13 @@ class ComponentRecord(EngineRecord):
         column: name of the columns.
         start: byte offset in the row.
         world: number of the world's record.
-        shown: names of the fields that the looks of cells depend on.
+        shown: names of the fields that the appearances of cells depend on.
     """
 
     def __init__(
         self, columns: EngineRecord, column: str, start: int, world: int, shown: set[str]
     ) -> None:
+        """Make the record type, with derived columns for the `shown` fields."""
         fields: Any = columns.fields
         parts = [(name, field._asdict()) for name, field in fields.items()]
         _init_record(self, parts, columns.size, columns.aligned)
@@ -228,7 +231,7 @@ def get_world_record(column: DerivedColumn) -> EngineRecord:
 
 
 def make_world_record(record: types.Record, columns: Collection[tuple[str, str]]) -> EngineRecord:
-    """Return the world record type in which the looks of cells depend on these columns (name,
+    """Return the world record type in which the appearances of cells depend on these columns (name,
     field)."""
     _SHOWN_COLUMNS[record] = columns
     return to_engine_record(record)

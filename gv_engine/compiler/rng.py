@@ -162,13 +162,13 @@ def _shuffle_tail(r: Any, values: Any, first: int) -> None:
 
 @overload(high_product, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
 def _build_high_product(a: Any, b: Any) -> Any:
-    """Build `high_product(a, b)` as one 128-bit multiplication."""
+    """Return the function to compile for `high_product(a, b)` as one 128-bit multiplication."""
     return lambda a, b: multiply_high(a, b)
 
 
 @register_method("integers", GeneratorRecord)
 def _build_integers(r: Any, low: Any, high: Any = None) -> Any:
-    """Build `w.rng.integers(low, high=None)`."""
+    """Return the function to compile for `w.rng.integers(low, high=None)`."""
     if is_omitted(high):
         return lambda r, low, high=None: integers(r, 0, low)
     return lambda r, low, high=None: integers(r, low, high)
@@ -176,7 +176,7 @@ def _build_integers(r: Any, low: Any, high: Any = None) -> Any:
 
 @register_method("random", GeneratorRecord)
 def _build_random(r: Any, size: Any = None) -> Any:
-    """Build `w.rng.random(size=None)`."""
+    """Return the function to compile for `w.rng.random(size=None)`."""
     if is_omitted(size):
         return lambda r, size=None: random(r)
 
@@ -193,13 +193,14 @@ def _build_random(r: Any, size: Any = None) -> Any:
 
 @register_method("shuffle", GeneratorRecord)
 def _build_shuffle(r: Any, x: Any) -> Any:
-    """Build `w.rng.shuffle(x)`."""
+    """Return the function to compile for `w.rng.shuffle(x)`."""
     return lambda r, x: shuffle(r, x)
 
 
 @register_method("choice", GeneratorRecord)
 def _build_choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
-    """Build `w.rng.choice(a, size=None, replace=True)` for an integer `a`."""
+    """Return the function to compile for `w.rng.choice(a, size=None, replace=True)` for an integer
+    `a`."""
     if not isinstance(a, types.Integer):
         raise TypingError(
             "compiled rules call w.rng.choice(n) with an integer n; use the result as an index"

@@ -1,7 +1,7 @@
-"""SIMD intrinsics over the looks of cells: eight or more cells per instruction.
+"""SIMD intrinsics over the appearances of cells: eight or more cells per instruction.
 
-A look is a uint32, see `Layout.looks_dtype`. LLVM compiles the vectors to SSE, AVX, AVX-512 or
-NEON.
+An appearance is a uint32, see `Layout.looks_dtype`. LLVM compiles the vectors to SSE, AVX, AVX-512
+or NEON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STORE = 16
 
 
 def _splat(value: int, count: int) -> Any:
-    """Return an LLVM constant: a vector of `count` equal looks."""
+    """Return an LLVM constant: a vector of `count` equal appearances."""
     return ir.Constant(ir.VectorType(_LOOK, count), [value] * count)
 
 
@@ -139,8 +139,8 @@ def cut_looks(
     cell: Any,
     next_cell: Any,
 ) -> Any:
-    """Intrinsic `(w, view, turned, line, next_line, cell, next_cell)`: copy looks from the grid
-    into a view.
+    """Intrinsic `(world, view, turned, line, next_line, cell, next_cell)`: copy appearances from
+    the grid into a view.
 
     Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
@@ -169,7 +169,8 @@ def cut_looks(
         )
 
         def tile(i: Any, j: Any) -> list[Any]:
-            """Emit the loads of a square tile of the view; return its rows as vectors of looks."""
+            """Emit the loads of a square tile of the view; return its rows as vectors of
+            appearances."""
             along = builder.select(turned, i, j), builder.select(turned, j, i)
             near = builder.add(cell, builder.mul(along[0], next_cell))
             far = builder.add(line, builder.mul(along[1], next_line))
@@ -204,7 +205,7 @@ def cut_looks(
             return tile_rows
 
         def write(i: Any) -> None:
-            """Emit the stores of a row of tiles: the looks, and the opaque cells as bytes or
+            """Emit the stores of a row of tiles: the appearances, and the opaque cells as bytes or
             bits."""
             bits = [[_INDEX(0)] * size, [_INDEX(0)] * size]
             address = partial(_element_address, builder, view, record)
@@ -305,15 +306,15 @@ def _load_seen(
 
 @intrinsic
 def find_typed_cells(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
-    """Intrinsic `(w, i, kinds)`: return cells 64 * i to 64 * i + 63 that look like given types, as
-    bits.
+    """Intrinsic `(world, i, kinds)`: return cells 64 * i to 64 * i + 63 that look like given types,
+    as bits.
 
     Bit k of `kinds` stands for the types k, k + 32, k + 64 and so on.
     """
     cells, size = w.fields["at"].type.nitems, 16
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the comparison of 64 looks with the types."""
+        """Emit the comparison of 64 appearances with the types."""
         world, i, kinds = arguments
         one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
         type_bits, cell_bits = _shuffle(builder, one, lanes=[0] * size), _INDEX(0)

@@ -33,8 +33,8 @@ from gv_engine.scenario.layout import Layout
 
 @register_method("spawn")
 def _build_spawn(w: Any, kind: Any) -> Any:
-    """Build `w.spawn(kind)`: return a new entity of a type; NOTHING, with `w.error` set, if there
-    is none."""
+    """Return the function to compile for `w.spawn(kind)`: return a new entity of a type; NOTHING,
+    with `w.error` set, if there is none."""
     layout = LAYOUTS[w]
     write = make_entity_write(_list_spawn_tables(layout))
     has_prefab = np.array([bool(parts) for parts in layout.prefabs])
@@ -75,8 +75,8 @@ def _list_spawn_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
 
 @register_method("enclose")
 def _build_enclose(w: Any, kind: Any) -> Any:
-    """Build `w.enclose(kind)`: put new objects of a type into all edge cells of the grid, in vector
-    writes."""
+    """Return the function to compile for `w.enclose(kind)`: put new objects of a type into all edge
+    cells of the grid, in vector writes."""
     layout = LAYOUTS[w]
     spread = make_entity_range_write(_list_spawn_tables(layout))
     above = zip(layout.prefabs, layout.grounds, strict=True)
@@ -86,7 +86,8 @@ def _build_enclose(w: Any, kind: Any) -> Any:
 
     @register_jitable(**PART_OPTIONS)
     def put(w: Any, e: Any, y: Any, x: Any, look: Any, blocks: Any) -> Any:
-        """Put entity `e` into a cell, with its look and list entry; return the next entity."""
+        """Put entity `e` into a cell, with its appearance and list entry; return the next
+        entity."""
         cell = y * w.at.shape[1] + x
         w.in_line()[cell] = e
         w.alive[e] = 1
@@ -146,7 +147,8 @@ def _do_nothing(w: Any, e: Any) -> None:
 
 @register_method("remove")
 def _build_remove(w: Any, e: Any) -> Any:
-    """Build `w.remove(e)`: take an entity off the grid and free its index."""
+    """Return the function to compile for `w.remove(e)`: take an entity off the grid and free its
+    index."""
 
     def impl(w: Any, e: Any) -> None:
         """Implement `remove`; Numba compiles this function."""
@@ -161,7 +163,8 @@ def _build_remove(w: Any, e: Any) -> Any:
 
 @register_method("become_nothing")
 def _build_become_nothing(w: Any, e: Any) -> Any:
-    """Build `w.become_nothing(e)`: remove all components of an entity; the grid stays unchanged."""
+    """Return the function to compile for `w.become_nothing(e)`: remove all components of an entity;
+    the grid stays unchanged."""
     layout = LAYOUTS[w]
     write = _make_prefab_write(layout)
     empty = layout.kinds
@@ -176,7 +179,8 @@ def _build_become_nothing(w: Any, e: Any) -> Any:
 
 @register_method("become_empty")
 def _build_become_empty(w: Any) -> Any:
-    """Build `w.become_empty()`: reset the row to an empty world; the fields before `at` stay."""
+    """Return the function to compile for `w.become_empty()`: reset the row to an empty world; the
+    fields before `at` stay."""
     layout = LAYOUTS[w]
     empty = np.zeros((), layout.looks_dtype)
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
@@ -217,7 +221,7 @@ def _reset_drawn(w: Any, e: Any) -> None:
 
 @register_method("clear")
 def _build_clear(w: Any) -> Any:
-    """Build `w.clear()`: reset the world to agents without a place."""
+    """Return the function to compile for `w.clear()`: reset the world to agents without a place."""
     first_free = LAYOUTS[w].agents + 1
     take_off_grid = _take_agents_off_grid if first_free > 2 else _do_nothing
 
@@ -243,7 +247,7 @@ def _take_agents_off_grid(w: Any, first_free: Any) -> None:
 
 @register_method("become_agent")
 def _build_become_agent(w: Any, e: Any) -> Any:
-    """Build `w.become_agent(e)`: write the components of an agent."""
+    """Return the function to compile for `w.become_agent(e)`: write the components of an agent."""
     layout = LAYOUTS[w]
     write = _make_prefab_write(layout)
     before = layout.kinds
@@ -252,7 +256,8 @@ def _build_become_agent(w: Any, e: Any) -> Any:
 
 @cache
 def _make_prefab_write(layout: Layout) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(w, e, number)` that writes all columns of an entity from a prefab."""
+    """Return an intrinsic `(world, entity, number)` that writes all columns of an entity from a
+    prefab."""
     return make_entity_write(prefab_tables(layout))
 
 
@@ -261,13 +266,14 @@ def _make_prefab_write(layout: Layout) -> Callable[[Any, int, int], None]:
 
 @register_method("add", prefer_literal=True)
 def _build_add(w: Any, e: Any, column: Any) -> Any:
-    """Build `w.add(e, column)`: add a component with default values."""
+    """Return the function to compile for `w.add(e, column)`: add a component with default
+    values."""
     return _make_component_setter(w, column, True)
 
 
 @register_method("take", prefer_literal=True)
 def _build_take(w: Any, e: Any, column: Any) -> Any:
-    """Build `w.take(e, column)`: remove a component."""
+    """Return the function to compile for `w.take(e, column)`: remove a component."""
     return _make_component_setter(w, column, False)
 
 
@@ -287,7 +293,8 @@ def _make_component_setter(
     write = make_entity_write(columns)
 
     def impl(w: Any, e: Any, column: Any) -> None:
-        """Write the component's defaults and update the entity's look; an error for NOTHING."""
+        """Write the component's defaults and update the entity's appearance; an error for
+        NOTHING."""
         if e == NOTHING:
             if w.error == 0:
                 w.error = TO_NOTHING_CODE
@@ -302,7 +309,8 @@ def _make_component_setter(
 
 @register_method("state_of")
 def _build_state_of(w: Any, e: Any) -> Any:
-    """Build `w.state_of(e)`: return the state of an entity, 0 for types with one state."""
+    """Return the function to compile for `w.state_of(e)`: return the state of an entity, 0 for
+    types with one state."""
     if not LAYOUTS[w].states:
         return lambda w, e: 0
     # an absent component reads 0, so the sum is the state of the component that the object has
@@ -310,39 +318,42 @@ def _build_state_of(w: Any, e: Any) -> Any:
 
 
 def _make_state_reader(column: str, field: str) -> Any:
-    """Return a function `(w, e)` that reads a state column; 0 for entities without the
+    """Return a function `(world, entity)` that reads a state column; 0 for entities without the
     component."""
     return lambda w, e: 0 + w[column][field][e]
 
 
 def _make_sum(first: Any, second: Any) -> Any:
-    """Return a function `(w, e)` that adds the results of two functions."""
+    """Return a function `(world, entity)` that adds the results of two functions."""
     first, second = register_jitable(first), register_jitable(second)
     return lambda w, e: first(w, e) + second(w, e)
 
 
 @register_method("num_states")
 def _build_num_states(w: Any, kind: Any) -> Any:
-    """Build `w.num_states(kind)`: return the number of states of a type."""
+    """Return the function to compile for `w.num_states(kind)`: return the number of states of a
+    type."""
     return _make_type_lookup(LAYOUTS[w].num_states, 1)
 
 
 @register_method("left_by")
 def _build_left_by(w: Any, kind: Any) -> Any:
-    """Build `w.left_by(kind)`: return the type of what a used-up object leaves, -1 for nothing."""
+    """Return the function to compile for `w.left_by(kind)`: return the type of what a used-up
+    object leaves, -1 for nothing."""
     return _make_type_lookup(LAYOUTS[w].leaves, -1)
 
 
 def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> Any:
-    """Return a function `(w, kind)` that returns the type's value, or the default for an unknown
-    type."""
+    """Return a function `(world, kind)` that returns the type's value, or the default for an
+    unknown type."""
     table = np.array(values)
     return lambda w, kind: table[kind] if 0 <= kind < len(table) else default
 
 
 @register_method("on_ground")
 def _build_on_ground(w: Any, kind: Any) -> Any:
-    """Build `w.on_ground(kind)`: return True if objects of a type live on the ground."""
+    """Return the function to compile for `w.on_ground(kind)`: return True if objects of a type live
+    on the ground."""
     layout = LAYOUTS[w]
     # a constant, so that LLVM removes the rules' branches
     return (
@@ -352,8 +363,8 @@ def _build_on_ground(w: Any, kind: Any) -> Any:
 
 @register_method("set_state")
 def _build_set_state(w: Any, e: Any, state: Any) -> Any:
-    """Build `w.set_state(e, state)`: write an entity's state and the components that come with
-    it."""
+    """Return the function to compile for `w.set_state(e, state)`: write an entity's state and the
+    components that come with it."""
 
     def first(w: Any, e: Any, state: Any) -> None:
         """Do nothing: the start of the chain of writes."""
@@ -368,8 +379,8 @@ def _build_set_state(w: Any, e: Any, state: Any) -> Any:
 
 
 def _append_state_write(before: Any, column: str, field: str) -> Any:
-    """Return a function `(w, e, state)` that calls `before` and then writes the state into a
-    column."""
+    """Return a function `(world, entity, state)` that calls `before` and then writes the state into
+    a column."""
 
     def set_state(w: Any, e: Any, state: Any) -> None:
         """Call `before`, then write the state if the entity has the component."""
@@ -381,7 +392,8 @@ def _append_state_write(before: Any, column: str, field: str) -> Any:
 
 
 def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
-    """Return a function `(w, e, state)` that calls `before` and then adds or removes a component.
+    """Return a function `(world, entity, state)` that calls `before` and then adds or removes a
+    component.
 
     The type's states define which of them have the component, and with which values.
     """

@@ -55,11 +55,12 @@ if TYPE_CHECKING:
 
 
 class UnitWithMemory(NamedTuple):
-    """A unit `(w, p, was)` and the unit that measures its input before the transitions.
+    """A unit `(world, parameters, measurements)` and the unit that measures its input before the
+    transitions.
 
     Attributes:
         unit: unit of the system.
-        before: unit `(w, p)` that returns `was`; None if there is nothing to measure.
+        before: unit `(world, parameters)` that returns `was`; None if there is nothing to measure.
     """
 
     unit: Unit
@@ -79,7 +80,8 @@ def _phase_units(scenario: Scenario, phase: Phase) -> list[UnitWithMemory]:
 
 
 def _measure_and_run(measure: Any, run: Any) -> Any:
-    """Return a function `(w, p, was)` that runs a system with measurements taken just before."""
+    """Return a function `(world, parameters, measurements)` that runs a system with measurements
+    taken just before."""
 
     def both(w: Any, p: Any, was: Any) -> Any:
         """Measure, then run the system."""
@@ -113,8 +115,8 @@ def _always_answers(w: Any, p: Any, action: int) -> bool:
 
 
 def _make_action_test(when: Any, getter: Any) -> Any:
-    """Return a function `(w, p, action)` that is True if the condition `when` holds for the
-    action."""
+    """Return a function `(world, parameters, action)` that is True if the condition `when` holds
+    for the action."""
 
     # no branch on the result, as processors mispredict it
     def acts(w: Any, p: Any, action: int) -> bool:
@@ -126,8 +128,8 @@ def _make_action_test(when: Any, getter: Any) -> Any:
 
 
 def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
-    """Return a function `(w, p, action)` that is True if `before` is, or if `when` and `inside`
-    both are."""
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if `when` and
+    `inside` both are."""
     if before is _never_answers and inside is _always_answers:
         return _make_action_test(when, getter)
 
@@ -141,8 +143,8 @@ def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
 
 
 def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
-    """Return a function `(w, p, action)` that is True if `before` is, or if `test` is in the turn
-    of these agents."""
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if `test` is
+    in the turn of these agents."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if an earlier test is true, or this one in the turn of its agents."""
@@ -152,8 +154,8 @@ def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
 
 
 def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
-    """Return a function `(w, p, action)` that is True if `before` is, or if a transition answers
-    the action.
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if a
+    transition answers the action.
 
     The tests of transitions nested in the call are included. They make up the action mask.
     """
@@ -175,8 +177,8 @@ def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
 
 
 def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
-    """Return a function `(w, p, action)` that is True if `before` is, or if a reward or end answers
-    the action.
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if a reward
+    or end answers the action.
 
     The tests of calls nested in the call are included. They make up the action mask.
     """
@@ -198,10 +200,11 @@ class BoundSystems(NamedTuple):
     """A scenario's systems as three functions of one world.
 
     Attributes:
-        begin: `(w, p, terms)`: sample a new level.
-        act: `(w, p, action, terms)`: step the world; the other agents' actions are in `w.action`.
-        reveal: `(w, p, view, grid, item, mask)`: write the current agent's observation and action
-            mask.
+        begin: `(world, parameters, terms)`: sample a new level.
+        act: `(world, parameters, action, terms)`: step the world; the other agents' actions are in
+            `w.action`.
+        reveal: `(world, parameters, view, grid, item, mask)`: write the current agent's observation
+            and action mask.
     """
 
     begin: Any
@@ -373,10 +376,11 @@ def cut_view_with_agents(w: Any, agent: int, view: Any) -> None:
 
 
 def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: Any) -> Any:
-    """Return a function `(w, p, was)` that cuts the view, applies the visibility system and writes
-    the view.
+    """Return a function (world, parameters, arrays) that writes what an agent sees into observation
+    arrays.
 
-    `was` is the tuple (view, grid, item).
+    The arrays are (view, grid, item). The function cuts the view out of the grid, applies the
+    visibility system, and writes the seen cells.
     """
 
     def write_seen(w: Any, p: Any, was: Any) -> None:
@@ -393,9 +397,10 @@ def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: A
 
 
 def _make_observation_runner(function: Any, values: Any) -> Any:
-    """Return a function `(w, p, was)` that runs an observation system on the view and its arrays.
+    """Return a function (world, parameters, arrays) that runs an observation system on the view and
+    its arrays.
 
-    `was` is the tuple (view, grid, item); the visibility system has already run.
+    The arrays are (view, grid, item); the visibility system has already run.
     """
 
     def observes(w: Any, p: Any, was: Any) -> None:
@@ -409,7 +414,7 @@ def _make_observation_runner(function: Any, values: Any) -> Any:
 
 
 def _run_both(first: Any, second: Any) -> Any:
-    """Return a function `(w, p, was)` that calls two functions in order."""
+    """Return a function `(world, parameters, measurements)` that calls two functions in order."""
 
     def both(w: Any, p: Any, was: Any) -> None:
         """Call both functions."""
@@ -453,8 +458,8 @@ def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
 
 
 def make_mission_writer(layout: Layout) -> Any:
-    """Return a function `(w, p, out)` that writes the numbers of an agent's mission, see
-    `Missions.numbers`."""
+    """Return a function `(world, parameters, out)` that writes the numbers of an agent's mission,
+    see `Missions.numbers`."""
     write: Any = _write_no_numbers
     for number, field in enumerate(shown_fields(layout.mission) if layout.mission else ()):
         write = _append_number_write(write, field.name, number)
@@ -472,7 +477,7 @@ def _write_no_numbers(w: Any, out: Any) -> None:
 
 
 def _append_number_write(before: Any, name: str, number: int) -> Any:
-    """Return a function `(w, out)` that calls `before` and writes one mission field into
+    """Return a function `(world, out)` that calls `before` and writes one mission field into
     `out[number]`."""
 
     def write(w: Any, out: Any) -> None:

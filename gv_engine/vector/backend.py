@@ -216,11 +216,13 @@ class Backend(Protocol):
         """Run the rendering systems on world i; `show` gets the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
+        """Return constructor arguments, rows and outputs."""
         settings = self.num_threads, self.masks, self.checked, self.more, self.levels
         arguments = self.scenario, len(self), *settings
         return arguments, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """Construct the backend again and restore its rows and outputs."""
         arguments, rows, outputs = state
         self.__init__(*arguments)  # type: ignore[misc]  # contexts and addresses are those of now
         self.prepare()

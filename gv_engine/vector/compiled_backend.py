@@ -185,6 +185,7 @@ class CompiledBatch(Backend):
         return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:
+        """Return the number of worlds."""
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:

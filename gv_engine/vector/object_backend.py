@@ -56,6 +56,7 @@ class ObjectBatch(Backend):
         self._last_shown = list(zip(out.final_mask, *out.final_observed))
 
     def __len__(self) -> int:
+        """Return the number of worlds."""
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
@@ -269,6 +270,7 @@ class DeferredBackend(Backend):
         warnings.warn(message, RuntimeWarning, stacklevel=6)
 
     def __len__(self) -> int:
+        """Return the number of worlds."""
         return len(self.current)
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:

@@ -132,6 +132,7 @@ class EsperContext:
                 esper.remove_processor(type(processor))
 
     def __enter__(self) -> None:
+        """Lock esper and switch to this context's world."""
         _LOCK.acquire()
         current = esper.current_world
         self._outer.append(current)
@@ -144,6 +145,7 @@ class EsperContext:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Switch back to the previous esper world and unlock esper."""
         outer = self._outer.pop()
         if outer != self.name:
             esper.switch_world(outer)
@@ -159,16 +161,19 @@ class ObjectColumn:
     __slots__ = ("_cast", "_rows")
 
     def __init__(self, rows: list[Any], cast: type) -> None:
+        """Make a column over the components of all entities; `cast` converts written values."""
         self._rows = rows
         self._cast = cast
 
     def __getitem__(self, e: int) -> Any:
+        """Return the field of entity e's component."""
         try:
             return self._rows[e].field
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
+        """Write the field of entity e's component."""
         try:
             self._rows[e].field = self._cast(value)
         except IndexError:
@@ -193,17 +198,20 @@ class ObjectPresence:
     __slots__ = ("_cls", "_default", "_rows")
 
     def __init__(self, columns: ComponentColumns) -> None:
+        """Make the flags of a component's columns."""
         self._cls = columns.cls
         self._rows = columns.rows
         self._default = columns.default
 
     def __getitem__(self, e: int) -> bool:
+        """Return True if entity e has the component."""
         try:
             return self._rows[e] is not self._default
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
+        """Raise `ColumnError`: rules use `w.add` and `w.take`."""
         name = column_name(self._cls)
         raise ColumnError(
             f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
@@ -219,6 +227,7 @@ class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
     def __init__(self, cls: type, capacity: int) -> None:
+        """Make the columns of a component class for this number of entities."""
         self.cls = cls
         self.default = _make_default_component(cls)
         self.default_rows = [self.default] * capacity
@@ -229,11 +238,13 @@ class ComponentColumns:
             setattr(self, field.name, _column_class(field.name)(self.rows, kind))
 
     def __getitem__(self, field: Any) -> Any:
+        """Return the column of a field name."""
         if isinstance(field, str):
             return getattr(self, field)
         raise self._make_no_column_error(field)
 
     def __setitem__(self, e: int, value: Any) -> None:
+        """Raise `ColumnError` for an index in place of a column's name."""
         raise self._make_no_column_error(e)
 
     def _make_no_column_error(self, e: int) -> ColumnError:
@@ -277,9 +288,11 @@ class RowWorld:
     """
 
     def __init__(self, layout: Layout, row: NDArray[Any]) -> None:
+        """Read a row of this layout."""
         self._layout, self._row = layout, row
 
     def __getattr__(self, name: str) -> Any:
+        """Return a field of the row: columns, an array, or a number."""
         value = self._row[name]
         return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
 
@@ -333,7 +346,9 @@ class RowColumns:
     """All columns of one component: `has` and its fields, as arrays."""
 
     def __init__(self, record: NDArray[Any]) -> None:
+        """Read the columns of one component in a row."""
         self._record = record
 
     def __getattr__(self, name: str) -> Any:
+        """Return a column as an array."""
         return self._record[name]

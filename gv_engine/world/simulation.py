@@ -58,6 +58,7 @@ class SystemProcessor(esper.Processor):
     """Processor of one system; one subclass per system, as esper identifies processors by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
+        """Bind a call to a world."""
         self.world = world
         self.bound = BoundCall(call, world.layout.agents)
         # a system without an agent parameter runs once
@@ -87,6 +88,7 @@ class RewardProcessor(SystemProcessor):
     """
 
     def __init__(self, world: Any, call: Call) -> None:
+        """Bind a reward call to a world."""
         super().__init__(world, call)
         self.terms = [0.0] * (world.layout.agents + 1)
         self.playing = world.playing
@@ -110,6 +112,7 @@ class TerminatingProcessor(SystemProcessor):
     """Processor that ends the episode for an agent when its test is true."""
 
     def __init__(self, world: Any, call: Call) -> None:
+        """Bind a terminating call to a world."""
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
@@ -128,6 +131,7 @@ class EnsurePlaced(esper.Processor):
     cell."""
 
     def __init__(self, world: Any) -> None:
+        """Make the check for a world's agents."""
         self.turns = make_runner(stands_somewhere, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
@@ -254,6 +258,7 @@ class Simulation:
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        """Make an empty world of the scenario; `reset` starts an episode."""
         self.scenario = scenario
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
@@ -446,6 +451,7 @@ class Simulation:
         write_action_mask(answering, world, agent, self.scenario.actions, mask)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return scenario, row and reward terms for pickling."""
         terms = [self.terms_of(agent) for agent in self.agents]
         return _rebuild, (self.scenario, self.world.snapshot(), terms)
 

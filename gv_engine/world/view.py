@@ -194,9 +194,11 @@ class _WritableRows:
     """Transparent cells by row, read from an array that rules may write."""
 
     def __init__(self, opaque: NDArray[Any]) -> None:
+        """Read from an (h, w) array of opaque flags."""
         self.opaque = opaque
 
     def __getitem__(self, i: int) -> tuple[int, int]:
+        """Return the bits of row i's transparent cells, from the left and from the right."""
         return _compute_clear_bits(tuple(self.opaque[i].tolist()))
 
 

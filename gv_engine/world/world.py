@@ -107,9 +107,10 @@ class ObjectWorld(Verbs, World):
     if TYPE_CHECKING:  # a real method would slow down all attribute reads
 
         def __getattr__(self, name: str) -> Any:
-            """Columns and verbs."""
+            """Return a component's columns or a verb (declared for type checkers only)."""
 
     def __getitem__(self, column: str) -> Any:
+        """Return the columns of a component by name."""
         return getattr(self, column)
 
     @property
@@ -544,12 +545,15 @@ class ObjectWorld(Verbs, World):
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ObjectWorld:
+        """Return an independent copy, see `fork`."""
         return self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return layout and row for pickling."""
         return _rebuild_world, (self.layout, self.snapshot())
 
     def __copy__(self) -> ObjectWorld:
+        """Return an independent copy, see `fork`."""
         return self.fork()
 
 
