@@ -69,11 +69,11 @@ def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Batch
         slots: position of each reward function among the reward terms.
         dtypes: element dtypes of the batch's arrays.
     """
-    known = get_common_dtype(dtypes["parameters"])
+    common = get_common_dtype(dtypes["parameters"])
     flat = {name: dtype for name, dtype in dtypes.items() if dtype == RNG or not dtype.names}
-    loop_dtypes = {"parameters": known, **flat}
+    loop_dtypes = {"parameters": common, **flat}
     systems, units = bind_systems(scenario, slots)
-    kernel = _make_kernel(known.names or (), loop_dtypes)
+    kernel = _make_kernel(common.names or (), loop_dtypes)
     return BatchLoop(kernel, loop_dtypes, _make_callees(scenario, systems, dtypes), units)
 
 
