@@ -19,7 +19,7 @@ class RowBatch(Backend):
 
     world = "rows"
 
-    def make(self, num_worlds):
+    def make_worlds(self, num_worlds):
         self.rows = np.repeat(self.scenario.layout.defaults()[None], num_worlds, axis=0)
         self.simulation = Simulation(self.scenario)
 
@@ -67,10 +67,10 @@ class RowBatch(Backend):
     def snapshot(self, worlds):
         return self.rows[np.atleast_1d(worlds)].reshape(np.shape(worlds))
 
-    def put(self, worlds, rows):
+    def set_rows(self, worlds, rows):
         self.rows[worlds] = rows
 
-    def put_generators(self, worlds, records):
+    def set_generators(self, worlds, records):
         self.rows["rng"][worlds] = records
 
     def render(self, i, show):
