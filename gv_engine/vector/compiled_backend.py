@@ -115,7 +115,7 @@ class CompiledBatch(Backend):
         self._seats = scenario.layout.agents
         self._actions = np.zeros(num_worlds * self._seats, np.int64)
         self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
-        self._playing = np.zeros(num_worlds, np.int16)
+        self._members = np.zeros(num_worlds, np.int16)
         turns = np.zeros(num_worlds if scenario.mixture else 1, np.int64)
         drawing = np.zeros(num_worlds if len(self.levels) else 1, RNG)
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
@@ -129,7 +129,7 @@ class CompiledBatch(Backend):
             views = make_view_record(member.area, rows, entities)
             shown: dict[str, NDArray[Any]] = vars(self.outputs)
             unwanted = self.outputs.unused_names
-            own: dict[str, NDArray[Any]] = {"actions": self._actions, "playing": self._playing}
+            own: dict[str, NDArray[Any]] = {"actions": self._actions, "playing": self._members}
             own |= {"turns": turns, "levels": self.levels, "asked": self.requested_levels}
             own["drawing"] = drawing
             own |= {name: shown[name] for name in shown if name not in unwanted}
@@ -231,7 +231,7 @@ class CompiledBatch(Backend):
         i = start + int(busy[0])
         row = self.rows[i]
         if not 0 <= row["member"] < len(lane.records):  # set by a rule; a reset would not repair it
-            row["member"] = self._playing[i] = 0
+            row["member"] = self._members[i] = 0
         if self.checked and (system := lane.get_running_system(row["member"])):
             system.blame(error)
         self._errors[i] = error
@@ -289,7 +289,7 @@ class CompiledBatch(Backend):
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
         """Write rows over these worlds; their derived fields are updated at the next step."""
         self._words[worlds] = view_as_words(rows)
-        self._playing[worlds] = rows["member"]
+        self._members[worlds] = rows["member"]
         self._stale[worlds] = 1
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:

@@ -19,7 +19,7 @@ from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RANDOM_LEVEL, WorldIndex
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
-from gv_engine.world.view import write_whole_grid_objects
+from gv_engine.world.view import write_object_cells
 from gv_engine.world.world import ObjectWorld
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ObjectBatch(Backend):
         if "ground" in self.more:
             simulation.view.show_ground(simulation.world, agent, grid, next(more))
         if "whole" in self.more:
-            write_whole_grid_objects(simulation.world, agent, next(more))
+            write_object_cells(simulation.world, agent, next(more))
         if missions := self.scenario.missions:
             next(more)[...] = missions.numbers(simulation.world, agent)
 

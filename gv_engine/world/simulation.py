@@ -276,10 +276,10 @@ class Simulation:
     def member(self) -> Scenario:
         """Return the scenario that the world plays; of a mixture, the member that the last reset
         sampled."""
-        return self._playing.scenario
+        return self._bound.scenario
 
     @property
-    def _playing(self) -> BoundScenario:
+    def _bound(self) -> BoundScenario:
         """Return the bound scenario of the world's member, with its processors added to esper."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
@@ -309,7 +309,7 @@ class Simulation:
         world.present = len(self.member.sharing.names)
         with world.context:
             world.clear()
-            for reset in self._playing.resets:
+            for reset in self._bound.resets:
                 for agent in world.agents() if reset.call.is_an_agents else (NOTHING,):
                     reset.run(world, agent)
         self._clear_terms()
@@ -324,7 +324,7 @@ class Simulation:
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        world, playing = self.world, self._playing
+        world, playing = self.world, self._bound
         single = world.is_alone
         if single:
             (world.action[1],) = actions
@@ -369,14 +369,14 @@ class Simulation:
         `reward_names`."""
         if len(self._members) == 1:
             return tuple([reward.terms[agent] for reward in self._active_member.rewards])
-        playing, values = self._playing, [0.0] * len(self.scenario.reward_names)
+        playing, values = self._bound, [0.0] * len(self.scenario.reward_names)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             values[slot] = reward.terms[agent]
         return tuple(values)
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
         """Set an agent's reward terms."""
-        playing, term_values = self._playing, list(values)
+        playing, term_values = self._bound, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             reward.terms[agent] = term_values[slot]
 
@@ -397,7 +397,7 @@ class Simulation:
     def look(self, agent: int = 1) -> ObjectView:
         """Fill the view with what an agent sees, and return it."""
         self.view.look(self.world, agent)
-        self._playing.visibility.run(self.world, agent, self.view)
+        self._bound.visibility.run(self.world, agent, self.view)
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
@@ -444,7 +444,7 @@ class Simulation:
 
         All are 0 if the agent is away, or done while others are not.
         """
-        world, answering = self.world, self._playing.mask_calls
+        world, answering = self.world, self._bound.mask_calls
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
             return

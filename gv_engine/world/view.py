@@ -160,7 +160,7 @@ class ObjectView:
             w.layout.known.as_seen(out, w.agent.facing[agent])
 
 
-def write_whole_grid_objects(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
+def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
     """Write all cells of an object world, seen or not, into (H, W, 3) `out`, see
     `StepArrays.whole`."""
     out[...] = HIDDEN, 0, 0
