@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from gv_engine.compiler.program_cache import KeptProgram
+from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.vector.object_backend import DeferredBackend
 from tests.boards import Session, scenario
@@ -93,7 +93,7 @@ def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 @pytest.fixture(autouse=True)
 def _programs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what a test sees does not depend on what is kept; test_at_once.py takes it back."""
-    monkeypatch.setattr(DeferredBackend, "_awaited", lambda worlds, compiled: None)
+    monkeypatch.setattr(DeferredBackend, "_start_compilation", lambda worlds, compiled: None)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -101,7 +101,7 @@ def _what_stays_is_not_looked_through() -> Iterator[None]:
     """Compiling leaves millions of objects, through which collections would go again and again."""
     from gv_engine.compiler import compiler
 
-    def compiling(linked: compiler.Linked) -> KeptProgram:
+    def compiling(linked: compiler.LinkedProgram) -> CachedProgram:
         gc.disable()
         try:
             return compile_linked(linked)

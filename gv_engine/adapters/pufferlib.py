@@ -101,7 +101,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self._last_action = -1  # no action is allowed before the first reset
         super().__init__(buf)
         out = self._backend.outputs
-        self._observed = out.named(self._encoder.source_arrays)
+        self._observed = out.get_arrays(self._encoder.source_arrays)
         self._observation_buffers = {self._encoder.buffer_names[0]: self.observations}
         self._masks: NDArray[np.int8] | None = out.mask if action_masks else None
         self._sums = np.zeros(4)  # number of episodes, and sums of returns, lengths, successes

@@ -1,1 +1,1 @@
-"""From a scenario to compiled code. It imports Numba; nothing but compiled worlds imports it."""
+"""Compiler: a scenario's rules as one program for many worlds, with Numba and LLVM."""

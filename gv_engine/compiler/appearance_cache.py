@@ -1,7 +1,9 @@
-"""How the cells of a row look, in compiled code, kept by every write to the row.
+"""Appearances of cells in compiled code: encoding them, and updating them with every write to a
+row.
 
-Importing this module teaches numba what a write does, and the methods that it calls, see
-`Layout.looks_dtype`. Lists of cells and ways, which it keeps too, are in `list_methods`.
+An appearance is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`.
+Importing this module registers the writes with Numba. Writes also update the cell lists and
+distances of `list_methods`.
 """
 
 from __future__ import annotations
@@ -19,139 +21,139 @@ from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
-from gv_engine.compiler.intrinsics import (
-    around,
-    intrinsic,
-    to_write,
-)
-from gv_engine.compiler.list_methods import NOT_KNOWN
-from gv_engine.compiler.method_registry import (
-    LAYOUTS,
-    is_none,
-    method,
-    overload,
-)
-from gv_engine.compiler.numba_pipeline import PARTS
-from gv_engine.compiler.records import (
-    DerivedColumn,
-    EmptyGround,
-    world_of,
-)
+from gv_engine.compiler.intrinsics import intrinsic, owning_world, writable_view
+from gv_engine.compiler.list_methods import TYPES_UNKNOWN
+from gv_engine.compiler.method_registry import LAYOUTS, is_omitted, overload, register_method
+from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.records import DerivedColumn, EmptyGround, get_world_record
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 
 # ---- encoding ------------------------------------------------------------------------------------
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _LANE, _INDEX = (ir.IntType(size) for size in (8, 32, 64))
-PORTION = 64
-"""Cells at once."""
+CHUNK = 64
+"""Cells that are encoded at once."""
 
-_CELLS = ir.VectorType(_BYTE, PORTION)
+_CELLS = ir.VectorType(_BYTE, CHUNK)
 
-STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", "rise", "wrong")])
-"""From `low` on, so many types or colours have a number that is higher by `rise` than it would be
-by growing evenly, within 8 bits; or they are `wrong`."""
+CODE_STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", "rise", "wrong")])
+"""Record of a range of types or colours, from `low` on, whose codes are higher by `rise` (modulo
+256) than evenly spaced codes, or that are `wrong`: not listed."""
 
 
-def steps(of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int) -> NDArray[Any]:
-    """(n,) records `STEP`.
+def make_code_steps(
+    of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int
+) -> NDArray[Any]:
+    """Return (n,) records `CODE_STEP` that describe a table of codes as deviations from even
+    spacing.
 
     Args:
-        of_color: what is numbered: colours, not types.
-        numbers: (256,) those of all types or colours; 0 for the first.
-        stride: from one to the next where they grow evenly.
-        unlisted: in place of the number of one that may not occur.
+        of_color: the table has the codes of colours, not of types.
+        numbers: (256,) codes of all types or colours; the first is 0.
+        stride: distance of two codes that are evenly spaced.
+        unlisted: code of a type or colour that must not occur.
     """
     listed = np.flatnonzero(numbers != unlisted)
     more = numbers[listed].astype(np.int64) - stride * listed
-    found = [
+    records = [
         (of_color, low, 256 - low, (after - before) % 256, 0)
         for low, (before, after) in zip(listed[1:].tolist(), pairwise(more.tolist()))
         if after != before
     ]
-    found += [
+    records += [
         (of_color, low + 1, high - low - 1, 0, 1)
         for low, high in pairwise([*listed.tolist(), 256])
         if high - low > 1
     ]
-    return np.array(found, STEP)
+    return np.array(records, CODE_STEP)
 
 
-def encode(cells: Any, steps: Any, stride: int, out: Any) -> bool:
-    """Fill (M,) uint8 with the numbers of (M, 3) cells, as far as whole portions of 64 go; whether
-    one is not listed."""
-    wrong = False
-    for start in range(0, len(cells) - PORTION + 1, PORTION):
-        wrong |= _portion(cells, start, steps, stride, out)
-    return wrong
+def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
+    """Write the codes of (M, 3) uint8 cells into (M,) uint8 `out`; return True if a cell is not
+    listed.
+
+    Only whole chunks of 64 cells are encoded; the caller encodes the rest.
+    """
+    has_unlisted = False
+    for start in range(0, len(cells) - CHUNK + 1, CHUNK):
+        has_unlisted |= _encode_chunk(cells, start, steps, stride, out)
+    return has_unlisted
 
 
 @intrinsic
-def _portion(typing_context: Any, cells: Any, start: Any, steps: Any, stride: Any, out: Any) -> Any:
-    """`(cells, start, steps, stride, out)`: the same for 64 of them."""
+def _encode_chunk(
+    typing_context: Any, cells: Any, start: Any, steps: Any, stride: Any, out: Any
+) -> Any:
+    """Intrinsic `(cells, start, steps, stride, out)`: encode 64 cells from `start` on, see
+    `encode_cells`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given, first, marks, even, place = arguments
-        given, marks, place = (
+        """Emit the encoding of a chunk: evenly spaced codes, plus the rise of each step."""
+        cell_array, first, step_array, even_stride, out_array = arguments
+        cell_array, step_array, out_array = (
             _make_array(kind)(context, builder, array)
-            for kind, array in ((cells, given), (steps, marks), (out, place))
+            for kind, array in ((cells, cell_array), (steps, step_array), (out, out_array))
         )
-        wide = ir.VectorType(_BYTE, 3 * PORTION)
-        source = builder.gep(given.data, [builder.mul(first, _INDEX(3))])
+        wide = ir.VectorType(_BYTE, 3 * CHUNK)
+        source = builder.gep(cell_array.data, [builder.mul(first, _INDEX(3))])
         shown = builder.load(builder.bitcast(source, wide.as_pointer()), align=1)
         kind, state, color = (
-            _pick(builder, shown, range(channel, 3 * PORTION, 3)) for channel in range(3)
+            _emit_lanes(builder, shown, range(channel, 3 * CHUNK, 3)) for channel in range(3)
         )
-        stride_of_all = _all(builder, builder.trunc(even, _BYTE))
+        stride_of_all = _emit_repeated(builder, builder.trunc(even_stride, _BYTE))
         number = builder.add(builder.mul(stride_of_all, builder.add(kind, state)), color)
         numbers = _cgutils.alloca_once_value(builder, number)
-        wrong = _cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * PORTION))
-        with _cgutils.for_range(builder, builder.extract_value(marks.shape, 0)) as loop:
-            step = builder.bitcast(builder.gep(marks.data, [loop.index]), _BYTE.as_pointer())
+        wrong = _cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * CHUNK))
+        with _cgutils.for_range(builder, builder.extract_value(step_array.shape, 0)) as loop:
+            step = builder.bitcast(builder.gep(step_array.data, [loop.index]), _BYTE.as_pointer())
             of_color, low, count, rise, is_wrong = (
                 builder.load(builder.gep(step, [_INDEX(field.offset)]))
                 for field in steps.dtype.fields.values()
             )
             value = builder.select(builder.icmp_unsigned("!=", of_color, _BYTE(0)), color, kind)
-            above = builder.sub(value, _all(builder, low))
-            within = builder.icmp_unsigned("<", above, _all(builder, count))
+            above = builder.sub(value, _emit_repeated(builder, low))
+            within = builder.icmp_unsigned("<", above, _emit_repeated(builder, count))
             within = builder.sext(within, _CELLS)
-            for found, of_step, join in (
+            for accumulator, of_step, join in (
                 (numbers, rise, builder.add),
                 (wrong, is_wrong, builder.or_),
             ):
-                part = builder.and_(within, _all(builder, of_step))
-                builder.store(join(builder.load(found), part), found)
-        goal = builder.bitcast(builder.gep(place.data, [first]), _CELLS.as_pointer())
+                part = builder.and_(within, _emit_repeated(builder, of_step))
+                builder.store(join(builder.load(accumulator), part), accumulator)
+        goal = builder.bitcast(builder.gep(out_array.data, [first]), _CELLS.as_pointer())
         builder.store(builder.load(numbers), goal, align=1)
-        whole = ir.IntType(8 * PORTION)
+        whole = ir.IntType(8 * CHUNK)
         return builder.icmp_unsigned("!=", builder.bitcast(builder.load(wrong), whole), whole(0))
 
     return _types.boolean(cells, types.intp, steps, types.intp, out), generate
 
 
-def _pick(builder: Any, vector: Any, lanes: Any) -> Any:
+def _emit_lanes(builder: Any, vector: Any, lanes: Any) -> Any:
+    """Emit a vector of these lanes of a vector."""
     order = ir.Constant(ir.VectorType(_LANE, len(lanes)), list(lanes))
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
-def _all(builder: Any, value: Any) -> Any:
-    """Emit a vector of one value."""
+def _emit_repeated(builder: Any, value: Any) -> Any:
+    """Emit a vector of `CHUNK` copies of a byte."""
     one = builder.insert_element(ir.Constant(_CELLS, ir.Undefined), value, _LANE(0))
-    return _pick(builder, one, [0] * PORTION)
+    return _emit_lanes(builder, one, [0] * CHUNK)
 
 
 # ---- look methods --------------------------------------------------------------------------------
 
 
-@method("look_of")
-def _look_of(w: Any, e: Any) -> Any:
-    """For the kernels: how a cell with this entity looks, see `Layout.looks_dtype`."""
+@register_method("look_of")
+def _build_look_of(w: Any, e: Any) -> Any:
+    """Return the function to compile for `w.look_of(e)`: return the appearance (uint32) of a cell
+    that shows this entity."""
 
     def impl(w: Any, e: Any) -> Any:
+        """Implement `look_of`; Numba compiles this function."""
         if e == NOTHING:
             return np.uint32(FLOOR)
         seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
@@ -160,32 +162,38 @@ def _look_of(w: Any, e: Any) -> Any:
     return impl
 
 
-@method("look_again")
-def _look_again(w: Any, e: Any) -> Any:
-    """For the kernels: an entity looks different; tell the cell that holds it."""
+@register_method("look_again")
+def _build_look_again(w: Any, e: Any) -> Any:
+    """Return the function to compile for `w.look_again(e)`: update the appearance of the cell that
+    holds an entity after the entity changed."""
 
     def impl(w: Any, e: Any) -> None:
+        """Write the entity into its cell again, which updates the appearance."""
         y, x = w.position.y[e], w.position.x[e]
         if y >= 0 and w.at[y, x] == e:
             w.at[y, x] = e
         elif y >= 0 and w.ground[y, x] == e != NOTHING:
             w.ground[y, x] = e
-        elif e != NOTHING and e != AGENT:  # in hand, say, or where it does not say
+        elif e != NOTHING and e != AGENT:  # held, or with no valid position
             w.look_everywhere(e)
 
     return impl
 
 
-@method("look_everywhere")
-def _look_everywhere(w: Any, e: Any = None) -> Any:
-    """For the kernels: derive anew what is behind a row, or look again at the cells that hold an
-    entity."""
-    if is_none(e):
+@register_method("look_everywhere")
+def _build_look_everywhere(w: Any, e: Any = None) -> Any:
+    """Return the function to compile for `w.look_everywhere(e=None)`: update the appearances of all
+    cells, or of the cells that hold an entity.
+
+    Without an entity, all derived fields of the row are computed from its cells and columns.
+    """
+    if is_omitted(e):
         layered = "ground" in LAYOUTS[w].layers
 
-        def everything(w: Any, e: Any = None) -> None:
+        def derive_large(w: Any, e: Any = None) -> None:
+            """Clear the lists of a large grid and write all cells that are not empty again."""
             w.forget_cells(False)
-            w.strange = NOT_KNOWN
+            w.strange = TYPES_UNKNOWN
             w.highest = len(w.alive) - 1
             for y in range(w.at.shape[0]):
                 for x in range(w.at.shape[1]):
@@ -194,8 +202,9 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
                     if w.at[y, x] != NOTHING:
                         w.at[y, x] = w.at[y, x]
 
-        def each(w: Any, e: Any = None) -> None:
-            w.strange = NOT_KNOWN
+        def derive_small(w: Any, e: Any = None) -> None:
+            """Write all cells again."""
+            w.strange = TYPES_UNKNOWN
             for y in range(w.height):
                 for x in range(w.width):
                     if layered:
@@ -203,9 +212,10 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
                     else:
                         w.at[y, x] = w.at[y, x]
 
-        return everything if LAYOUTS[w].is_large else each
+        return derive_large if LAYOUTS[w].is_large else derive_small
 
     def impl(w: Any, e: Any = None) -> None:
+        """Write the cells that hold the entity again."""
         for y in range(w.height):
             for x in range(w.width):
                 if w.at[y, x] == e:
@@ -216,30 +226,41 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
     return impl
 
 
-@overload(operator.getitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
-def _get_of_no_ground(cells: Any, index: Any) -> Any:
+@overload(operator.getitem, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
+    """Build the read of `w.ground[y, x]` in worlds without ground: NOTHING."""
+
     def nothing(cells: Any, index: Any) -> Any:
+        """Return NOTHING for any cell."""
         return NOTHING
 
     return nothing if isinstance(cells, EmptyGround) else None
 
 
-@overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
-def _set_in_no_ground(kept: Any, index: Any, value: Any) -> Any:
-    def refuse(kept: Any, index: Any, value: Any) -> None:
-        raise RuleError(_NO_GROUND)
+@overload(operator.setitem, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
+    """Build the write to `w.ground[y, x]` in worlds without ground: a `RuleError`."""
 
-    return refuse if isinstance(kept, EmptyGround) else None
+    def refuse(cells: Any, index: Any, value: Any) -> None:
+        """Raise `RuleError` for any cell."""
+        raise RuleError(_GROUND_MESSAGE)
+
+    return refuse if isinstance(cells, EmptyGround) else None
 
 
-_NO_GROUND = "w.ground: there are no object types that live on the ground"
+_GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 
 
-@method("show_layers")
-def _show_layers(w: Any, y: Any, x: Any) -> Any:
-    """For the kernels: a cell looks like the thing in it, or else like its ground."""
+@register_method("show_layers")
+def _build_show_layers(w: Any, y: Any, x: Any) -> Any:
+    """Return the function to compile for `w.show_layers(y, x)`: set the appearance of a cell with
+    two layers from the thing or else the ground.
+
+    The cell is opaque if either layer is.
+    """
 
     def impl(w: Any, y: Any, x: Any) -> None:
+        """Implement `show_layers`; Numba compiles this function."""
         above, below = w.at[y, x], w.beneath[y, x]
         look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
         w.looks[y, x] = look
@@ -250,54 +271,63 @@ def _show_layers(w: Any, y: Any, x: Any) -> Any:
 _OPAQUE = np.uint32(1 << 31)
 
 
-@overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
-def _set_kept(kept: Any, index: Any, value: Any) -> Any:
-    if not isinstance(kept, DerivedColumn):
-        return None
-    if isinstance(index, types.Integer) and kept.ndim == 1:
-        world: Any = world_of(kept)
-        columns = world.fields["kind"]
-        is_kind = kept.start == columns.offset + columns.type.fields["value"].offset
+@overload(operator.setitem, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
+    """Build the write to a derived column: a component value `column[e]` or a cell `column[y, x]`.
 
-        def write(kept: Any, index: Any, value: Any) -> None:
-            to_write(kept)[index] = value
-            w = around(kept)
+    The write also updates the appearances, and on large grids the cell lists and movement bits.
+    """
+    if not isinstance(column, DerivedColumn):
+        return None
+    if isinstance(index, types.Integer) and column.ndim == 1:
+        world: Any = get_world_record(column)
+        columns = world.fields["kind"]
+        is_kind = column.start == columns.offset + columns.type.fields["value"].offset
+
+        def write(column: Any, index: Any, value: Any) -> None:
+            """Write an entity's value and update the appearance of its cell."""
+            writable_view(column)[index] = value
+            w = owning_world(column)
             if is_kind:
                 w.now_strange(value)
-            w.look_again(index if index >= 0 else len(kept) + index)
+            w.look_again(index if index >= 0 else len(column) + index)
 
         return write
-    if isinstance(index, types.BaseTuple) and len(index) == kept.ndim == 2:
-        record: Any = world_of(kept)
+    if isinstance(index, types.BaseTuple) and len(index) == column.ndim == 2:
+        record: Any = get_world_record(column)
         rows, stride = record.fields["at"].type.shape
         if "ground" in record.fields:
-            on_ground = kept.start == record.fields["ground"].offset
-            put_there = _put_on_ground if on_ground else _put_above
+            on_ground = column.start == record.fields["ground"].offset
+            update_look = _update_ground_look if on_ground else _update_thing_look
             listed = "listed" in record.fields
-            note = _note_layers if listed else _note_nothing_of
-            forget = (_unlist_ground if on_ground else _unlist_above) if listed else note
+            list_cell = _list_layers if listed else _list_nothing
+            unlist_cell = (_unlist_ground if on_ground else _unlist_thing) if listed else list_cell
 
-            def put_on_layer(kept: Any, index: Any, value: Any) -> None:
+            def put_on_layer(column: Any, index: Any, value: Any) -> None:
+                """Write a cell of one of two layers and update the appearance and the lists."""
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
-                w = around(kept)
-                forget(w, y, x, y * stride + x)
-                to_write(kept)[y, x] = value
-                put_there(w, y, x, value)
-                note(w, y, x, y * stride + x)
+                w = owning_world(column)
+                unlist_cell(w, y, x, y * stride + x)
+                writable_view(column)[y, x] = value
+                update_look(w, y, x, value)
+                list_cell(w, y, x, y * stride + x)
 
             return put_on_layer
 
-        def put_and_show(kept: Any, index: Any, value: Any) -> None:
+        def put_and_show(column: Any, index: Any, value: Any) -> None:
+            """Write a cell of a small grid and its appearance."""
             y, x = index
-            to_write(kept)[y, x] = value
-            w = around(kept)
+            writable_view(column)[y, x] = value
+            w = owning_world(column)
             w.looks[y, x] = w.look_of(value)
 
-        def put(kept: Any, index: Any, value: Any) -> None:
+        def put(column: Any, index: Any, value: Any) -> None:
+            """Write a cell of a large grid, its appearance, its list entries and its movement
+            bit."""
             y, x = index
-            at = to_write(kept)
-            w = around(kept)
+            at = writable_view(column)
+            w = owning_world(column)
             cell = (y if y >= 0 else y + rows) * stride + (x if x >= 0 else x + stride)
             if at[y, x] != NOTHING:
                 w.unlist(cell, w.looks[y, x] & 255)
@@ -312,34 +342,39 @@ def _set_kept(kept: Any, index: Any, value: Any) -> Any:
     return None
 
 
-# what is to be done about a cell that has two layers
+# ---- cells with two layers ---------------------------------------------------------------------
 
 
-@register_jitable(**PARTS)
-def _put_on_ground(w: Any, y: Any, x: Any, value: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _update_ground_look(w: Any, y: Any, x: Any, value: Any) -> None:
+    """Update the ground's appearance and the appearance of a cell after a write to the ground."""
     w.beneath[y, x] = w.look_of(value)
     w.show_layers(y, x)
 
 
-@register_jitable(**PARTS)
-def _put_above(w: Any, y: Any, x: Any, value: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _update_thing_look(w: Any, y: Any, x: Any, value: Any) -> None:
+    """Update the appearance of a cell after a write to its upper layer."""
     w.show_layers(y, x)
 
 
-@register_jitable(**PARTS)
+@register_jitable(**PART_OPTIONS)
 def _unlist_ground(w: Any, y: Any, x: Any, cell: Any) -> None:
+    """Remove a cell from the list of its ground object's type."""
     if w.ground[y, x] != NOTHING:
         w.unlist(cell, w.beneath[y, x] & 255)
 
 
-@register_jitable(**PARTS)
-def _unlist_above(w: Any, y: Any, x: Any, cell: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _unlist_thing(w: Any, y: Any, x: Any, cell: Any) -> None:
+    """Remove a cell from the list of its upper object's type."""
     if w.at[y, x] != NOTHING:
         w.unlist(cell, w.looks[y, x] & 255)
 
 
-@register_jitable(**PARTS)
-def _note_layers(w: Any, y: Any, x: Any, cell: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _list_layers(w: Any, y: Any, x: Any, cell: Any) -> None:
+    """Add a cell to the lists of both its objects' types and set its movement bit."""
     above, below = w.at[y, x], w.ground[y, x]
     if below != NOTHING:
         w.enlist(cell, w.beneath[y, x] & 255)
@@ -348,6 +383,7 @@ def _note_layers(w: Any, y: Any, x: Any, cell: Any) -> None:
     w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
 
 
-@register_jitable(**PARTS)
-def _note_nothing_of(w: Any, y: Any, x: Any, cell: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _list_nothing(w: Any, y: Any, x: Any, cell: Any) -> None:
+    """Do nothing; small grids have no lists."""
     pass

@@ -1,7 +1,7 @@
-"""Places of a batch's arrays, each under its name, as they cross into a program.
+"""Addresses of a batch's arrays, as they are passed to a program.
 
-They are declared once, by what their elements are. A program is given the address of a record that
-says where each array is and how long; `addresses` says what it is in compiled code.
+The arrays are declared once, by the dtypes of their elements. A program gets the address of a
+record with the address and length of each array; `addresses` has the Numba type of that record.
 """
 
 from __future__ import annotations
@@ -12,28 +12,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Elements = Mapping[str, np.dtype[Any]]
-"""Dtypes of a batch's arrays, by their names."""
+Dtypes = Mapping[str, np.dtype[Any]]
+"""Dtypes of the elements of a batch's arrays, by array name."""
 
-_PLACE = np.dtype([("address", np.int64), ("length", np.int64)])
+_ADDRESS_AND_LENGTH = np.dtype([("address", np.int64), ("length", np.int64)])
 
 
-def elements_of(arrays: Mapping[str, NDArray[Any]]) -> Elements:
-    """Dtypes of (n,) arrays; of (n, …) ones, records with one field `row`."""
+def get_array_dtypes(arrays: Mapping[str, NDArray[Any]]) -> Dtypes:
+    """Return the element dtypes of (n,) arrays; an (n, ...) array has records with one field
+    `row`."""
     return {
         name: np.dtype([("row", array.dtype, array.shape[1:])]) if array.ndim > 1 else array.dtype
         for name, array in arrays.items()
     }
 
 
-def places_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """() record with the `address` and the `length` of each array; it does not keep them alive."""
-    places = np.zeros((), places_in(arrays))
+def make_address_record(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return a () record with the `address` and `length` of each array, both int64.
+
+    The record does not keep the arrays alive.
+    """
+    record = np.zeros((), address_record_dtype(arrays))
     for name, array in arrays.items():
-        places[name] = array.ctypes.data, len(array)
-    return places
+        record[name] = array.ctypes.data, len(array)
+    return record
 
 
-def places_in(names: Mapping[str, Any]) -> np.dtype[Any]:
-    """dtype of the record of places of arrays with these names."""
-    return np.dtype([(name, _PLACE) for name in names])
+def address_record_dtype(names: Mapping[str, Any]) -> np.dtype[Any]:
+    """Return the dtype of the address record of arrays with these names."""
+    return np.dtype([(name, _ADDRESS_AND_LENGTH) for name in names])

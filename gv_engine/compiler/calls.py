@@ -1,4 +1,5 @@
-"""A scenario's calls, bound to the values that they take from a record of parameters."""
+"""Rule calls of a scenario as compilable closures, with arguments read from the parameter
+record."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.intrinsics import fields, whose
-from gv_engine.compiler.parameters import is_data, parts
+from gv_engine.compiler.intrinsics import current_agent, make_field_getter
+from gv_engine.compiler.parameters import is_data, iter_calls
 from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.system import (
@@ -22,182 +23,227 @@ from gv_engine.rules.system import (
 )
 
 
-def ends(call: Call) -> dict[str, int]:
-    """Numbers of the tests in a terminating function that can end an episode, by their prefix."""
+def number_end_tests(call: Call) -> dict[str, int]:
+    """Return the numbers, from 1, of the tests that can end an episode, by their field prefix."""
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
-            zip(parts(call.name, call), call.walk_paths(), strict=True), 1
+            zip(iter_calls(call.name, call), call.walk_paths(), strict=True), 1
         )
         if all(part.system.phase is TERMINATING for part in path)
     }
 
 
 # ---- calls -----------------------------------------------------------------------------------
-# Everything is a closure over what comes before it. `p` is the parameter record; `was` holds all
-# that was measured before the transitions, as one tuple; a condition finds the action there, a
-# visibility or observation function its view. `values` are all that follows `w` in a call. A
-# closure costs Numba some 40 ms, so that there are as few as can be.
+# Each function returns a closure over the closures before it. `p` is the parameter record. `was` is
+# the tuple of measurements from before the transitions; conditions get (action,) instead, and
+# visibility and observation functions (view,). `values` returns the arguments after `w`. Numba
+# takes 40 ms per closure, so there are few of them.
 
 
-def _constant(before: Any, value: Any) -> Any:
+def _add_constant(before: Any, value: Any) -> Any:
+    """Return a getter `(world, parameters, measurements)` of the tuple of `before` with a constant
+    appended."""
+
     def values(w: Any, p: Any, was: Any) -> Any:
+        """Return the values with the constant appended."""
         return (*before(w, p, was), value)
 
     return values
 
 
-def _result(before: Any, nested: Any, back: Any) -> Any:
+def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
+    """Return a getter `(world, parameters, measurements)` of the tuple of `before`, a nested call's
+    result and `restore_rule`."""
+
     def values(w: Any, p: Any, was: Any) -> Any:
-        return (*before(w, p, was), nested(w, p, was), *back(w, p, was))
+        """Return the values with the nested call's result appended."""
+        return (*before(w, p, was), run_nested(w, p, was), *restore_rule(w, p, was))
 
     return values
 
 
-def _both(before: Any, after: Any) -> Any:
+def _join_values(before: Any, after: Any) -> Any:
+    """Return a getter `(world, parameters, measurements)` of the tuples of two getters,
+    concatenated."""
+
     def values(w: Any, p: Any, was: Any) -> Any:
+        """Return the values of both getters."""
         return before(w, p, was) + after(w, p, was)
 
     return values
 
 
-def _unmeasured(w: Any, p: Any) -> Any:
+def _measure_nothing(w: Any, p: Any) -> Any:
+    """Return the empty tuple of measurements."""
     return ()
 
 
-def _remembering(before: Any, remember: Any, values: Any) -> Any:
+def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
+    """Return a function `(world, parameters)` that measures as `before` does and then calls
+    `remember`."""
+
     def measure(w: Any, p: Any) -> Any:
+        """Return the measurements with one more appended."""
         return (*before(w, p), to_measurement(remember(w, *values(w, p, ()))))
 
     return measure
 
 
 class PreStepMeasurements:
-    """Measurements to be taken before the transitions.
+    """Measurements that a call needs from before the transitions.
 
     Attributes:
-        measure: `(w, p)` → all of it.
-        length: how many measurements that is.
-        ends: numbers of the tests that can end an episode, by their prefix.
+        measure: function `(world, parameters)` that returns all measurements as a tuple.
+        length: number of measurements.
+        end_numbers: numbers of the tests that can end an episode, by field prefix.
     """
 
-    def __init__(self, ends: dict[str, int] | None = None) -> None:
-        self.measure: Any = _unmeasured
+    def __init__(self, end_numbers: dict[str, int] | None = None) -> None:
+        """Start without measurements."""
+        self.measure: Any = _measure_nothing
         self.length = 0
-        self.ends = ends or {}
+        self.end_numbers = end_numbers or {}
 
-    def remember(self, helper: Any, values: Any) -> int:
-        """Measure one more; returns its number."""
-        self.measure = _remembering(self.measure, helper, values)
+    def add_measurement(self, helper: Any, values: Any) -> int:
+        """Add a `remember` helper with its argument getter; return the index of its measurement."""
+        self.measure = _add_measurement(self.measure, helper, values)
         self.length += 1
         return self.length - 1
 
 
-def _as_it_is(function: Any, values: Any) -> Any:
+def _return_unchanged(function: Any, values: Any) -> Any:
+    """Return `run(w, p, was)`: call the function and return its result as it is."""
+
     def run(w: Any, p: Any, was: Any) -> Any:
+        """Return the result of the function."""
         return function(w, *values(w, p, was))
 
     return run
 
 
-def _as_number(function: Any, values: Any) -> Any:
+def _return_float(function: Any, values: Any) -> Any:
+    """Return `number(w, p, was)`: call the function and convert its result to float."""
+
     def number(w: Any, p: Any, was: Any) -> Any:
+        """Return the result of the function as a float."""
         return float(function(w, *values(w, p, was)))
 
     return number
 
 
-def _as_truth(function: Any, values: Any) -> Any:
+def _return_bool(function: Any, values: Any) -> Any:
+    """Return `truth(w, p, was)`: call the function and convert its result to bool."""
+
     def truth(w: Any, p: Any, was: Any) -> Any:
+        """Return the result of the function as a bool."""
         return bool(function(w, *values(w, p, was)))
 
     return truth
 
 
-def _as_end(function: Any, values: Any, number: int) -> Any:
-    """A test that leaves its number where it is the first true one."""
+def _return_bool_noting_end(function: Any, values: Any, number: int) -> Any:
+    """Return `truth(w, p, was)`: a test that writes its number into `w.ended_by` if it is the first
+    true one."""
 
     def truth(w: Any, p: Any, was: Any) -> bool:
+        """Return the result of the test; note its number if it is the first true one."""
         over = bool(function(w, *values(w, p, was)))
-        if over and w.ended_by[whose(w)] == 0:
-            w.ended_by[whose(w)] = number
+        if over and w.ended_by[current_agent(w)] == 0:
+            w.ended_by[current_agent(w)] = number
         return over
 
     return truth
 
 
-def _of_ends(truth: Any) -> Any:
-    """A test of tests: where it is not true, those nested in it have ended nothing."""
+def _undo_end_if_false(truth: Any) -> Any:
+    """Return `whole(w, p, was)`: a test that restores `w.ended_by` if it is false after its nested
+    tests."""
 
     def whole(w: Any, p: Any, was: Any) -> bool:
-        before = w.ended_by[whose(w)]
+        """Return the result of the test; restore `w.ended_by` if it is False."""
+        before = w.ended_by[current_agent(w)]
         over = truth(w, p, was)
         if not over:
-            w.ended_by[whose(w)] = before
+            w.ended_by[current_agent(w)] = before
         return over  # type: ignore[no-any-return]
 
     return whole
 
 
-def _under(when: Any, asked: Any, function: Any, values: Any) -> Any:
-    """A transition that runs where its condition holds."""
+def _run_if(when: Any, condition_values: Any, function: Any, values: Any) -> Any:
+    """Return `transition(w, p, was)`: run a function only if the condition `when` is true."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
-        if when(w, *asked(w, p, (np.int64(w.action[whose(w)]),))):
+        """Run the function if its condition holds for the agent's action."""
+        if when(w, *condition_values(w, p, (np.int64(w.action[current_agent(w)]),))):
             function(w, *values(w, p, was))
 
     return transition
 
 
-def _again(until: Any, asked: Any, function: Any, values: Any) -> Any:
-    """A reset of resets that run again, in an empty world, until its condition holds."""
+def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> Any:
+    """Return `reset(w, p, was)`: repeat the nested resets in a cleared world until `until` is true,
+    then run the function."""
 
     def reset(w: Any, p: Any, was: Any) -> None:
-        given = values(w, p, was)
-        tried = 1
-        while w.error == 0 and not until(w, *asked(w, p, (tried,))):
+        """Run the nested resets until `until` holds, then the function."""
+        reset_values = values(w, p, was)
+        tries = 1
+        while w.error == 0 and not until(w, *values_of_until(w, p, (tries,))):
             w.clear()
-            given = values(w, p, was)
-            tried += 1
-        function(w, *given)
+            reset_values = values(w, p, was)
+            tries += 1
+        function(w, *reset_values)
 
     return reset
 
 
-def _in_turns(whose_turns: tuple[bool, ...], run: Any) -> Any:
-    """What changes the world in the turns of some agents."""
+def _run_in_turns(runs_for_agent: tuple[bool, ...], run: Any) -> Any:
+    """Return `transition(w, p, was)`: run a rule only in the turns of the agents that are True."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
-        if whose_turns[whose(w)]:
+        """Run the rule in the turns of its agents."""
+        if runs_for_agent[current_agent(w)]:
             run(w, p, was)
 
     return transition
 
 
-def _or(call: Call, run: Any) -> Any:
-    """What is asked in the turns of some agents, and known in those of others."""
-    whose_turns, otherwise = call.agent_mask, call.masked_value
+def _value_in_turns(call: Call, run: Any) -> Any:
+    """Return a getter of the call's result; the call's default value in the turns of other
+    agents."""
+    runs_for_agent, otherwise = call.agent_mask, call.masked_value
 
     def asked(w: Any, p: Any, was: Any) -> Any:
-        return run(w, p, was) if whose_turns[whose(w)] else otherwise
+        """Return the call's result in the turns of its agents, else the default."""
+        return run(w, p, was) if runs_for_agent[current_agent(w)] else otherwise
 
     return asked
 
 
-_RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
-"""The type that nested functions of a phase return, whatever kind of number they make it from."""
+_RESULT_CONVERTERS = {REWARD: _return_float, TERMINATING: _return_bool}
+"""Conversions of the results of nested functions, by phase."""
 
 
-def arguments(
+def make_argument_getter(
     prefix: str, call: Call, past: PreStepMeasurements, helper: Callable[..., Any] | None = None
 ) -> Any:
-    """`(w, p, was)` → what follows `w` in a call of the function, or of a helper."""
+    """Return a function `(world, parameters, measurements)` with the positional arguments after `w`
+    of a call.
+
+    Args:
+        prefix: prefix of the call's fields in the parameter record.
+        past: gets the measurement of the call's `remember` helper added.
+        helper: called function if it is not the system's own: a `when`, `until` or `remember`
+            helper.
+    """
     values: Any = None
     number = None
     agent = has_parameter(helper or call.system.function, "agent")
-    back = fields([], rule=prefix)
+    restore = make_field_getter([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
-        number = past.remember(remember, arguments(prefix, call, past, remember))
+        number = past.add_measurement(remember, make_argument_getter(prefix, call, past, remember))
     elif call.system.phase in (VISIBILITY, OBSERVATION) or (
         helper and any(has_parameter(helper, name) for name in ("action", "tried"))
     ):
@@ -205,48 +251,58 @@ def arguments(
     names = list(call.argument_names(helper))
     while names or values is None:
         data = list(takewhile(lambda name: is_data(call.arguments[name]), names))
-        picked = fields([f"{prefix}_{name}" for name in data], number, prefix, agent)
+        picked = make_field_getter([f"{prefix}_{name}" for name in data], number, prefix, agent)
         number, agent = None, False
         if values is None:
             values = picked
         elif data:
-            values = _both(values, picked)
+            values = _join_values(values, picked)
         names = names[len(data) :]
         if names:
             value, field = call.arguments[names[0]], f"{prefix}_{names.pop(0)}"
             if isinstance(value, tuple):
-                values = _result(values, _several(field, value, past), back)
+                values = _add_result(values, _make_tuple(field, value, past), restore)
             elif is_nested_call(value):
-                values = _result(values, nested(field, value, past), back)
+                values = _add_result(values, make_call_runner(field, value, past), restore)
             else:
-                values = _constant(values, int(value) if isinstance(value, Action) else value)
+                values = _add_constant(values, int(value) if isinstance(value, Action) else value)
     return values
 
 
-def _several(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
-    """A list of nested calls: a tuple of results."""
-    values: Any = fields([])
+def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
+    """Return a getter `(world, parameters, measurements)` of the results of a list of nested calls,
+    as a tuple."""
+    values: Any = make_field_getter([])
     for number, call in enumerate(calls):
-        values = _result(values, nested(f"{prefix}_{number}", call, past), fields([]))
+        values = _add_result(
+            values, make_call_runner(f"{prefix}_{number}", call, past), make_field_getter([])
+        )
     return values
 
 
-def nested(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
-    """`(w, p, was)` → result of a call."""
-    run = _whoever_acts(prefix, call, past)
+def make_call_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
+    """Return a function `(world, parameters, measurements)` that runs a call, in the turns of its
+    agents, and returns the result."""
+    run = _make_runner(prefix, call, past)
     if not call.agent_mask:
         return run
-    return _in_turns(call.agent_mask, run) if call.masked_value is None else _or(call, run)
+    return (
+        _run_in_turns(call.agent_mask, run)
+        if call.masked_value is None
+        else _value_in_turns(call, run)
+    )
 
 
-def _whoever_acts(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
-    if prefix in past.ends:
-        number = past.ends[prefix]
-        end = _as_end(call.system.function, arguments(prefix, call, past), number)
-        return _of_ends(end) if any(map(is_nested_call, call.arguments.values())) else end
-    function, values, when = call.system.function, arguments(prefix, call, past), call.system.when
-    if (until := call.system.until) is not None:
-        return _again(until, arguments(prefix, call, past, until), function, values)
+def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
+    """Return a function `(world, parameters, measurements)` that runs a call whichever agent's turn
+    it is."""
+    function, when, until = call.system.function, call.system.when, call.system.until
+    values = make_argument_getter(prefix, call, past)
+    if prefix in past.end_numbers:
+        end = _return_bool_noting_end(function, values, past.end_numbers[prefix])
+        return _undo_end_if_false(end) if any(map(is_nested_call, call.arguments.values())) else end
+    if until is not None:
+        return _run_until(until, make_argument_getter(prefix, call, past, until), function, values)
     if when is not None:
-        return _under(when, arguments(prefix, call, past, when), function, values)
-    return _RESULTS.get(call.system.phase, _as_it_is)(function, values)
+        return _run_if(when, make_argument_getter(prefix, call, past, when), function, values)
+    return _RESULT_CONVERTERS.get(call.system.phase, _return_unchanged)(function, values)

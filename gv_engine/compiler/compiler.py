@@ -1,4 +1,5 @@
-"""From a scenario to compiled code."""
+"""Compilation of a scenario or a single function with Numba, and messages about code that does not
+compile."""
 
 from __future__ import annotations
 
@@ -38,11 +39,11 @@ from gv_engine.compiler import (
     simd,
     spawn_remove,
 )
-from gv_engine.compiler.array_args import Elements
-from gv_engine.compiler.function_cache import ProgramCache
-from gv_engine.compiler.loop import Loop, link
-from gv_engine.compiler.object_loader import machine
-from gv_engine.compiler.program_cache import KeptProgram, keep_until_exit, not_kept
+from gv_engine.compiler.array_args import Dtypes
+from gv_engine.compiler.function_cache import CompiledFunctionCache
+from gv_engine.compiler.loop import BatchLoop, link_loop
+from gv_engine.compiler.object_loader import describe_processor
+from gv_engine.compiler.program_cache import CachedProgram, use_temporary_cache, warn_not_cached
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
@@ -63,9 +64,9 @@ _SETTINGS = (
     *("DEBUG_NRT", "NRT_STATS", "DEBUG_ARRAY_OPT_RUNTIME", "ENABLE_PROFILING"),
     *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS"),
 )
-"""Settings of Numba by which compiled code differs; most come of variables such as NUMBA_OPT."""
+"""Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
-_EMITTING = (
+_GENERATORS = (
     addresses,
     bounds,
     rng,
@@ -82,122 +83,125 @@ _EMITTING = (
     link_units,
     simd,
 )
-"""Modules whose functions emit code, so that no name leads to them."""
+"""Modules whose functions generate code, so that no rule refers to them by name."""
 
 
-class Linked(NamedTuple):
-    """A scenario's systems put together, to be compiled.
+class LinkedProgram(NamedTuple):
+    """Functions of a scenario's program, ready to be compiled.
 
     Attributes:
-        loop: over the worlds of a batch.
-        functions: all that it is made of.
-        checked: whether it refuses an index beyond its array.
-        made_of: a digest of all that it is made of.
-        surroundings: a digest of the code, and the settings, that all programs have in common.
+        loop: loop over the worlds of a batch.
+        functions: all functions in the program.
+        checked: True if the program has bounds checks.
+        digest: digest of all functions in the program.
+        engine_digest: digest of the code and settings that all programs share.
     """
 
-    loop: Loop
+    loop: BatchLoop
     functions: tuple[FunctionType, ...]
     checked: bool
-    made_of: str
-    surroundings: str
+    digest: str
+    engine_digest: str
 
 
-def link_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Linked:
-    """What is to be compiled; the arguments are those of `programs.program_of`."""
-    method_registry.know(scenario.layout)
-    loop = link(scenario, slots, elements)
-    around = [*_functions(rng), *VERBS.values(), *_functions(observation)]
-    roots = [loop.kernel, *loop.given, *(unit.function for unit in loop.units), *around]
-    functions = tuple(programs.functions_of(roots))
-    checked = "running" in (elements["parameters"].names or ())
+def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> LinkedProgram:
+    """Return the functions to compile for a scenario; the arguments are those of
+    `programs.get_program`."""
+    method_registry.register_layout(scenario.layout)
+    loop = link_loop(scenario, slots, dtypes)
+    shared = [*_functions_in(rng), *VERBS.values(), *_functions_in(observation)]
+    roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared]
+    functions = tuple(programs.find_functions(roots))
+    checked = "running" in (dtypes["parameters"].names or ())
     digest = programs.program_digest(
-        [*around, *chain.from_iterable(map(_functions, _EMITTING))],
+        [*shared, *chain.from_iterable(map(_functions_in, _GENERATORS))],
         *compiler_settings(),
         str(checked),
     )
-    made_of = programs.program_digest(roots, str(elements), digest, machine())
-    return Linked(loop, functions, checked, made_of, digest)
+    digest = programs.program_digest(roots, str(dtypes), digest, describe_processor())
+    return LinkedProgram(loop, functions, checked, digest, digest)
 
 
-def compile_linked(linked: Linked) -> KeptProgram:
-    """Compile.
+def compile_linked(linked: LinkedProgram) -> CachedProgram:
+    """Compile a linked program and return its object code.
 
     Raises:
         DoesNotCompileError: with the function, file, line and cause.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
-        raise DoesNotCompileError("Numba is switched off, by NUMBA_DISABLE_JIT")
-    numba_pipeline.mark_parts(linked.functions)
+        raise DoesNotCompileError("Numba is switched off by NUMBA_DISABLE_JIT")
+    numba_pipeline.register_parts(linked.functions)
     loop = linked.loop
-    # chains are as deep as lists of systems are long, and Numba recurses ten times a link
+    # closure chains are as deep as the list of systems, with ten recursions of Numba per closure
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))
-    collecting = gc.isenabled()
-    gc.disable()  # a sixth of the time otherwise, for garbage that is not there
+    was_collecting = gc.isenabled()
+    gc.disable()  # saves a sixth of the time; there is hardly any garbage
     try:
         with (
             global_compiler_lock,
-            numba_pipeline.unobserved(),
-            numba_pipeline.few(),
-            bounds.checking(linked.checked),
-            link_units.among(linked.surroundings),
+            numba_pipeline.without_events(),
+            numba_pipeline.widen_integers(),
+            bounds.bounds_checking(linked.checked),
+            link_units.linking(linked.engine_digest),
         ):
-            whole = link_units.compile_whole(loop.kernel, str(loop.elements), loop.given)
+            whole = link_units.compile_program(loop.kernel, str(loop.dtypes), loop.callees)
     except (NumbaError, UnsupportedBytecodeError) as error:
-        raise DoesNotCompileError(_brief(error, linked.functions)) from None
-    except KeyError as error:  # what Numba raises for a field that a record does not have
-        raise DoesNotCompileError(_unknown_name(error.args[0], linked.functions)) from None
-    except Exception as error:  # of what Numba does not foresee
-        raise unforeseen(error, linked.functions) from error
+        raise DoesNotCompileError(_summarize_error(error, linked.functions)) from None
+    except KeyError as error:  # raised by Numba for an unknown field of a record
+        raise DoesNotCompileError(_describe_unknown_name(error.args[0], linked.functions)) from None
+    except Exception as error:  # any other exception inside Numba
+        raise wrap_error(error, linked.functions) from error
     finally:
         sys.setrecursionlimit(limit)
-        if collecting:
+        if was_collecting:
             gc.enable()
-    return KeptProgram(linked.made_of, *whole, _errors(linked.functions))
+    return CachedProgram(linked.digest, *whole, _collect_errors(linked.functions))
 
 
-def refusal(failure: str, built_in: bool) -> DoesNotCompileError:
-    """The error that says why a program does not compile."""
+def make_compile_error(failure: str, built_in: bool) -> DoesNotCompileError:
+    """Return the error for a program that does not compile, with advice; a fault if all rules are
+    built-in."""
     if built_in:
-        return BuiltInDoesNotCompileError(f"{failure}; {_OWN_FAULT}")
+        return BuiltInDoesNotCompileError(f"{failure}; {_ENGINE_FAULT}")
     return DoesNotCompileError(f"{failure}; {_ADVICE}")
 
 
-def unforeseen(error: Exception, functions: Iterable[FunctionType] = ()) -> DoesNotCompileError:
-    """Return the error that says which other one has ended compiling."""
-    return DoesNotCompileError(f"{_brief(error, functions)} ({type(error).__name__})")
+def wrap_error(error: Exception, functions: Iterable[FunctionType] = ()) -> DoesNotCompileError:
+    """Return a `DoesNotCompileError` for an exception that Numba does not document."""
+    return DoesNotCompileError(f"{_summarize_error(error, functions)} ({type(error).__name__})")
 
 
-def _brief(error: Exception, functions: Iterable[FunctionType]) -> str:
-    """File, line and cause out of a message of several thousand characters."""
+def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str:
+    """Return file, line and cause from a Numba message of several thousand characters."""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     causes = [
         line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
     ]
-    cause = (causes or lines or ["no cause is told"])[0]
+    cause = (causes or lines or ["Numba gives no cause"])[0]
     if missing := re.match(r"NameError: .*'(\w+)'", cause):
-        return _unknown_name(missing[1], functions)
+        return _describe_unknown_name(missing[1], functions)
     files = {
         os.path.realpath(function.__code__.co_filename)
         for function in functions
         if not function.__module__.startswith(__package__)
     }
-    found = re.findall(
+    mentions = re.findall(
         r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines)
     )
-    places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
+    places = [(os.path.realpath(file or other), line or at) for file, line, other, at in mentions]
     own = [(file, line) for file, line in places if file in files]
-    where = " ({}{}, line {})".format(_rule_at(*own[0], functions), *own[0]) if own else ""
-    if cause == "No match." and own:  # no function of Numba's takes this
+    where = " ({}{}, line {})".format(_name_function_at(*own[0], functions), *own[0]) if own else ""
+    if cause == "No match." and own:  # no function of Numba accepts the arguments
         cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
-    kinds = [words for pattern, words in _KINDS.items() if re.search(pattern, cause)]
-    what = f"{kinds[0]} cannot be compiled" if kinds else cause
+    features = [words for pattern, words in _UNSUPPORTED.items() if re.search(pattern, cause)]
+    what = f"{features[0]} cannot be compiled" if features else cause
     return f"a rule cannot be compiled{where}: {what}"
 
 
-def _rule_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
-    """Return the name of the function in which a line is, and "in"; "" if it is in none."""
+def _name_function_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
+    """Return "<function> in " for the function that contains a line of a file; "" if there is
+    none."""
     for code in (function.__code__ for function in functions):
         lines = [number for _, _, number in code.co_lines() if number]
         if os.path.realpath(code.co_filename) == file and min(lines) <= int(line) <= max(lines):
@@ -205,59 +209,66 @@ def _rule_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
     return ""
 
 
-def _unknown_name(name: object, functions: Iterable[FunctionType]) -> str:
+def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> str:
+    """Return the message about a name that a rule uses and that is not defined."""
     for function in functions:
         if name in function.__code__.co_names:
-            where = programs.complaint_about(function)
-            return f"{where}: {function.__name__} asks for {name!r}"
-    return f"a rule cannot be compiled: it asks for {name!r}"
+            where = programs.describe_location(function)
+            return f"{where}: {function.__name__} uses {name!r}, which is not defined"
+    return f"a rule cannot be compiled: it uses {name!r}, which is not defined"
 
 
 @cache
 def compile_function(function: FunctionType) -> Any:
-    """A function of numbers and arrays, compiled for what it is called with, or from the cache."""
-    functions = programs.functions_of([function])
-    return _kept(function, function_key(function), functions, function.__name__)
+    """Return a function of numbers and arrays, compiled on its first call or loaded from the
+    cache."""
+    functions = programs.find_functions([function])
+    return _jit_cached(function, function_cache_key(function), functions, function.__name__)
 
 
-def function_key(function: FunctionType) -> str:
-    """A digest of a function, and of what emits code for it."""
-    uses = chain.from_iterable(programs.functions_of([function]).values())
-    emitting = [used._defn for _, used in uses if hasattr(used, "_defn")]
-    return programs.program_digest([function, *emitting], *compiler_settings())
+def function_cache_key(function: FunctionType) -> str:
+    """Return the cache key of a function: a digest of its code and of the code that generates its
+    IR."""
+    uses = chain.from_iterable(programs.find_functions([function]).values())
+    generators = [used._defn for _, used in uses if hasattr(used, "_defn")]
+    return programs.program_digest([function, *generators], *compiler_settings())
 
 
 def compiler_settings() -> Iterator[str]:
-    """Yield versions and settings that make other machine code of the same functions; Numba tells
-    processors apart."""
+    """Yield versions and settings that change the machine code; Numba adds the processor itself."""
     yield from (sys.version, numba.__version__, np.__version__)
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
 
-def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], name: str) -> Any:
-    """The function, to be compiled or loaded when it is called."""
+def _jit_cached(
+    function: FunctionType, key: str, functions: Iterable[FunctionType], name: str
+) -> Any:
+    """Return the jitted function, which loads its code from the folder of `key` or compiles it when
+    called."""
 
     def on_miss() -> None:
+        """Announce the compilation and register the functions that it calls."""
         complain(f"compiling {name} for this machine, once; later runs load it")
-        numba_pipeline.mark_parts(functions)
+        numba_pipeline.register_parts(functions)
 
     compiled: Any = njit(nogil=True)(function)
     try:
         try:
-            compiled._cache = ProgramCache(function, key, on_miss, not_kept)
+            compiled._cache = CompiledFunctionCache(function, key, on_miss, warn_not_cached)
         except OSError as error:
-            not_kept(error)
-            keep_until_exit()
-            compiled._cache = ProgramCache(function, key, on_miss, not_kept)
-    except OSError:  # nor is there room for what goes with this process
+            warn_not_cached(error)
+            use_temporary_cache()
+            compiled._cache = CompiledFunctionCache(function, key, on_miss, warn_not_cached)
+    except OSError:  # no room for a temporary cache either
         on_miss()
     return compiled
 
 
-def _errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
-    """What `row["error"]` can hold: the texts in the functions, and what spawning says."""
+def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
+    """Return the errors that `row["error"]` can hold, by code: texts in the functions and spawn
+    errors."""
     errors = {
-        exceptions.message_code(text): RuleError(text) for text in programs.strings(functions)
+        exceptions.message_code(text): RuleError(text) for text in programs.find_strings(functions)
     }
     errors[exceptions.CAPACITY_CODE] = CapacityError(CAPACITY)
     errors[exceptions.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)
@@ -269,10 +280,10 @@ _NOISE = (
     *("Failed in", "No implementation", "There are", "Overload", "With arg", "Rejected"),
     *("raised from", ">>>", "During", "File", "-", "<source", "Enable", "This", "Intrinsic"),
 )
-"""How the lines of Numba's messages begin that do not say what is wrong."""
+"""Beginnings of lines in Numba's messages that do not contain the cause."""
 
 
-_KINDS = {
+_UNSUPPORTED = {
     r"yield|[Gg]enerator": "a generator",
     r"IMPORT_NAME": "an import inside of a function",
     r"LOAD_BUILD_CLASS": "a class inside of a function",
@@ -285,17 +296,18 @@ _KINDS = {
     r"unicode_type|UnicodeType": "a string in this place",
     r"pyobject|<class 'type'>": "an object of Python",
 }
-"""What Numba's messages are about, in words."""
+"""Descriptions of unsupported code, by a pattern in Numba's message."""
 
 _ADVICE = "see docs/compiling.md"
-_OWN_FAULT = (
-    "all rules here are built-in, so that this is a fault of the engine or of its installation "
+_ENGINE_FAULT = (
+    "all rules here are built-in, so this is a fault of the engine or of its installation "
     f"(Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}); "
-    'world="object" plays without compiling, a thousand times slower'
+    'world="object" runs without compiling, a thousand times slower'
 )
 
 
-def _functions(module: Any) -> Iterator[FunctionType]:
-    # an intrinsic keeps what it generates code by under `_defn`
-    things = (getattr(thing, "_defn", thing) for thing in vars(module).values())
-    return (thing for thing in things if isinstance(thing, FunctionType))
+def _functions_in(module: Any) -> Iterator[FunctionType]:
+    """Yield the functions of a module, and the code generators of its intrinsics."""
+    # `_defn` of an intrinsic is its code generator
+    values = (getattr(thing, "_defn", thing) for thing in vars(module).values())
+    return (thing for thing in values if isinstance(thing, FunctionType))

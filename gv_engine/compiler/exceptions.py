@@ -1,4 +1,4 @@
-"""Exceptions of compiled code, in Python: what Numba does for functions that it calls itself."""
+"""Error codes of compiled rules, and exceptions of compiled code rebuilt in Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gv_engine.world.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 
 def message_code(message: str) -> int:
-    """The number that stands in `row["error"]` for a message of `w.fail`."""
+    """Return the code in `row["error"]` for a message of `w.fail`: its CRC-32, never 0."""
     return crc32(message.encode()) or 1
 
 
@@ -30,14 +30,17 @@ TO_NOTHING_CODE = message_code(TO_NOTHING)
 
 # ---- raising -------------------------------------------------------------------------------------
 
-rtsys.initialize(registry.cpu_target.target_context)  # code that raises may ask it for memory
+rtsys.initialize(
+    registry.cpu_target.target_context
+)  # exceptions in compiled code allocate memory from it
 
 
 @intrinsic
-def _exception_at(typing_context: Any, address: Any) -> Any:
-    """`(address)`: leave with the exception that is described there."""
+def _raise_exception_at(typing_context: Any, address: Any) -> Any:
+    """Intrinsic `(address)`: leave the function with the exception described at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the return with an error status; the exception is described at the address."""
         calls = context.call_conv
         place = calls._get_excinfo_argument(builder.function)
         builder.store(builder.inttoptr(arguments[0], place.type.pointee), place)
@@ -48,27 +51,28 @@ def _exception_at(typing_context: Any, address: Any) -> Any:
     return types.none(types.intp), generate
 
 
-def _raise(address: int) -> None:
-    _exception_at(address)
+def _raise_at(address: int) -> None:
+    """Raise the exception described at an address; compiled as `_compiled_raiser`."""
+    _raise_exception_at(address)
 
 
-_raising: Any = njit(_raise)
+_compiled_raiser: Any = njit(_raise_at)
 
 
-def exception_at(address: int, environments: Iterable[int]) -> Exception:
-    """The exception that is described at an address.
+def read_exception(address: int, environments: Iterable[int]) -> Exception:
+    """Return the Python exception that compiled code described at an address.
 
     Args:
-        address: as compiled code returns it.
-        environments: addresses of the variables that must not be empty while its arguments become
-            objects of Python; nothing is looked up there.
+        address: address that compiled code returned.
+        environments: addresses of the Numba environment variables; they must be set, and are not
+            read, while the exception's arguments become Python objects.
     """
-    _raising.compile((types.int64,))
-    (result,) = _raising.overloads.values()
+    _compiled_raiser.compile((types.int64,))
+    (result,) = _compiled_raiser.overloads.values()
     for place in environments:
         ctypes.c_void_p.from_address(place).value = id(result.environment)
     try:
-        _raising(address)
-    except Exception as error:  # whatever it is
+        _compiled_raiser(address)
+    except Exception as error:  # any exception of a rule
         return error
     raise AssertionError(f"there is no exception at {address}")

@@ -1,4 +1,4 @@
-"""Where single functions are kept between processes: Numba's cache, beside the programs."""
+"""Disk cache of single compiled functions: Numba's own cache, in folders beside the programs."""
 
 from __future__ import annotations
 
@@ -18,20 +18,24 @@ from numba.core.runtime.nrt import rtsys
 
 from gv_engine.compiler.program_cache import (
     cache_folder,
-    find_stranger,
-    make_folder,
-    make_room,
+    delete_oldest,
+    find_foreign_access,
+    make_private_folder,
 )
 from gv_engine.rules.modules import is_rule_module
 
-# Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
-# for different functions, and the first one loaded would serve both (numba issue 10486).
+# Numba numbers its symbols from 1 in every process, so two cached programs may use one name for
+# different functions, and the first one loaded would serve both (numba issue 10486).
 FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: ignore[assignment]
 
 
 def _rebuild_env(module: str, constants: Any, name: str) -> Any:
-    # A function names the modules of its rules, only to let Python code look into them, which ours
-    # never does. The folder of these rules may be gone, and must not be run if another is in play.
+    """Replace Numba's `_rebuild_env`: name this module in place of a rule module.
+
+    Numba looks into the named module only for Python code, which programs never do. A rule file may
+    be gone or changed, and must not be imported here.
+    """
+    # see the docstring: rule modules are never imported from here
     return _numbas_rebuild_env(__name__ if is_rule_module(module) else module, constants, name)
 
 
@@ -39,11 +43,11 @@ _numbas_rebuild_env: Any = environment._rebuild_env
 environment._rebuild_env = _rebuild_env
 
 
-class ProgramCache(FunctionCache):
-    """Numba's cache of one function, in a folder of its own.
+class CompiledFunctionCache(FunctionCache):
+    """Numba's cache of one function, in its own folder named by the cache key.
 
-    A program that is there is loaded without the tables that only compiling needs, which take
-    Numba a tenth of a second; `on_miss` is called before one is compiled.
+    Loading a cached function skips the tables that only compiling needs (a tenth of a second).
+    `on_miss` is called before a function is compiled.
     """
 
     def __init__(
@@ -53,55 +57,55 @@ class ProgramCache(FunctionCache):
         on_miss: Callable[[], None],
         on_failure: Callable[[OSError], None],
     ) -> None:
-        """Find the folder of a program.
+        """Make the folder of a function.
 
         Args:
-            function: what is compiled.
-            key: the digest of all that the program is made of.
-            on_miss: called before it is compiled.
-            on_failure: called if it cannot be kept after that.
+            function: function to compile.
+            key: cache key, a digest of all code that the function reaches.
+            on_miss: called before the function is compiled.
+            on_failure: called if the compiled function cannot be saved.
 
         Raises:
-            OSError: the folder cannot be written, or others can write there.
+            OSError: the folder cannot be written, or other users can write there.
         """
         self._on_miss = on_miss
         self._on_failure = on_failure
         self._folder = cache_folder() / key
-        make_folder(self._folder)
+        make_private_folder(self._folder)
         config: Any = numba.config
         before = config.CACHE_DIR
-        config.CACHE_DIR = str(self._folder)  # read while the cache is made
+        config.CACHE_DIR = str(self._folder)  # Numba reads the setting in the constructor
         try:
             super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
-        except RuntimeError as error:  # no folder at all can be written
+        except RuntimeError as error:  # Numba found no writable folder
             raise OSError(str(error)) from None
         finally:
             config.CACHE_DIR = before
         if not Path(self.cache_path).is_relative_to(self._folder):
-            # Numba fell back to a folder where programs would not be told apart
+            # Numba fell back to a folder that all programs share
             raise OSError(f"{self._folder} cannot be written")
         Path(self.cache_path).chmod(0o700)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for these argument types, or None."""
+        """Return the compiled function for these argument types; None if it is not cached."""
         rtsys.initialize(target_context)
         try:
             # Numba's files are pickles
             for file in Path(self.cache_path).iterdir():
-                if not file.is_file() or find_stranger(file):
+                if not file.is_file() or find_foreign_access(file):
                     raise PermissionError
-            found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # whatever comes of a file that was cut short or tampered with
-            found = None
+            compiled = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # the file is truncated or was tampered with
+            compiled = None
             shutil.rmtree(self._folder, ignore_errors=True)
-        if found is not None:
-            return found
+        if compiled is not None:
+            return compiled
         self._on_miss()
-        make_room()
+        delete_oldest()
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, if there is room for it."""
+        """Save a compiled function, if there is room on the disk."""
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
             for file in Path(self.cache_path).iterdir():
@@ -111,6 +115,9 @@ class ProgramCache(FunctionCache):
             self._on_failure(error)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        # The folder's name stands for the code and all that it closes over. Numba would pickle
-        # that, dispatchers and their numbers by chance included, and find nothing again.
+        """Return the key in Numba's index: signature and processor.
+
+        The folder's name already identifies the code. Numba's own key would pickle the closure,
+        with dispatcher numbers that differ in every process.
+        """
         return sig, codegen.magic_tuple()

@@ -1,6 +1,6 @@
-"""Compiled code below the level of Python: arrays over memory, hints to it, fields and columns.
+"""Numba intrinsics: arrays over raw memory, prefetches, and reads and writes of row fields.
 
-What is here compiles at once, without the 40 ms that Numba takes for a function.
+An intrinsic compiles at once, without the 40 ms that Numba takes for a function.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
-from gv_engine.compiler.bounds import refuse_beyond
-from gv_engine.compiler.parameters import mark
-from gv_engine.compiler.records import world_of
+from gv_engine.compiler.bounds import emit_bounds_check
+from gv_engine.compiler.parameters import rule_id
+from gv_engine.compiler.records import get_world_record
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
 _types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
 
-LINE = 64
-"""Bytes that memory hands out at once."""
+CACHE_LINE = 64
+"""Bytes of a cache line."""
 
-_RUN = 16
-"""Bytes that are worth a call of their own."""
+_MIN_RUN = 16
+"""Equal bytes that are worth a call of memset."""
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
-_FIRST = ir.IntType(32)(0)
+_ZERO = ir.IntType(32)(0)
 
 LANES = 16
-"""Entities whose columns are written at once."""
+"""Entities whose columns are written in one vector store."""
 
 
-def array_at(context: Any, builder: Any, kind: Any, pointer: Any, length: Any) -> Any:
-    """Emit an array of so many elements over memory, to which no references are counted."""
+def emit_array(context: Any, builder: Any, kind: Any, pointer: Any, length: Any) -> Any:
+    """Emit a one-dimensional array of `length` elements at a pointer, without reference
+    counting."""
     array = _make_array(kind)(context, builder)
     size = context.get_constant(
         types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
@@ -57,45 +58,56 @@ def array_at(context: Any, builder: Any, kind: Any, pointer: Any, length: Any) -
     return array._getvalue()
 
 
-def _ask_for(builder: Any, address: Any) -> None:
-    """Emit a hint that a line of memory will be read and written soon; no address can fail."""
+def _emit_prefetch(builder: Any, address: Any) -> None:
+    """Emit a prefetch for reading and writing; an invalid address is allowed."""
     number = ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), number, number, number])
     function = _cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     builder.call(function, [address, number(1), number(3), number(1)])
 
 
-def fetching(offsets: Collection[int]) -> Callable[[Any, int], None]:
-    """`(rows, index)`: ask for these bytes of a row, with those near them, ahead of their use, so
-    that memory is not waited for."""
+def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
+    """Return an intrinsic `(rows, index)` that prefetches the cache lines at these byte offsets of
+    a row."""
 
     @intrinsic
     def fetch(typing_context: Any, rows: Any, index: Any) -> Any:
+        """Type check the prefetch; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `fetch` and return the result."""
             data = _make_array(rows)(context, builder, arguments[0]).data
             row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
             for offset in sorted(offsets):
-                _ask_for(builder, builder.gep(row, [_INDEX(offset)]))
+                _emit_prefetch(builder, builder.gep(row, [_INDEX(offset)]))
             return context.get_dummy_value()
 
         return types.none(rows, types.intp), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     fetch.__name__ = f"fetch {sorted(offsets)}"
     return fetch
 
 
-def _prefetching_cell(names: tuple[str, ...]) -> Callable[[Any, int, int], None]:
+def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], None]:
+    """Return an intrinsic `(world, y, x)` that prefetches a cell in each of the named (H + 1, W +
+    1) fields."""
+
     @intrinsic
     def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
+        """Type check the prefetch; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a prefetch of the cell in each field."""
             row = builder.bitcast(arguments[0], _BYTE.as_pointer())
             for name in names:
                 cells = w.fields[name]
                 first = builder.mul(arguments[1], _INDEX(cells.type.shape[1]))
                 size = _INDEX(cells.type.dtype.bitwidth // 8)
                 start = builder.mul(builder.add(first, arguments[2]), size)
-                _ask_for(builder, builder.gep(row, [builder.add(start, _INDEX(cells.offset))]))
+                _emit_prefetch(
+                    builder, builder.gep(row, [builder.add(start, _INDEX(cells.offset))])
+                )
             return context.get_dummy_value()
 
         return types.none(w, types.intp, types.intp), generate
@@ -104,93 +116,103 @@ def _prefetching_cell(names: tuple[str, ...]) -> Callable[[Any, int, int], None]
     return prefetch_cell
 
 
-prefetch_cell = _prefetching_cell(("at", "looks"))
-"""`(w, y, x)`: ask for a cell ahead of its use; it need not be on the grid."""
+prefetch_cell = _make_cell_prefetch(("at", "looks"))
+"""Intrinsic `(world, y, x)`: prefetch a cell's entity and appearance; the cell may be off the grid.
+"""
 
-prefetch_look = _prefetching_cell(("looks",))
-"""`(w, y, x)`: ask for the look of a cell, likewise."""
+prefetch_look = _make_cell_prefetch(("looks",))
+"""Intrinsic `(world, y, x)`: prefetch a cell's appearance; the cell may be off the grid."""
 
 
-def agents_of(w: Any) -> int:
-    """How many agents the worlds of a record have."""
+def count_agents(w: Any) -> int:
+    """Return the number of agents of a world record type."""
     return w.fields["reward"].type.shape[0] - 1  # type: ignore[no-any-return]  # numba's
 
 
-def whose_turn(context: Any, builder: Any, w: Any, world: Any) -> Any:
-    """Emit the agent whose turn it is."""
-    if agents_of(w) == 1:  # a constant, so that nothing is left of the question
+def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
+    """Emit the index of the agent whose turn it is; a constant 1 in worlds with one agent."""
+    if count_agents(w) == 1:  # a constant, so that LLVM removes the branch
         return _INDEX(1)
     return context.get_getattr(w, "turn")(context, builder, w, world, "turn")
 
 
 @intrinsic
-def whose(typing_context: Any, w: Any) -> Any:
-    """`(w)`: the agent whose turn it is."""
+def current_agent(typing_context: Any, w: Any) -> Any:
+    """Intrinsic `(world)`: return the index of the agent whose turn it is."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return whose_turn(context, builder, w, arguments[0])
+        """Emit LLVM IR for a call of `current_agent` and return the result."""
+        return emit_current_agent(context, builder, w, arguments[0])
 
     return types.intp(w), generate
 
 
-def place_in(context: Any, builder: Any, world: Any, offset: int, kind: Any) -> Any:
-    """Emit the place of a value of this type in a world's row."""
+def emit_pointer(context: Any, builder: Any, world: Any, offset: int, kind: Any) -> Any:
+    """Emit a pointer to a value of type `kind` at a byte offset of a world's row."""
     row = builder.bitcast(world, _BYTE.as_pointer())
     pointer = context.get_data_type(kind).as_pointer()
     return builder.bitcast(builder.gep(row, [_INDEX(offset)]), pointer)
 
 
-def figure(context: Any, builder: Any, w: Any, world: Any, name: str, agent: Any) -> Any:
-    """Emit the place of a number of an agent, such as its reward, in a world's row."""
+def emit_agent_pointer(
+    context: Any, builder: Any, w: Any, world: Any, name: str, agent: Any
+) -> Any:
+    """Emit a pointer to an agent's element of a per-agent field, such as `reward`, in a world's
+    row."""
     numbers = w.fields[name]
-    first = place_in(context, builder, world, numbers.offset, numbers.type.dtype)
+    first = emit_pointer(context, builder, world, numbers.offset, numbers.type.dtype)
     return builder.gep(first, [agent])
 
 
 @intrinsic
-def cells(typing_context: Any, w: Any) -> Any:
-    """`(w)`: all of `w.at` as one line of cells, row by row."""
+def flat_cells(typing_context: Any, w: Any) -> Any:
+    """Intrinsic `(world)`: return `w.at` as a one-dimensional array, in row-major order."""
     at = w.fields["at"]
     kind = types.Array(at.type.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `flat_cells` and return the result."""
         row = builder.bitcast(arguments[0], _BYTE.as_pointer())
         first = builder.gep(row, [_INDEX(at.offset)])
-        return array_at(context, builder, kind, first, _INDEX(at.type.nitems))
+        return emit_array(context, builder, kind, first, _INDEX(at.type.nitems))
 
     return kind(w), generate
 
 
 @intrinsic
-def line_of(typing_context: Any, array: Any) -> Any:
-    """`(array)`: all its values as one line, row by row; it lies in one piece."""
+def flat_array_view(typing_context: Any, array: Any) -> Any:
+    """Intrinsic `(array)`: return a one-dimensional view of a C-contiguous array."""
     kind = _types.Array(array.dtype, 1, "C", readonly=not array.mutable)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = _make_array(array)(context, builder, arguments[0])
-        sizes = _cgutils.unpack_tuple(builder, whole.shape)
-        return array_at(context, builder, kind, whole.data, reduce(builder.mul, sizes))
+        """Emit LLVM IR for a call of `flat_array_view` and return the result."""
+        source = _make_array(array)(context, builder, arguments[0])
+        sizes = _cgutils.unpack_tuple(builder, source.shape)
+        return emit_array(context, builder, kind, source.data, reduce(builder.mul, sizes))
 
     return kind(array), generate
 
 
 @intrinsic
-def part_of_line(typing_context: Any, line: Any, number: Any, size: Any) -> Any:
-    """`(line, number, size)`: one of the rows of so many values that lie in one line."""
+def chunk_view(typing_context: Any, array: Any, number: Any, size: Any) -> Any:
+    """Intrinsic `(array, number, size)`: return the view `array[number * size:(number + 1) *
+    size]`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first = _make_array(line)(context, builder, arguments[0]).data
+        """Emit LLVM IR for a call of `chunk_view` and return the result."""
+        first = _make_array(array)(context, builder, arguments[0]).data
         start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
-        return array_at(context, builder, line, start, arguments[2])
+        return emit_array(context, builder, array, start, arguments[2])
 
-    return line(line, types.intp, types.intp), generate
+    return array(array, types.intp, types.intp), generate
 
 
 @intrinsic
-def count_ones(typing_context: Any, bits: Any) -> Any:
-    """`(bits)`: how many of them are set."""
+def count_set_bits(typing_context: Any, bits: Any) -> Any:
+    """Intrinsic `(bits)`: return the number of set bits of an int64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `count_set_bits` and return the result."""
         return builder.ctpop(arguments[0])
 
     return types.int64(types.int64), generate
@@ -198,9 +220,10 @@ def count_ones(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
-    """`(a, b)`: the upper half of their product."""
+    """Intrinsic `(a, b)`: return the upper 64 bits of the product of two uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `multiply_high` and return the result."""
         whole = ir.IntType(128)
         product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
         return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
@@ -209,67 +232,78 @@ def multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def lowest_one(typing_context: Any, bits: Any) -> Any:
-    """`(bits)`: the number of the lowest bit that is set; one is."""
+def lowest_set_bit(typing_context: Any, bits: Any) -> Any:
+    """Intrinsic `(bits)`: return the index of the lowest set bit of a uint64 that is not 0."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `lowest_set_bit` and return the result."""
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return types.int64(types.uint64), generate
 
 
 @intrinsic
-def to_write(typing_context: Any, kept: Any) -> Any:
-    """`(kept)`: the array itself, to be written without telling anybody."""
+def writable_view(typing_context: Any, column: Any) -> Any:
+    """Intrinsic `(column)`: return a derived column as a plain array; writes update nothing
+    else."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `writable_view` and return the result."""
         return arguments[0]
 
-    return _types.Array(kept.dtype, kept.ndim, "C")(kept), generate
+    return _types.Array(column.dtype, column.ndim, "C")(column), generate
 
 
 @intrinsic
-def around(typing_context: Any, kept: Any) -> Any:
-    """`(kept)`: the world in whose row an array is."""
-    world = world_of(kept)
+def owning_world(typing_context: Any, column: Any) -> Any:
+    """Intrinsic `(column)`: return the world record whose row contains a derived column."""
+    world = get_world_record(column)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = _make_array(kept)(context, builder, arguments[0]).data
-        row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-kept.start)])
+        """Emit LLVM IR for a call of `owning_world` and return the result."""
+        data = _make_array(column)(context, builder, arguments[0]).data
+        row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])
         return builder.bitcast(row, context.get_value_type(world))
 
-    return world(kept), generate
+    return world(column), generate
 
 
 @intrinsic
-def another(typing_context: Any, record: Any) -> Any:
-    """`(record)`: a record of the same type with anything in it, while this function runs.
+def allocate_like(typing_context: Any, record: Any) -> Any:
+    """Intrinsic `(record)`: return an uninitialised record of the same type on the stack.
 
-    Nobody else has its address, so that what is written and read again need not go to memory. A
-    view by cells is too large for that, and stays where it is.
+    As no other code has its address, LLVM can keep its fields in registers. A view by cells is too
+    large for that and is returned itself.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit LLVM IR for a call of `allocate_like` and return the result."""
         if "seen" in record.fields:
             return arguments[0]
         place = _cgutils.alloca_once(builder, ir.ArrayType(_BYTE, record.size))
-        place.align = LINE
+        place.align = CACHE_LINE
         return builder.bitcast(place, context.get_value_type(record))
 
     return record(record), generate
 
 
-def fields(
-    names: Sequence[str],
-    past: int | None = None,
-    rule: str | None = None,
-    agent: bool = False,
+def make_field_getter(
+    names: Sequence[str], past: int | None = None, rule: str | None = None, agent: bool = False
 ) -> Callable[[Any, Any, Any], Any]:
-    """`(w, p, was)`: whose turn it is and the part `past` of a tuple `was`, if asked for, and these
-    fields of a record `p`, all as one tuple. Arrays can only be read: all worlds share them.
-    If `p` says which rule runs, it is this one from now on."""
+    """Return an intrinsic `(world, parameters, measurements)` that reads fields of the parameter
+    record `p` as a tuple.
+
+    The arrays are read-only, as all worlds share them.
+
+    Args:
+        names: fields of `p`.
+        past: index in `was` of a value to put before the fields; None for no value.
+        rule: prefix of the rule to note as running, if `p` has a field `running`.
+        agent: put the index of the current agent first.
+    """
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
+        """Type check the reads; return their signature and code generator."""
         before = [] if past is None else [was[past]]
         inside = [typing_context.resolve_getattr(p, name) for name in names]
         shared = [
@@ -281,38 +315,45 @@ def fields(
         kind = _types.Tuple([_types.intp] * agent + [*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit the reads of the fields, packed into a tuple."""
             if rule is not None and "running" in p.fields:
                 context.get_setattr("running", types.void(p, types.uint32))(
-                    builder, (arguments[1], ir.IntType(32)(mark(rule)))
+                    builder, (arguments[1], ir.IntType(32)(rule_id(rule)))
                 )
-            values = [whose_turn(context, builder, w, arguments[0])] if agent else []
+            values = [emit_current_agent(context, builder, w, arguments[0])] if agent else []
             if past is not None:
                 values.append(builder.extract_value(arguments[2], past))
-            for name, part, given in zip(names, inside, shared, strict=True):
+            for name, part, element_type in zip(names, inside, shared, strict=True):
                 value = context.get_getattr(p, name)(context, builder, p, arguments[1], name)
-                values.append(context.cast(builder, value, part, given))
+                values.append(context.cast(builder, value, part, element_type))
             return context.make_tuple(builder, kind, values)
 
         return kind(w, p, was), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     pick.__name__ = f"fields {rule} {agent} {past} {' '.join(names)}"
     return intrinsic(pick)
 
 
-def filling(start: int, values: bytes) -> Callable[[Any], None]:
-    """`(w)`: write these bytes into a row from `start` on, most of which are long runs of one."""
+def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
+    """Return an intrinsic `(world)` that writes these bytes into a row from offset `start` on.
+
+    Long runs of one byte become a memset, all others a memcpy.
+    """
     runs: list[list[bytes]] = [[]]
     for _, same in groupby(values):
         run = bytes(same)
-        if len(run) >= _RUN:
+        if len(run) >= _MIN_RUN:
             runs += [[run], []]
         else:
             runs[-1].append(run)
 
     @intrinsic
     def fill(typing_context: Any, w: Any) -> Any:
+        """Type check the fill; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a memset or memcpy for each run of bytes."""
             row, at = builder.bitcast(arguments[0], _BYTE.as_pointer()), start
             for run in map(b"".join, runs):
                 place = builder.gep(row, [_INDEX(at)])
@@ -327,24 +368,29 @@ def filling(start: int, values: bytes) -> Callable[[Any], None]:
 
         return types.none(w), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     fill.__name__ = f"fill {start} {crc32(values):08x}"
     return fill
 
 
-_Columns = list[tuple[str, str, NDArray[Any]]]
+_Tables = list[tuple[str, str, NDArray[Any]]]
+"""Lists of (column, field, table): the table has a value per prefab number."""
 
 
-def writing(columns: _Columns) -> Callable[[Any, int, int], None]:
-    """`(w, e, number)`: write into each column (name, field) the number of its table."""
+def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
+    """Return an intrinsic `(world, entity, number)` that writes `table[number]` into each column of
+    an entity."""
 
     @intrinsic
     def write(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
+        """Type check the write; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a store to each column."""
             if context.enable_boundscheck:
                 capacity = w.fields["alive"].type.shape[0]
-                refuse_beyond(context, builder, arguments[1], _INDEX(capacity))
-            for place, value in _cells(builder, w, columns, arguments):
+                emit_bounds_check(context, builder, arguments[1], _INDEX(capacity))
+            for place, value in _emit_entity_cells(builder, w, columns, arguments):
                 builder.store(value, place, align=1)
             return context.get_dummy_value()
 
@@ -353,26 +399,32 @@ def writing(columns: _Columns) -> Callable[[Any, int, int], None]:
     return write
 
 
-def spreading(columns: _Columns) -> Callable[[Any, int, int, int], None]:
-    """`(w, first, count, number)`: write into each column (name, field) the number of its table,
-    for so many entities from the first on, at least `LANES`."""
+def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], None]:
+    """Return an intrinsic `(world, first, count, number)` that writes `table[number]` into each
+    column of `count` entities.
+
+    `count` is at least `LANES`; the stores are vectors of `LANES` entities.
+    """
 
     @intrinsic
     def spread(typing_context: Any, w: Any, first: Any, count: Any, number: Any) -> Any:
+        """Type check the write; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit vector stores of `LANES` entities to each column."""
             world, first, count, number = arguments
-            behind, many = builder.add(first, count), _INDEX(LANES)
-            last = builder.sub(behind, many)
-            with _cgutils.for_range_slice(builder, first, behind, many, _INDEX) as (start, _):
-                # the last of them may be written twice
+            stop, step = builder.add(first, count), _INDEX(LANES)
+            last = builder.sub(stop, step)
+            with _cgutils.for_range_slice(builder, first, stop, step, _INDEX) as (start, _):
+                # the last lanes may be written twice
                 e = builder.select(builder.icmp_signed(">", start, last), last, start)
-                for place, value in _cells(builder, w, columns, (world, e, number)):
+                for place, value in _emit_entity_cells(builder, w, columns, (world, e, number)):
                     kind = ir.VectorType(value.type, LANES)
                     nothing = ir.Constant(kind, ir.Undefined)
-                    one = builder.insert_element(nothing, value, _FIRST)
-                    order = ir.Constant(ir.VectorType(_FIRST.type, LANES), [0] * LANES)
-                    every = builder.shuffle_vector(one, nothing, order)
-                    builder.store(every, builder.bitcast(place, kind.as_pointer()), align=1)
+                    one = builder.insert_element(nothing, value, _ZERO)
+                    order = ir.Constant(ir.VectorType(_ZERO.type, LANES), [0] * LANES)
+                    repeated = builder.shuffle_vector(one, nothing, order)
+                    builder.store(repeated, builder.bitcast(place, kind.as_pointer()), align=1)
             return context.get_dummy_value()
 
         return types.none(w, types.intp, types.intp, types.intp), generate
@@ -380,12 +432,16 @@ def spreading(columns: _Columns) -> Callable[[Any, int, int, int], None]:
     return spread
 
 
-def clearing(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], None]:
-    """`(w, last)`: write into each column (name, field) its number for entities 1, …, last."""
+def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], None]:
+    """Return an intrinsic `(world, last)` that writes one value into each column of the entities 1
+    to `last`."""
 
     @intrinsic
     def clear(typing_context: Any, w: Any, last: Any) -> Any:
+        """Type check the write; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a memset or a loop of stores for each column."""
             row = builder.bitcast(arguments[0], _BYTE.as_pointer())
             for column, field, number in columns:
                 place = w.fields[column].type.fields[field]
@@ -405,21 +461,25 @@ def clearing(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], No
 
         return types.none(w, types.intp), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     clear.__name__ = f"clear {[(*names, number.tolist()) for *names, number in columns]}"
     return clear
 
 
-def agreeing(columns: _Columns) -> Callable[[Any, int, int], bool]:
-    """`(w, e, number)`: whether in each column (name, field) stands the number of its table."""
+def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
+    """Return an intrinsic `(world, entity, number)` that is True if each column of an entity equals
+    `table[number]`."""
 
     @intrinsic
     def agrees(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
+        """Type check the comparison; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `agrees` and return the result."""
             equal = ir.IntType(1)(1)
-            for place, value in _cells(builder, w, columns, arguments):
-                found = builder.load(place, align=1)
-                equal = builder.and_(equal, builder.icmp_unsigned("==", found, value))
+            for place, value in _emit_entity_cells(builder, w, columns, arguments):
+                stored = builder.load(place, align=1)
+                equal = builder.and_(equal, builder.icmp_unsigned("==", stored, value))
             return equal
 
         return types.boolean(w, types.intp, types.intp), generate
@@ -427,8 +487,11 @@ def agreeing(columns: _Columns) -> Callable[[Any, int, int], bool]:
     return agrees
 
 
-def _cells(builder: Any, w: Any, columns: _Columns, arguments: Any) -> Iterator[tuple[Any, Any]]:
-    """For each column the place of an entity in it, and the number of its table, both as bits."""
+def _emit_entity_cells(
+    builder: Any, w: Any, columns: _Tables, arguments: Any
+) -> Iterator[tuple[Any, Any]]:
+    """Yield for each column a pointer to the entity's element and the table's value, both as
+    integers."""
     start, e, number = arguments
     row = builder.bitcast(start, _BYTE.as_pointer())
     for column, field, table in columns:

@@ -1,8 +1,8 @@
-"""Units: parts of a step that are compiled once for all programs that have them.
+"""Units: parts of a step that are compiled once and linked into every program that uses them.
 
-A unit is a rule with all that it calls, or the look of an agent, as LLVM code of its own. It is
-kept beside the programs, under a digest of its functions and of the types that it is called with,
-and linked into every program that has it; so a new list of rules compiles only those that are new.
+A unit is a rule with all functions it calls, or the observation of an agent, as LLVM bitcode. It is
+cached on disk under a digest of its functions and argument types. So a new list of rules only
+compiles the rules that are new.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from numba.np.arrayobj import make_array
 
 from gv_engine.compiler import programs
 from gv_engine.compiler.intrinsics import (
-    agents_of,
-    figure,
+    count_agents,
+    emit_agent_pointer,
+    emit_current_agent,
     intrinsic,
-    whose_turn,
 )
-from gv_engine.compiler.numba_pipeline import PARTS, part_library
+from gv_engine.compiler.numba_pipeline import PART_OPTIONS, part_library
 from gv_engine.compiler.object_loader import ENTRY
-from gv_engine.compiler.parameters import mark
-from gv_engine.compiler.program_cache import keep_unit, kept_unit
+from gv_engine.compiler.parameters import rule_id
+from gv_engine.compiler.program_cache import read_unit, write_unit
 
-# what numba says of its types leads nowhere
+# Numba's type hints do not help here
 _types, _cgutils, _registry, _make_array = cast(Any, (types, cgutils, registry, make_array))
 
 _INDEX = ir.IntType(64)
 
 
-class Code(NamedTuple):
-    """What a unit is compiled to.
+class UnitCode(NamedTuple):
+    """Compiled code of a unit.
 
     Attributes:
-        name: of its function in LLVM code.
-        returns: the Numba type of what it returns.
-        library: the code, to be linked.
+        name: name of the function in the LLVM module.
+        returns: Numba type of the result.
+        library: code library to link.
     """
 
     name: str
@@ -52,56 +52,60 @@ class Code(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A function `(w, p, …)` of a world, of its own record of arguments, and of anything else.
+    """A compilable function `(world, parameters, ...)` of a world and of its own parameter record.
 
     Attributes:
-        function: what is compiled.
-        field: of the parameters, where its own record is; "" if it takes none, `(w, …)`.
-        once: whether it runs once, whoever acts.
-        seldom: whether a call of it may cost what a call does.
+        function: Python function to compile.
+        field: field of the parameters that holds the unit's record; "" if the function is `(world,
+            ...)`.
+        runs_once: True if it runs once per step, not once per agent.
+        rare: True if it runs rarely, so that it is not inlined.
     """
 
     function: Callable[..., Any]
     field: str = ""
-    once: bool = False
-    seldom: bool = False
+    runs_once: bool = False
+    rare: bool = False
 
-    def kinds(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
-        """The types of its arguments, in a program with parameters `p`."""
+    def argument_types(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
+        """Return the Numba types of the function's arguments, in a program with parameters of type
+        `p`."""
         return (w, p.fields[self.field].type, *more) if self.field else (w, *more)
 
-    def code(self, kinds: tuple[Any, ...]) -> Code:
-        """Its code for arguments of these types: known, kept, or compiled now."""
-        around, codes, _ = _around.get()
-        if (self.function, kinds) not in codes:
-            finish = _by_itself if self.seldom else _optimised
-            codes[self.function, kinds] = _code(self.function, kinds, finish, around)
-        return codes[self.function, kinds]
+    def get_code(self, types_: tuple[Any, ...]) -> UnitCode:
+        """Return the code for these argument types: from memory, from the disk cache, or compiled
+        now."""
+        digest, codes, _ = _link_context.get()
+        if (self.function, types_) not in codes:
+            finish = _optimize_alone if self.rare else _optimize
+            codes[self.function, types_] = _get_or_compile(self.function, types_, finish, digest)
+        return codes[self.function, types_]
 
     def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
-        """Emit a call in a program with these arguments `(w, p, …)`; its result."""
-        p, kinds = types_[1], self.kinds(*types_)
+        """Emit a call with the program's arguments `(world, parameters, ...)` and return its
+        result."""
+        p, argument_types = types_[1], self.argument_types(*types_)
         w, parameters, *others = values
-        given = [w, *others]
+        arguments = [w, *others]
         if self.field:
             if "running" in p.fields:
                 context.get_setattr("running", _types.void(p, _types.uint32))(
-                    builder, (parameters, ir.IntType(32)(mark(self.field)))
+                    builder, (parameters, ir.IntType(32)(rule_id(self.field)))
                 )
             read = context.get_getattr(p, self.field)
-            given.insert(1, read(context, builder, p, parameters, self.field))
-        code = self.code(kinds)
-        if self.seldom:
-            _around.get().seldom[code.name] = code.library
+            arguments.insert(1, read(context, builder, p, parameters, self.field))
+        code = self.get_code(argument_types)
+        if self.rare:
+            _link_context.get().rare[code.name] = code.library
         else:
             context.active_code_library.add_linking_library(code.library)
-        return _called(context, builder, code.name, code.returns, kinds, given)
+        return _emit_call(context, builder, code.name, code.returns, argument_types, arguments)
 
 
-def _called(
+def _emit_call(
     context: Any, builder: Any, name: str, returns: Any, kinds: Sequence[Any], values: Sequence[Any]
 ) -> Any:
-    """Emit a call of a function by its name in LLVM code; its result."""
+    """Emit a call of an LLVM function by name, with error propagation; return its result."""
     convention = context.call_conv
     kind = convention.get_function_type(returns, kinds)
     function = _cgutils.get_or_insert_function(builder.module, kind, name)
@@ -112,249 +116,302 @@ def _called(
 
 
 class _LinkContext(NamedTuple):
-    """What a program's units lie among: a digest of it, the codes of those before, and the code of
-    those that are called seldom."""
+    """Program that units are linked into.
+
+    Attributes:
+        digest: digest of the engine code and settings.
+        codes: code of the units linked so far, by function and argument types.
+        rare: libraries of the rare units, by function name.
+    """
 
     digest: str
-    codes: dict[tuple[Callable[..., Any], tuple[Any, ...]], Code]
-    seldom: dict[str, Any]
+    codes: dict[tuple[Callable[..., Any], tuple[Any, ...]], UnitCode]
+    rare: dict[str, Any]
 
 
-_around: ContextVar[_LinkContext] = ContextVar("_around")
+_link_context: ContextVar[_LinkContext] = ContextVar("_link_context")
 
 
 @contextmanager
-def among(digest: str) -> Iterator[None]:
-    """The units that this thread compiles in here lie among code, and settings, of this digest."""
-    token = _around.set(_LinkContext(digest, {}, {}))
+def linking(digest: str) -> Iterator[None]:
+    """Context manager: units that this thread compiles inside have `digest` in their cache key."""
+    token = _link_context.set(_LinkContext(digest, {}, {}))
     try:
         yield
     finally:
-        _around.reset(token)
+        _link_context.reset(token)
 
 
 @cache
-def _spelled(kind: Any) -> str:
-    """A type in a text that is the same in every process."""
+def _type_text(kind: Any) -> str:
+    """Return a text for a Numba type that is equal in every process."""
     if isinstance(kind, types.Record):
-        fields = ((n, f.offset, _spelled(f.type)) for n, f in cast(Any, kind.fields).items())
+        fields = ((n, f.offset, _type_text(f.type)) for n, f in cast(Any, kind.fields).items())
         return f"{type(kind).__name__}{kind.size}{list(fields)}"
     if isinstance(kind, types.BaseTuple):
-        return f"({', '.join(map(_spelled, cast(Any, kind)))})"
+        return f"({', '.join(map(_type_text, cast(Any, kind)))})"
     return str(kind)
 
 
 # ---- calls in a program ------------------------------------------------------------------------
 
 
-def call(unit: Unit) -> Any:
-    """`(w, p, was)`: the unit's result."""
+def make_call(unit: Unit) -> Any:
+    """Return an intrinsic `(world, parameters, measurements)` that calls a unit and returns its
+    result."""
 
     def one(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
+        """Type check the unit; return the signature and code generator of the call."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `one` and return the result."""
             return unit.emit(context, builder, signature.args, arguments)
 
-        return unit.code(unit.kinds(w, p, was)).returns(w, p, was), generate
+        return unit.get_code(unit.argument_types(w, p, was)).returns(w, p, was), generate
 
     return intrinsic(one)
 
 
-def given(name: str, returns: Any = types.none) -> Any:
-    """`((…))`: call the function of this name that comes with a program, with whole numbers."""
+def make_stub(name: str, returns: Any = types.none) -> Any:
+    """Return an intrinsic that takes a tuple of integers and calls the program's function of this
+    name."""
 
-    def one(typing_context: Any, found: Any) -> Any:
+    def one(typing_context: Any, numbers: Any) -> Any:
+        """Type check the call; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kinds = (types.int64,) * len(found)
-            parts = zip(_cgutils.unpack_tuple(builder, arguments[0]), found, kinds)
+            """Emit LLVM IR for a call of `one` and return the result."""
+            kinds = (types.int64,) * len(numbers)
+            parts = zip(_cgutils.unpack_tuple(builder, arguments[0]), numbers, kinds)
             values = [context.cast(builder, *part) for part in parts]
-            return _called(context, builder, f"{ENTRY}_{name}", returns, kinds, values)
+            return _emit_call(context, builder, f"{ENTRY}_{name}", returns, kinds, values)
 
-        return returns(found), generate
+        return returns(numbers), generate
 
     one.__name__ = name
     return intrinsic(one)
 
 
-def in_turn(units: Sequence[Unit], acting: bool) -> Any:
-    """`(w, p)`: one unit `(w, p, ())` after the other, each agent by agent: those that are acting,
-    in their order, or all."""
+def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
+    """Return an intrinsic `(world, parameters)` that calls units in order, each once or for each
+    agent.
+
+    Args:
+        acting: call only agents that take part in the step, in turn order; else all agents.
+    """
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
+        """Type check all units; return the signature and code generator of the sequence."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit the calls of the units, in agent loops where needed."""
             was = context.make_tuple(builder, _NONE, [])
             for unit in units:
                 turns = (
                     nullcontext()
-                    if unit.once
-                    else _turns(context, builder, w, arguments[0], acting and "order")
+                    if unit.runs_once
+                    else _agent_loop(context, builder, w, arguments[0], acting and "order")
                 )
                 with turns:
                     unit.emit(context, builder, (w, p, _NONE), (*arguments, was))
             return context.get_dummy_value()
 
         for unit in units:
-            unit.code(unit.kinds(w, p, _NONE))
+            unit.get_code(unit.argument_types(w, p, _NONE))
         return _types.none(w, p), generate
 
     return intrinsic(each)
 
 
-def gathered(units: Sequence[Unit | None]) -> Any:
-    """`(w, p)`: the results of all units `(w, p)`, as a tuple; () where there is none. Of several
-    agents, the place of an array of results, by agent."""
+def make_measurement(units: Sequence[Unit | None]) -> Any:
+    """Return an intrinsic `(world, parameters)` with the tuple of the units' results; () for None.
+
+    With several agents, each result is a pointer to an array by agent.
+    """
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
+        """Type check all units; return the signature and code generator of the measurement."""
+
         def result(unit: Unit | None, builder: Any, context: Any, arguments: Any) -> Any:
+            """Emit the calls of one unit; return its result, or a pointer to the results by
+            agent."""
             if unit is None:
                 return context.make_tuple(builder, _NONE, [])
             if count == 1:
                 return unit.emit(context, builder, (w, p), arguments)
-            kind = unit.code(unit.kinds(w, p)).returns
+            kind = unit.get_code(unit.argument_types(w, p)).returns
             results = _cgutils.alloca_once(builder, context.get_data_type(kind), count + 1)
-            with _turns(context, builder, w, arguments[0], "live") as agent:
+            with _agent_loop(context, builder, w, arguments[0], "live") as agent:
                 value = unit.emit(context, builder, (w, p), arguments)
                 context.pack_value(builder, kind, value, builder.gep(results, [agent]))
             return results
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit LLVM IR for a call of `each` and return the result."""
             results = [result(unit, builder, context, arguments) for unit in units]
             return context.make_tuple(builder, kind, results)
 
-        count = agents_of(w)
-        found = [unit.code(unit.kinds(w, p)).returns if unit else None for unit in units]
+        count = count_agents(w)
+        kinds = [
+            unit.get_code(unit.argument_types(w, p)).returns if unit else None for unit in units
+        ]
         many = _types.CPointer if count > 1 else lambda kind: kind
-        kind = _types.Tuple([many(kind) if kind else _NONE for kind in found])
+        kind = _types.Tuple([many(kind) if kind else _NONE for kind in kinds])
         return kind(w, p), generate
 
     return intrinsic(each)
 
 
-def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
-    """`(w, p, was, terms)`: all units `(w, p, was[k])` onto `w.reward`, where the next one finds
-    the sum up to there, and each into its slot among the terms, behind which are those of the next
-    agent."""
+def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
+    """Return an intrinsic `(world, parameters, measurements, terms)` that adds the rewards of all
+    units to `w.reward`.
+
+    Each reward also goes into its slot of `terms`, an array of agents times reward functions, agent
+    by agent. A unit sees the sum of the units before it.
+    """
 
     def each(typing_context: Any, w: Any, p: Any, was: Any, terms: Any) -> Any:
+        """Type check all units; return the signature and code generator of the sum."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit the calls of the units, and the stores of their terms and of the sum."""
             world, rows = arguments[0], _make_array(terms)(context, builder, arguments[3])
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
-                with _turns(context, builder, w, world, "live") as agent:
+                with _agent_loop(context, builder, w, world, "live") as agent:
                     own = builder.extract_value(arguments[2], k)
-                    own = _of_agent(context, builder, was[k], own, agent)
-                    kinds = w, p, _one(was[k])
+                    own = _emit_agent_value(context, builder, was[k], own, agent)
+                    kinds = w, p, _agent_value_type(was[k])
                     term = unit.emit(context, builder, kinds, (*arguments[:2], own))
                     row = builder.mul(
                         builder.sub(agent, _INDEX(1)),
-                        builder.udiv(builder.extract_value(rows.shape, 0), _INDEX(agents_of(w))),
+                        builder.udiv(builder.extract_value(rows.shape, 0), _INDEX(count_agents(w))),
                     )
                     builder.store(term, builder.gep(rows.data, [builder.add(row, _INDEX(slot))]))
-                    reward = figure(context, builder, w, world, "reward", agent)
+                    reward = emit_agent_pointer(context, builder, w, world, "reward", agent)
                     builder.store(builder.fadd(builder.load(reward), term), reward)
             return context.get_dummy_value()
 
         for unit, own in zip(units, was, strict=True):
-            unit.code(unit.kinds(w, p, _one(own)))
+            unit.get_code(unit.argument_types(w, p, _agent_value_type(own)))
         return _types.none(w, p, was, terms), generate
 
     return intrinsic(each)
 
 
 @contextmanager
-def _turns(context: Any, builder: Any, w: Any, world: Any, among: str | bool) -> Iterator[Any]:
-    """Emit what follows for each agent, whose turn it is then: for all, for those that are `live`,
-    or for these in their `order`."""
-    if agents_of(w) == 1:
+def _agent_loop(
+    context: Any, builder: Any, w: Any, world: Any, select: str | bool
+) -> Iterator[Any]:
+    """Context manager: emit the code inside once per agent, with `w.turn` set; yields the agent
+    index.
+
+    Args:
+        selection: False for all agents, "live" for agents that take part in the step, "order" for
+            these in turn order.
+    """
+    if count_agents(w) == 1:
         yield _INDEX(1)
         return
 
     def number(name: str, index: Any) -> Any:
-        return builder.load(figure(context, builder, w, world, name, index))
+        """Emit the load of an agent's value by field name."""
+        return builder.load(emit_agent_pointer(context, builder, w, world, name, index))
 
-    count = _INDEX(agents_of(w))
+    count = _INDEX(count_agents(w))
     if "present" in w.fields:
         present = context.get_getattr(w, "present")(context, builder, w, world, "present")
         count = builder.zext(present, _INDEX)
     with _cgutils.for_range(builder, count) as loop, ExitStack() as inside:
         agent = builder.add(loop.index, _INDEX(1))
-        if among == "order":
+        if select == "order":
             agent = number("order", loop.index)
-        if among:
+        if select:
             live = number("live", agent)
             inside.enter_context(builder.if_then(builder.icmp_unsigned("!=", live, live.type(0))))
         context.get_setattr("turn", _types.void(w, _types.int64))(builder, (world, agent))
         yield agent
 
 
-def _of_agent(context: Any, builder: Any, kind: Any, value: Any, agent: Any) -> Any:
-    """Emit what has been gathered for an agent."""
-    if _one(kind) is kind:
+def _emit_agent_value(context: Any, builder: Any, kind: Any, value: Any, agent: Any) -> Any:
+    """Emit the load of one agent's value from a per-agent array; a single value passes through."""
+    if _agent_value_type(kind) is kind:
         return value
     return context.unpack_value(builder, kind.dtype, builder.gep(value, [agent]))
 
 
-def _one(kind: Any) -> Any:
-    """The type of what has been gathered for an agent."""
+def _agent_value_type(kind: Any) -> Any:
+    """Return the type of one agent's value: the element type of a per-agent array."""
     return kind.dtype if isinstance(kind, types.CPointer) else kind
 
 
 @intrinsic
-def now(typing_context: Any, w: Any, gathered: Any) -> Any:
-    """`(w, gathered)`: what has been gathered for the agent whose turn it is."""
+def agent_value(typing_context: Any, w: Any, values: Any) -> Any:
+    """Intrinsic `(world, values)`: return the current agent's element of a per-agent array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        agent = whose_turn(context, builder, w, arguments[0])
-        return _of_agent(context, builder, gathered, arguments[1], agent)
+        """Emit LLVM IR for a call of `agent_value` and return the result."""
+        agent = emit_current_agent(context, builder, w, arguments[0])
+        return _emit_agent_value(context, builder, values, arguments[1], agent)
 
-    return _one(gathered)(w, gathered), generate
+    return _agent_value_type(values)(w, values), generate
 
 
-def masking(units: Sequence[Unit], actions: Sequence[int]) -> Any:
-    """`(w, p, mask)`: write for each of these actions that is the scenario's whether one of the
-    units `(w, p, action)` is true; those behind it are not asked, if they are not the engine's."""
+def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
+    """Return an intrinsic `(world, parameters, mask)` that writes the action mask: 1 if a unit
+    `(world, parameters, action)` is true.
+
+    Only actions with a place in `p.places` are tested. After a true unit, later units run only in
+    programs without bounds checks, where that is faster than a branch.
+    """
 
     def every(typing_context: Any, w: Any, p: Any, mask: Any) -> Any:
+        """Type check all units and return the signature and code generator of the mask."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a test of each action by all units, with the action as a constant."""
             read = context.get_getattr(p, "places")
             places = _make_array(places_of)(
                 context, builder, read(context, builder, p, arguments[1], "places")
             ).data
             first = _make_array(mask)(context, builder, arguments[2]).data
-            found = _cgutils.alloca_once(builder, ir.IntType(1))
-            # each action by itself, as a constant: what is asked for other ones falls away
+            is_valid = _cgutils.alloca_once(builder, ir.IntType(1))
+            # each action is a constant, so that LLVM removes the tests of other actions
             for index, action in enumerate(actions):
                 number = _INDEX(action)
                 place = builder.load(builder.gep(places, [_INDEX(index)]))
                 with builder.if_then(builder.icmp_signed(">=", place, _INDEX(0))):
-                    builder.store(_cgutils.false_bit, found)
+                    builder.store(_cgutils.false_bit, is_valid)
                     for unit in units:
-                        with guarded(builder, found):
-                            answer = unit.emit(context, builder, asked, (*arguments[:2], number))
-                            returns = unit.code(unit.kinds(*asked)).returns
+                        with guarded(builder, is_valid):
+                            answer = unit.emit(context, builder, kinds, (*arguments[:2], number))
+                            returns = unit.get_code(unit.argument_types(*kinds)).returns
                             answer = context.cast(builder, answer, returns, types.boolean)
-                            builder.store(builder.or_(builder.load(found), answer), found)
-                    valid = builder.zext(builder.load(found), first.type.pointee)
+                            builder.store(builder.or_(builder.load(is_valid), answer), is_valid)
+                    valid = builder.zext(builder.load(is_valid), first.type.pointee)
                     builder.store(valid, builder.gep(first, [place]))
             return context.get_dummy_value()
 
         places_of = typing_context.resolve_getattr(p, "places")
-        asked = w, p, types.intp
-        # asking costs less than a branch that processors guess wrongly
-        guarded = _unless if "running" in p.fields else _always
+        kinds = w, p, types.intp
+        # a test costs less than a mispredicted branch
+        guarded = _emit_if_false if "running" in p.fields else _emit_always
         for unit in units:
-            unit.code(unit.kinds(*asked))
+            unit.get_code(unit.argument_types(*kinds))
         return _types.none(w, p, mask), generate
 
     masks = intrinsic(every)
-    # so that programs can be told apart
+    # the name is part of program digests
     masks.__name__ = f"masks {actions}"
     return masks
 
 
-def _unless(builder: Any, found: Any) -> Any:
-    return builder.if_then(builder.not_(builder.load(found)))
+def _emit_if_false(builder: Any, flag: Any) -> Any:
+    """Return a context manager that emits a branch taken if the flag is False."""
+    return builder.if_then(builder.not_(builder.load(flag)))
 
 
-def _always(builder: Any, found: Any) -> Any:
+def _emit_always(builder: Any, flag: Any) -> Any:
+    """Return a context manager that emits no branch."""
     return nullcontext()
 
 
@@ -364,141 +421,153 @@ _NONE = _types.Tuple(())
 # ---- code ----------------------------------------------------------------------------------------
 
 
-_CODES: dict[str, Code] = {}
+_CODES: dict[str, UnitCode] = {}
 
 
-def _code(
-    function: Callable[..., Any], kinds: tuple[Any, ...], finish: Callable[..., Any], around: str
-) -> Code:
-    spelled = ", ".join(map(_spelled, kinds))
-    key = programs.program_digest([function], spelled, finish.__name__, around)
+def _get_or_compile(
+    function: Callable[..., Any], kinds: tuple[Any, ...], finish: Callable[..., Any], digest: str
+) -> UnitCode:
+    """Return the code of a function for these argument types: from memory, the disk cache, or
+    compiled now.
+
+    Args:
+        finish: function `(library, entry)` that prepares the LLVM module; part of the cache key.
+        digest: digest of the surrounding code; part of the cache key.
+    """
+    types_text = ", ".join(map(_type_text, kinds))
+    key = programs.program_digest([function], types_text, finish.__name__, digest)
     if key not in _CODES:
         name = f"unit_{key}"
-        found = kept_unit(key)
-        if found:
-            returns, bitcode = _type_of(found[0]), found[1]
+        cached = read_unit(key)
+        if cached:
+            returns, bitcode = _type_from_json(cached[0]), cached[1]
         else:
-            returns, bitcode = _compile(function, kinds, name, finish)
-        library = part_library(_codegen(), name)
+            returns, bitcode = _compile_to_bitcode(function, kinds, name, finish)
+        library = part_library(_get_codegen(), name)
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalize_dynamic_globals()
         library._finalized = True
-        if not found and not library.has_dynamic_globals:  # addresses in this process
-            with suppress(KeyError):  # a type that JSON does not say
-                keep_unit(key, _spelled_type(returns), bitcode)
-        _CODES[key] = Code(name, returns, library)
+        if not cached and not library.has_dynamic_globals:  # these are addresses in this process
+            with suppress(KeyError):  # a type without a JSON form
+                write_unit(key, _type_to_json(returns), bitcode)
+        _CODES[key] = UnitCode(name, returns, library)
     return _CODES[key]
 
 
 _PLAIN = {str(kind): kind for kind in (_types.none, _types.boolean, *_types.number_domain)}
 
 
-def _spelled_type(kind: Any) -> Any:
-    """A type of Numba as JSON: a name, or a list for a tuple.
+def _type_to_json(kind: Any) -> Any:
+    """Return a Numba type as JSON: a name, or a list for a tuple.
 
     Raises:
-        KeyError: it is another type than numbers and tuples of them.
+        KeyError: it is neither a number nor a tuple of numbers.
     """
     if isinstance(kind, _types.BaseAnonymousTuple):
-        return [_spelled_type(each) for each in kind]
+        return [_type_to_json(each) for each in kind]
     return str(_PLAIN[str(kind)])
 
 
-def _type_of(spelled: Any) -> Any:
-    """The type that `_spelled_type` told."""
-    if isinstance(spelled, list):
-        return _types.Tuple([_type_of(each) for each in spelled])
-    return _PLAIN[spelled]
+def _type_from_json(data: Any) -> Any:
+    """Return the Numba type that `_type_to_json` wrote."""
+    if isinstance(data, list):
+        return _types.Tuple([_type_from_json(each) for each in data])
+    return _PLAIN[data]
 
 
-def _compile(
+def _compile_to_bitcode(
     function: Callable[..., Any], kinds: Any, name: str, finish: Callable[..., Any]
 ) -> tuple[Any, bytes]:
-    """The type of what it returns, and LLVM code."""
-    result = _typed(function, kinds)
-    library = _codegen().create_library(name)
+    """Compile a function; return the Numba type of its result and its LLVM bitcode."""
+    result = _compile_with_numba(function, kinds)
+    library = _get_codegen().create_library(name)
     library._final_module.link_in(result.library._final_module, preserve=True)
     module = finish(library, result.fndesc.llvm_func_name)
     module.get_function(result.fndesc.llvm_func_name).name = name
     return result.signature.return_type, module.as_bitcode()
 
 
-def compile_whole(
-    kernel: Callable[..., Any], elements: str, given: Sequence[FunctionType]
+def compile_program(
+    kernel: Callable[..., Any], dtypes_text: str, callees: Sequence[FunctionType]
 ) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
-    """An object file with `ENTRY`, what it asks for by name, and names of its environments.
+    """Return (object code, external symbols, names of Numba environments) of a program.
 
-    Where the kernel, a function of four numbers, has raised, `ENTRY` returns the address of what
-    describes the exception, as a negative number; see `machine_code.Loaded`.
+    The program's entry is `ENTRY`. If the kernel raises, `ENTRY` returns the negative address of
+    the exception's description; see `object_loader.LoadedProgram`.
 
     Args:
-        kernel: it.
-        elements: of its arrays, which tell it from others.
-        given: what it calls by their names, functions of whole numbers.
+        kernel: loop over the worlds, a function of four integers.
+        dtypes_text: dtypes of the kernel's arrays, part of the cache key.
+        callees: functions of integers that the kernel calls by name.
     """
-    code = _code(kernel, _FOUR, _hidden, f"{elements} {_around.get().digest}")
-    library = _codegen().create_library(ENTRY)
-    library.add_ir_module(_entry(code))
+    code = _get_or_compile(
+        kernel, _INTS, _hide_internals, f"{dtypes_text} {_link_context.get().digest}"
+    )
+    library = _get_codegen().create_library(ENTRY)
+    library.add_ir_module(_build_entry_module(code))
     module = library._final_module
     module.link_in(code.library._final_module, preserve=True)
-    for function in given:
-        made = _typed(function, (types.int64,) * function.__code__.co_argcount)
-        part = made.library._final_module
-        part.get_function(made.fndesc.llvm_func_name).name = f"{ENTRY}_{function.__name__}"
+    for function in callees:
+        compiled = _compile_with_numba(function, (types.int64,) * function.__code__.co_argcount)
+        part = compiled.library._final_module
+        part.get_function(compiled.fndesc.llvm_func_name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
-    module = _optimised(library, ENTRY)
-    # what is called seldom is optimised by itself, and that is enough
-    for unit in _around.get().seldom.values():
+    module = _optimize(library, ENTRY)
+    # rare units are already optimised, and not inlined
+    for unit in _link_context.get().rare.values():
         module.link_in(unit._final_module, preserve=True)
-    _hidden(library, ENTRY)
-    asked = [part.name for part in module.functions if part.is_declaration]
-    kept = [part.name for part in module.global_variables]
+    _hide_internals(library, ENTRY)
+    declared = [part.name for part in module.functions if part.is_declaration]
+    variables = [part.name for part in module.global_variables]
     return (
-        _codegen()._tm.emit_object(module),
-        tuple(name for name in asked if not name.startswith("llvm.")),
-        tuple(name for name in kept if name.startswith("_ZN08NumbaEnv")),
+        _get_codegen()._tm.emit_object(module),
+        tuple(name for name in declared if not name.startswith("llvm.")),
+        tuple(name for name in variables if name.startswith("_ZN08NumbaEnv")),
     )
 
 
-_FOUR = (types.int64,) * 4
-"""The types of the kernel's arguments."""
+_INTS = (types.int64,) * 4
+"""Types of the kernel's arguments: address, start, stop, mode."""
 
 
-def _entry(kernel: Code) -> Any:
-    """The module of a function that Python calls, with numbers, which calls the kernel."""
+def _build_entry_module(kernel: UnitCode) -> Any:
+    """Return the LLVM module of `ENTRY`: a METH_FASTCALL function that releases the GIL and calls
+    the kernel."""
     context, pointer = _registry.cpu_target.target_context, ir.IntType(8).as_pointer()
     module = context.create_module(ENTRY)
-    kind = context.call_conv.get_function_type(kernel.returns, _FOUR)
+    kind = context.call_conv.get_function_type(kernel.returns, _INTS)
     called = ir.Function(module, kind, kernel.name)
     own = ir.FunctionType(pointer, [pointer, pointer.as_pointer(), _INDEX])
     entry = ir.Function(module, own, ENTRY)
     builder = ir.IRBuilder(entry.append_basic_block())
     python = context.get_python_api(builder)
-    given = [
+    numbers = [
         python.long_as_longlong(builder.load(builder.gep(entry.args[1], [_INDEX(number)])))
-        for number in range(len(_FOUR))
+        for number in range(len(_INTS))
     ]
     thread = python.save_thread()
-    status, failed = context.call_conv.call_function(builder, called, kernel.returns, _FOUR, given)
+    status, failed = context.call_conv.call_function(
+        builder, called, kernel.returns, _INTS, numbers
+    )
     python.restore_thread(thread)
     raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
     builder.ret(python.long_from_longlong(builder.select(status.is_error, raised, failed)))
     return module
 
 
-def _typed(function: Callable[..., Any], kinds: Any) -> Any:
-    """What Numba makes of a function for arguments of these types."""
-    compiled: Any = cast(Any, njit)(**PARTS)(function)
+def _compile_with_numba(function: Callable[..., Any], kinds: Any) -> Any:
+    """Return Numba's compile result of a function for these argument types."""
+    compiled: Any = cast(Any, njit)(**PART_OPTIONS)(function)
     compiled.compile(kinds)
     (result,) = compiled.overloads.values()
     return result
 
 
-# ways to finish a library, of which only the entry is seen outside
+# ---- preparing a module: only the entry stays visible outside -----------------------------------
 
 
-def _hidden(library: Any, entry: str) -> Any:
-    """LLVM code as it is, of what is part of another library as soon as that is finished."""
+def _hide_internals(library: Any, entry: str) -> Any:
+    """Make all functions of a library internal except `entry`; return its LLVM module."""
     for part in library._final_module.functions:
         if part.name == entry:
             part.linkage = "external"
@@ -507,20 +576,24 @@ def _hidden(library: Any, entry: str) -> Any:
     return library._final_module
 
 
-def _optimised(library: Any, entry: str) -> Any:
-    """LLVM code as fast as can be."""
-    _hidden(library, entry)
+def _optimize(library: Any, entry: str) -> Any:
+    """Hide internal functions and optimise a library; return its LLVM module."""
+    _hide_internals(library, entry)
     library._optimize_final_module()
     return library._final_module
 
 
-def _by_itself(library: Any, entry: str) -> Any:
-    """LLVM code of what is never part of another library: it alone decides what becomes part of
-    its callers, so that the code is smaller, and sooner there."""
+def _optimize_alone(library: Any, entry: str) -> Any:
+    """Optimise a library that is never inlined elsewhere, with inlining left to LLVM; return its
+    module.
+
+    The code is smaller and compiles faster than with forced inlining.
+    """
     text = str(library._final_module).replace("alwaysinline", "nounwind")
     library._final_module = binding.parse_assembly(text)
-    return _optimised(library, entry)
+    return _optimize(library, entry)
 
 
-def _codegen() -> Any:
+def _get_codegen() -> Any:
+    """Return Numba's code generator for this processor."""
     return _registry.cpu_target.target_context.codegen()

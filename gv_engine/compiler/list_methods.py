@@ -1,7 +1,7 @@
-"""Lists of what is in the cells of a row, and ways between them, in compiled code.
+"""Per-type cell lists and cached distances of a row, in compiled code.
 
-Importing this module teaches numba the methods that keep them, see `Layout.looks_dtype`; writes to
-a row call them, see `look_methods`.
+Importing this module registers the methods that update them, see `Layout.looks_dtype`. Writes to a
+row call these methods, see `appearance_cache`.
 """
 
 from __future__ import annotations
@@ -13,40 +13,41 @@ from numba.extending import register_jitable
 
 from components.appearance import FLOOR
 from gv_engine.compiler.intrinsics import (
-    agreeing,
-    count_ones,
-    lowest_one,
+    count_set_bits,
+    lowest_set_bit,
+    make_entity_compare,
     prefetch_cell,
-    to_write,
+    writable_view,
 )
-from gv_engine.compiler.method_registry import (
-    LAYOUTS,
-    method,
-    prefabs,
-)
-from gv_engine.compiler.numba_pipeline import PARTS
-from gv_engine.compiler.simd import cells_of
+from gv_engine.compiler.method_registry import LAYOUTS, prefab_tables, register_method
+from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.simd import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 
-NOT_KNOWN = np.uint32(2**32 - 1)
-"""`strange`, where it has not been found out: any type may be."""
+TYPES_UNKNOWN = np.uint32(2**32 - 1)
+"""Value of `w.strange` before `find_strange`: objects of any type may have other components than
+their type."""
 
 
-@method("now_strange")
-def _now_strange(w: Any, kind: Any) -> Any:
-    """For the kernels: objects of a type may have components that it does not give them."""
+@register_method("now_strange")
+def _build_now_strange(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.now_strange(kind)`: note that objects of a type may
+    have other components than their type."""
 
     def impl(w: Any, kind: Any) -> None:
+        """Implement `now_strange`; Numba compiles this function."""
         w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
     return impl
 
 
-@method("enlist")
-def _enlist(w: Any, cell: Any, kind: Any) -> Any:
-    """For the kernels: a cell holds an object that looks like this type."""
+@register_method("enlist")
+def _build_enlist(w: Any, cell: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.enlist(cell, kind)`: add a cell to the list of cells
+    that look like a type."""
 
     def impl(w: Any, cell: Any, kind: Any) -> None:
+        """Implement `enlist`; Numba compiles this function."""
         k, i = kind % len(w.listed), cell >> 6
         w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
         w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
@@ -54,11 +55,13 @@ def _enlist(w: Any, cell: Any, kind: Any) -> Any:
     return impl
 
 
-@method("unlist")
-def _unlist(w: Any, cell: Any, kind: Any) -> Any:
-    """For the kernels: a cell no longer holds the object that looked like this type."""
+@register_method("unlist")
+def _build_unlist(w: Any, cell: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.unlist(cell, kind)`: remove a cell from the list of
+    cells that look like a type."""
 
     def impl(w: Any, cell: Any, kind: Any) -> None:
+        """Implement `unlist`; Numba compiles this function."""
         k, i = kind % len(w.listed), cell >> 6
         w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
         if w.listed[k, i] == 0:
@@ -67,11 +70,13 @@ def _unlist(w: Any, cell: Any, kind: Any) -> Any:
     return impl
 
 
-@method("block")
-def _block(w: Any, cell: Any, blocks: Any) -> Any:
-    """For the kernels: nobody can enter a cell, or anybody can; if that is new, ways are not."""
+@register_method("block")
+def _build_block(w: Any, cell: Any, blocks: Any) -> Any:
+    """Return the function to compile for `w.block(cell, blocks)`: set a cell's movement bit; a
+    change invalidates the cached distances."""
 
     def impl(w: Any, cell: Any, blocks: Any) -> None:
+        """Implement `block`; Numba compiles this function."""
         bit = np.uint64(1) << np.uint64(cell & 63)
         if ((w.blocked[cell >> 6] & bit) != 0) != (blocks != 0):
             w.blocked[cell >> 6] ^= bit
@@ -80,29 +85,30 @@ def _block(w: Any, cell: Any, blocks: Any) -> Any:
     return impl
 
 
-@method("forget_cells")
-def _forget_cells(w: Any, lift: Any) -> Any:
-    """For the kernels: all cells look like free floor and are on no list; with `lift`, they are
-    free."""
+@register_method("forget_cells")
+def _build_forget_cells(w: Any, lift: Any) -> Any:
+    """Return the function to compile for `w.forget_cells(lift)`: reset all listed cells to floor
+    and clear the lists; `lift` empties the cells."""
     stride = w.fields["at"].type.shape[1]
-    forget_ground = _forget_ground if "ground" in LAYOUTS[w].layers else _leave_ground
+    reset_ground = _reset_ground_cell if "ground" in LAYOUTS[w].layers else _ignore_ground_cell
 
     def impl(w: Any, lift: Any) -> None:
+        """Reset the cells in the lists, and the lists."""
         at = w.in_line()
         for k in range(len(w.filled)):
             for j in range(w.filled.shape[1]):
                 full = w.filled[k, j]
                 w.filled[k, j] = 0
                 while full != 0:
-                    i = 64 * j + lowest_one(full)
+                    i = 64 * j + lowest_set_bit(full)
                     full &= full - np.uint64(1)
                     bits = w.listed[k, i]
                     w.listed[k, i] = 0
                     while bits != 0:
-                        cell = 64 * i + lowest_one(bits)
+                        cell = 64 * i + lowest_set_bit(bits)
                         bits &= bits - np.uint64(1)
                         w.looks[cell // stride, cell % stride] = FLOOR
-                        forget_ground(w, cell // stride, cell % stride, lift)
+                        reset_ground(w, cell // stride, cell % stride, lift)
                         if lift:
                             at[cell] = NOTHING
         for i in range(len(w.blocked)):
@@ -112,26 +118,30 @@ def _forget_cells(w: Any, lift: Any) -> Any:
     return impl
 
 
-@register_jitable(**PARTS)
-def _forget_ground(w: Any, y: Any, x: Any, lift: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _reset_ground_cell(w: Any, y: Any, x: Any, lift: Any) -> None:
+    """Reset the ground appearance of a cell; with `lift`, also empty it."""
     w.beneath[y, x] = FLOOR
     if lift:
-        to_write(w.ground)[y, x] = NOTHING
+        writable_view(w.ground)[y, x] = NOTHING
 
 
-@register_jitable(**PARTS)
-def _leave_ground(w: Any, y: Any, x: Any, lift: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _ignore_ground_cell(w: Any, y: Any, x: Any, lift: Any) -> None:
+    """Do nothing; stands in for `_reset_ground_cell` in worlds without ground."""
     pass
 
 
-@method("find_strange")
-def _find_strange(w: Any) -> Any:
-    """For the kernels: find out objects of which types have components that these do not give."""
+@register_method("find_strange")
+def _build_find_strange(w: Any) -> Any:
+    """Return the function to compile for `w.find_strange()`: set in `w.strange` the bit of each
+    type with an object of other components."""
     layout = LAYOUTS[w]
-    agrees = agreeing([part for part in prefabs(layout) if part[1] == "has"])
+    agrees = make_entity_compare([part for part in prefab_tables(layout) if part[1] == "has"])
     kinds = layout.type_table_length
 
     def impl(w: Any) -> None:
+        """Compare the components of each live object with its type's."""
         w.strange = 0
         for e in range(AGENT + 1, len(w.alive)):
             kind = w.kind.value[e]
@@ -141,8 +151,13 @@ def _find_strange(w: Any) -> Any:
     return impl
 
 
-@method("having")
-def _having(w: Any, columns: Any) -> Any:
+@register_method("having")
+def _build_having(w: Any, columns: Any) -> Any:
+    """Return the function to compile for `w.having(columns)`: return the (n,) int64 objects on the
+    grid that have a component, row-major.
+
+    Of two objects in a cell, the one on the ground comes first.
+    """
     own = {
         kind.index
         for kind in LAYOUTS[w].types
@@ -156,149 +171,166 @@ def _having(w: Any, columns: Any) -> Any:
     words = -(-rows * stride // 64)
     layers = len(LAYOUTS[w].layers)
 
-    @register_jitable(**PARTS)
-    def enter(w: Any, columns: Any, i: Any, bits: Any, found: Any, count: Any) -> Any:
-        """Those of a word of cells that have it."""
+    @register_jitable(**PART_OPTIONS)
+    def collect(w: Any, columns: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
+        """Append the objects with the component from 64 cells, given as bits; return the new
+        count."""
         at = w.in_line()
         while bits != 0:
-            cell = 64 * i + lowest_one(bits)
+            cell = 64 * i + lowest_set_bit(bits)
             bits &= bits - np.uint64(1)
             y, x = cell // stride, cell % stride
             if y < w.height and x < w.width:
-                count = _add_those(w, columns, w.ground[y, x], at[cell], found, count)
+                count = _append_having(w, columns, w.ground[y, x], at[cell], entities, count)
         return count
 
-    def listed(w: Any, columns: Any) -> Any:
-        if w.strange == NOT_KNOWN:
+    def search_lists(w: Any, columns: Any) -> Any:
+        """Search the per-type cell lists of a large grid."""
+        if w.strange == TYPES_UNKNOWN:
             w.find_strange()
-        asked, count = np.uint64(kinds | w.strange), 0
+        types, count = np.uint64(kinds | w.strange), 0
         for j in range(w.filled.shape[1]):
-            full = _of_types(w.filled, asked, j)
+            full = _merge_bits(w.filled, types, j)
             while full != 0:
-                i = 64 * j + lowest_one(full)
+                i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                bits = _of_types(w.listed, asked, i)
-                count += count_ones(bits)
+                bits = _merge_bits(w.listed, types, i)
+                count += count_set_bits(bits)
                 while bits != 0:
-                    cell = 64 * i + lowest_one(bits)
+                    cell = 64 * i + lowest_set_bit(bits)
                     bits &= bits - np.uint64(1)
                     for y in range(-1, 2):
                         prefetch_cell(w, y + cell // stride, cell % stride)
-        found = np.empty(layers * count, np.int64)
+        entities = np.empty(layers * count, np.int64)
         count = 0
         for j in range(w.filled.shape[1]):
-            full = _of_types(w.filled, asked, j)
+            full = _merge_bits(w.filled, types, j)
             while full != 0:
-                i = 64 * j + lowest_one(full)
+                i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                count = enter(w, columns, i, _of_types(w.listed, asked, i), found, count)
-        return found[:count]
+                count = collect(w, columns, i, _merge_bits(w.listed, types, i), entities, count)
+        return entities[:count]
 
-    def looking_so(w: Any, columns: Any) -> Any:
-        if w.strange == NOT_KNOWN:
+    def search_looks(w: Any, columns: Any) -> Any:
+        """Search cells that look like one of the types."""
+        if w.strange == TYPES_UNKNOWN:
             w.find_strange()
-        asked, count = np.uint64(kinds | w.strange), 0
+        types, count = np.uint64(kinds | w.strange), 0
         for i in range(words):
-            count += count_ones(cells_of(w, i, asked))
-        found = np.empty(count, np.int64)
+            count += count_set_bits(find_typed_cells(w, i, types))
+        entities = np.empty(count, np.int64)
         count = 0
         for i in range(words):
-            count = enter(w, columns, i, cells_of(w, i, asked), found, count)
-        return found[:count]
+            count = collect(w, columns, i, find_typed_cells(w, i, types), entities, count)
+        return entities[:count]
 
-    def every(w: Any, columns: Any) -> Any:
-        found, count = np.empty(layers * w.height * w.width, np.int64), 0
+    def search_all_cells(w: Any, columns: Any) -> Any:
+        """Search all cells; an appearance does not tell which object lies beneath."""
+        entities, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
-                count = _add_those(w, columns, w.ground[y, x], w.at[y, x], found, count)
-        return found[:count]
+                count = _append_having(w, columns, w.ground[y, x], w.at[y, x], entities, count)
+        return entities[:count]
 
-    # how a cell looks says nothing of what lies beneath its thing
-    small = every if layers > 1 else looking_so
-    return listed if LAYOUTS[w].is_large else small
+    # a look does not tell which object lies beneath the thing
+    search_small = search_all_cells if layers > 1 else search_looks
+    return search_lists if LAYOUTS[w].is_large else search_small
 
 
-@method("of_type")
-def _of_type(w: Any, kind: Any) -> Any:
+@register_method("of_type")
+def _build_of_type(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.of_type(kind)`: return the (n,) int64 objects of a type
+    on the grid, row-major."""
     rows, stride = w.fields["at"].type.shape
     words = -(-rows * stride // 64)
 
-    @register_jitable(**PARTS)
-    def enter(w: Any, kind: Any, i: Any, bits: Any, found: Any, count: Any) -> Any:
-        """Those of a word of cells that are of the type."""
-        while bits != 0 and count < len(found):
-            cell = 64 * i + lowest_one(bits)
+    @register_jitable(**PART_OPTIONS)
+    def collect(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
+        """Append the objects of the type from 64 cells, given as bits; return the new count."""
+        while bits != 0 and count < len(entities):
+            cell = 64 * i + lowest_set_bit(bits)
             bits &= bits - np.uint64(1)
             y, x = cell // stride, cell % stride
             if y < w.height and x < w.width:
                 e = w.on_layer_of(kind, y, x)
-                found[count] = e
+                entities[count] = e
                 count += e != NOTHING and w.kind.value[e] == kind
         return count
 
-    def listed(w: Any, kind: Any) -> Any:
-        found, count = np.empty(w.placed[kind], np.int64), 0
+    def search_lists(w: Any, kind: Any) -> Any:
+        """Search the type's cell list of a large grid."""
+        entities, count = np.empty(w.placed[kind], np.int64), 0
         for j in range(w.filled.shape[1]):
             full = w.filled[kind, j]
             while full != 0:
-                i = 64 * j + lowest_one(full)
+                i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                count = enter(w, kind, i, w.listed[kind, i], found, count)
-        return found[:count]
+                count = collect(w, kind, i, w.listed[kind, i], entities, count)
+        return entities[:count]
 
-    def looking_so(w: Any, kind: Any) -> Any:
-        asked = np.uint64(1) << np.uint64(kind & 31)
-        found, count = np.empty(w.placed[kind], np.int64), 0
-        for i in range(words if len(found) > 0 else 0):
-            count = enter(w, kind, i, cells_of(w, i, asked), found, count)
-        return found[:count]
+    def search_looks(w: Any, kind: Any) -> Any:
+        """Search cells that look like the type."""
+        types = np.uint64(1) << np.uint64(kind & 31)
+        entities, count = np.empty(w.placed[kind], np.int64), 0
+        for i in range(words if len(entities) > 0 else 0):
+            count = collect(w, kind, i, find_typed_cells(w, i, types), entities, count)
+        return entities[:count]
 
-    def every(w: Any, kind: Any) -> Any:
-        found, count = np.empty(w.placed[kind], np.int64), 0
-        for i in range(words if len(found) > 0 else 0):
-            count = enter(w, kind, i, ~np.uint64(0), found, count)
-        return found[:count]
+    def search_all_cells(w: Any, kind: Any) -> Any:
+        """Search all cells; an appearance does not tell which object lies beneath."""
+        entities, count = np.empty(w.placed[kind], np.int64), 0
+        for i in range(words if len(entities) > 0 else 0):
+            count = collect(w, kind, i, ~np.uint64(0), entities, count)
+        return entities[:count]
 
-    # how a cell looks says nothing of what lies beneath its thing
-    small = every if len(LAYOUTS[w].layers) > 1 else looking_so
-    return listed if LAYOUTS[w].is_large else small
+    # a look does not tell which object lies beneath the thing
+    search_small = search_all_cells if len(LAYOUTS[w].layers) > 1 else search_looks
+    return search_lists if LAYOUTS[w].is_large else search_small
 
 
-@register_jitable(**PARTS)
-def _add_those(w: Any, columns: Any, below: Any, above: Any, found: Any, count: Any) -> Any:
-    """Of what is in a cell, those that have a component; how many are found now."""
+@register_jitable(**PART_OPTIONS)
+def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
+    """Append the entities of a cell that have a component to `entities`; return the new count."""
     if below != NOTHING and columns.has[below]:
-        found[count] = below
+        entities[count] = below
         count += 1
     if columns.has[above]:
-        found[count] = above
+        entities[count] = above
         count += 1
     return count
 
 
-@register_jitable(**PARTS)
-def _of_types(lists: Any, asked: Any, i: Any) -> Any:
-    """A word of the lists of all types whose bits are set."""
+@register_jitable(**PART_OPTIONS)
+def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
+    """Return word `i` of the lists of several types (a bit mask), combined by OR."""
     bits = np.uint64(0)
-    while asked != 0:
-        for k in range(lowest_one(asked), len(lists), 32):
+    while types != 0:
+        for k in range(lowest_set_bit(types), len(lists), 32):
             bits |= lists[k, i]
-        asked &= asked - np.uint64(1)
+        types &= types - np.uint64(1)
     return bits
 
 
-@method("steps_from")
-def _steps_from(w: Any, y: Any, x: Any) -> Any:
-    def impl(w: Any, y: Any, x: Any) -> Any:
+@register_method("steps_from")
+def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
+    """Return the function to compile for `w.steps_from(y, x)`: return (H, W) distances from a cell,
+    -1 where there is no way.
+
+    Large grids cache the distances of the last cell in `w.ways`.
+    """
+
+    def read_cached(w: Any, y: Any, x: Any) -> Any:
+        """Return `w.ways`, computed only if the cell or the grid's shape has changed."""
         key = np.uint64(((np.int64(y) << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:
             w.walk_from(y, x, w.ways)
             w.ways_from = key
         return w.ways
 
-    def anew(w: Any, y: Any, x: Any) -> Any:
+    def compute(w: Any, y: Any, x: Any) -> Any:
+        """Compute the distances into a new array."""
         steps = np.empty((w.height, w.width), np.int64)
         w.walk_from(y, x, steps)
         return steps
 
-    return impl if LAYOUTS[w].is_large else anew
+    return read_cached if LAYOUTS[w].is_large else compute

@@ -1,4 +1,4 @@
-"""A scenario's systems as one function over the worlds of a batch, ready to be compiled."""
+"""Loop over the worlds of a batch that runs a scenario's systems, ready to be compiled."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from gv_engine.compiler.addresses import address_of, batch_at, record_at
-from gv_engine.compiler.array_args import Elements
+from gv_engine.compiler.addresses import get_address, make_batch_cast, make_record_cast
+from gv_engine.compiler.array_args import Dtypes
 from gv_engine.compiler.exceptions import TO_NOTHING_CODE
-from gv_engine.compiler.intrinsics import LINE, fetching, part_of_line, prefetch_look
-from gv_engine.compiler.link_units import Unit, given
-from gv_engine.compiler.observation import ground_writer, look, write_view, write_whole
-from gv_engine.compiler.parameters import common_part, functions_of_calls
-from gv_engine.compiler.programs import functions_of
-from gv_engine.compiler.step import BoundSystems, asking, bind, nobody
+from gv_engine.compiler.intrinsics import CACHE_LINE, chunk_view, make_row_prefetch, prefetch_look
+from gv_engine.compiler.link_units import Unit, make_stub
+from gv_engine.compiler.observation import cut_view, make_ground_writer, write_view, write_whole
+from gv_engine.compiler.parameters import get_common_dtype, iter_rule_functions
+from gv_engine.compiler.programs import find_functions
+from gv_engine.compiler.step import BoundSystems, bind_systems, clear_rule, make_mission_writer
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
@@ -26,80 +26,78 @@ from gv_engine.scenario.layout import LEADING_FIELDS, RNG
 from gv_engine.world.autoreset import (
     BEGIN,
     BUSY,
-    DRAWN,
     KEEP,
+    RANDOM_LEVEL,
     RESTART,
-    begins,
-    begins_at_once,
-    clear,
-    tell,
+    clear_outputs,
+    resets_in_step,
+    starts_episode,
+    write_outputs,
 )
-from gv_engine.world.rng import copy_generator, draw_member
+from gv_engine.world.rng import copy_generator, sample_member
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 AHEAD = 4
-"""So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
+"""Worlds between the current one and the one whose row is prefetched; half of it for the cells of
+large grids."""
 
 
-class Loop(NamedTuple):
-    """What runs the worlds of a batch, not compiled yet.
+class BatchLoop(NamedTuple):
+    """Functions of the loop over the worlds of a batch, not compiled yet.
 
     Attributes:
-        kernel: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed.
-        elements: of the arrays that it works on, which all programs have; it is compiled once.
-        given: what it calls, by the names of these functions.
-        units: that these are made of.
+        kernel: function (address, start, stop, mode) that runs worlds start to stop - 1 and returns
+            the number of failed worlds.
+        dtypes: element dtypes of the arrays that the kernel uses; equal kernels are compiled once.
+        callees: functions that the kernel calls by name.
+        units: units that the callees call.
     """
 
     kernel: FunctionType
-    elements: Elements
-    given: list[FunctionType]
+    dtypes: Dtypes
+    callees: list[FunctionType]
     units: list[Unit]
 
 
-def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Loop:
-    """The loop over the worlds of a batch, and what it calls.
+def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> BatchLoop:
+    """Return the loop over the worlds of a batch with its callees.
 
     Args:
-        scenario: whose systems it runs.
-        slots: where the terms of its rewards go.
-        elements: of the arrays of the batch.
+        scenario: scenario whose systems run.
+        slots: position of each reward function among the reward terms.
+        dtypes: element dtypes of the batch's arrays.
     """
-    known = common_part(elements["parameters"])
-    lines = {
-        name: element for name, element in elements.items() if element == RNG or not element.names
-    }
-    systems, units = bind(scenario, slots)
-    return Loop(
-        _kernel(known.names or (), {"parameters": known, **lines}),
-        {"parameters": known, **lines},
-        _given(scenario, systems, elements),
-        units,
-    )
+    common = get_common_dtype(dtypes["parameters"])
+    flat = {name: dtype for name, dtype in dtypes.items() if dtype == RNG or not dtype.names}
+    loop_dtypes = {"parameters": common, **flat}
+    systems, units = bind_systems(scenario, slots)
+    kernel = _make_kernel(common.names or (), loop_dtypes)
+    return BatchLoop(kernel, loop_dtypes, _make_callees(scenario, systems, dtypes), units)
 
 
-def _kernel(known: Collection[str], elements: Elements) -> FunctionType:
-    """The loop itself, for programs that know these parameters; it sees the heads of rows alone."""
-    batch, head = batch_at(elements), record_at(np.dtype(LEADING_FIELDS, align=True))
-    count, fetch, find = given("count", types.int64), given("fetch"), given("find", types.int64)
-    begin, act, reveal = given("begin"), given("act"), given("reveal")
-    mend = given("mend", types.int64)
-    mixed, checked = "share" in known, "running" in known
+def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionType:
+    """Return the kernel for programs with these parameters; it reads only the heads of rows."""
+    batch, head = make_batch_cast(dtypes), make_record_cast(np.dtype(LEADING_FIELDS, align=True))
+    count, find, mend = (make_stub(name, types.int64) for name in ("count", "find", "mend"))
+    fetch, begin, act, reveal = map(make_stub, ("fetch", "begin", "act", "reveal"))
+    is_mixture, checks_bounds = "share" in parameter_names, "running" in parameter_names
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
+        """Run worlds start to stop - 1 of the batch at `address`; return the number of failed
+        worlds."""
         b = batch(address)
         failed = 0
         seats: Any = np.uint64(count(()))
         listed = len(b.levels) != 0
-        if mixed:
-            stop = _choose(b, start, stop, seats)
+        if is_mixture:
+            stop = _collect_runnable_worlds(b, start, stop, seats)
         for turn in range(start, stop):
-            # unsigned: compiled code need not ask whether it counts from the end
-            i: Any = np.uint64(b.turns[turn] if mixed else turn)
+            # unsigned, so that compiled code has no branch for negative indices
+            i: Any = np.uint64(b.turns[turn] if is_mixture else turn)
             fetch((address, turn, stop))
-            seat = i * seats  # the first agent's
+            seat = i * seats  # of the first agent
             action = b.actions[seat]
             if action == KEEP:
                 continue
@@ -107,13 +105,13 @@ def _kernel(known: Collection[str], elements: Elements) -> FunctionType:
             row = find((address, i))
             w = head(row)
             p = b.parameters[w.member]
-            nobody(w, p, ())
+            clear_rule(w, p, ())
             w.error = 0
-            if begins(action, mode, w.terminated != 0 or w.truncated != 0):
+            if starts_episode(action, mode, w.terminated != 0 or w.truncated != 0):
                 action = RESTART
                 for k in range(seats):
-                    clear(b, seat + k)
-            # twice where a new episode begins at once: the end of one is shown, and a start
+                    clear_outputs(b, seat + k)
+            # runs twice on a SAME_STEP reset: for the end of one episode and the start of the next
             shown = False
             while not shown:
                 shown = True
@@ -121,13 +119,13 @@ def _kernel(known: Collection[str], elements: Elements) -> FunctionType:
                     action = BEGIN
                     if listed:
                         copy_generator(w.rng, b.drawing[i])
-                        copy_generator(b.levels[_chosen(b, i)], w.rng)
-                    if mixed:
-                        w.member = b.playing[i] = draw_member(w.rng, b.parameters)
+                        copy_generator(b.levels[_take_next_level(b, i)], w.rng)
+                    if is_mixture:
+                        w.member = b.playing[i] = sample_member(w.rng, b.parameters)
                         p = b.parameters[w.member]
                         if not p.mine:
                             break
-                world = address, i, row, address_of(p)
+                world = address, i, row, get_address(p)
                 if action == BEGIN:
                     begin(world)
                     if listed:
@@ -135,76 +133,79 @@ def _kernel(known: Collection[str], elements: Elements) -> FunctionType:
                 elif action >= 0:
                     act((*world, action))
                     over = w.error == 0 and (w.terminated != 0 or w.truncated != 0)
-                    shown = not begins_at_once(mode, over)
+                    shown = not resets_in_step(mode, over)
                 action = RESTART
-                if checked and mend((row,)) and w.error == 0:
+                if checks_bounds and mend((row,)) and w.error == 0:
                     w.error = TO_NOTHING_CODE
                 if w.error != 0:
                     break
                 reveal((*world, shown))
                 if not shown:
-                    terms = part_of_line(b.terms, i, p.num_terms * seats)
-                    _keep_apart(terms, part_of_line(b.final_terms, i, p.num_terms * seats))
-            b.actions[seat] = BEGIN if mixed and not p.mine else KEEP
+                    terms = chunk_view(b.terms, i, p.num_terms * seats)
+                    _copy_terms(terms, chunk_view(b.final_terms, i, p.num_terms * seats))
+            b.actions[seat] = BEGIN if is_mixture and not p.mine else KEEP
             failed += w.error != 0
         return failed
 
     return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
 
 
-def _given(scenario: Scenario, systems: BoundSystems, elements: Elements) -> list[FunctionType]:
-    """What the loop calls. These are functions of whole numbers, by which it says what they work
-    on: the `address` of the batch, the number `i` of a world in it, the address of its `row`, and
-    that of its `own` parameters."""
-    agents, several = scenario.layout.agents, scenario.layout.agents > 1
-    layout, names = scenario.layout, elements["parameters"].names or ()
-    mixed, large = "share" in names, layout.is_large
-    asks, ask = "mission" in elements, asking(layout)
-    layered, write_ground = "ground" in elements, ground_writer(layout)
-    wholly = "whole" in elements
-    batch, world_at = batch_at(elements), record_at(elements["rows"])
-    parameters_at = record_at(elements["parameters"])
-    prefetch: Any = fetching(_read(scenario, elements["rows"], not large))
+def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
+    """Return the functions that the kernel calls by name.
+
+    Their arguments are integers: the `address` of the batch, the index `i` of a world, the address
+    of its `row`, and the address `own` of its parameters.
+    """
+    agents, is_multi_agent = scenario.layout.agents, scenario.layout.agents > 1
+    layout, names = scenario.layout, dtypes["parameters"].names or ()
+    is_mixture, large = "share" in names, layout.is_large
+    has_mission, write_mission = "mission" in dtypes, make_mission_writer(layout)
+    has_ground, write_ground = "ground" in dtypes, make_ground_writer(layout)
+    has_whole = "whole" in dtypes
+    batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
+    parameters_at = make_record_cast(dtypes["parameters"])
+    prefetch: Any = make_row_prefetch(_prefetch_offsets(scenario, dtypes["rows"], not large))
     begin_, act_, reveal_ = systems
 
     def count() -> int:
-        """How many agents each world has, or how many seats."""
+        """Return the number of agents of each world."""
         return agents
 
     def fetch(address: int, turn: int, stop: int) -> None:
-        """Ask for the rows of worlds whose turn comes soon."""
+        """Prefetch the rows of the worlds that run soon."""
         b = batch(address)
         if turn + AHEAD < stop:
-            prefetch(b.rows, b.turns[turn + AHEAD] if mixed else turn + AHEAD)
+            prefetch(b.rows, b.turns[turn + AHEAD] if is_mixture else turn + AHEAD)
         if large and turn + AHEAD // 2 < stop:
             soon = turn + AHEAD // 2
-            _foresee(b.rows[b.turns[soon] if mixed else soon], b.views[0])
+            _prefetch_view(b.rows[b.turns[soon] if is_mixture else soon], b.views[0])
 
     def find(address: int, i: int) -> int:
-        """The address of a row, in which all that is derived is as it should be."""
+        """Return the address of a world's row, with its derived fields up to date."""
         w = batch(address).rows[np.uint64(i)]
         if w.stale:
             w.stale = 0
             w.look_everywhere()
-        return int(address_of(w))
+        return int(get_address(w))
 
     def begin(address: int, i: int, row: int, own: int) -> None:
-        """Draw a new level."""
+        """Sample a new level."""
         b, p = batch(address), parameters_at(own)
-        begin_(world_at(row), p, part_of_line(b.terms, i, p.num_terms * agents))
+        begin_(world_at(row), p, chunk_view(b.terms, i, p.num_terms * agents))
 
     def act(address: int, i: Any, row: int, own: int, action: int) -> None:
-        """Let the agents act, and tell what came of it."""
+        """Step a world by the agents' actions and write rewards, ends and sums into the output
+        arrays."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         seat: Any = np.uint64(i) * np.uint64(agents)
         for k in range(1, agents):
             w.action[k + 1] = p.actions[b.actions[seat + np.uint64(k)]]
-        act_(w, p, p.actions[action], part_of_line(b.terms, i, p.num_terms * agents))
+        act_(w, p, p.actions[action], chunk_view(b.terms, i, p.num_terms * agents))
         for k in range(agents):
-            tell(b, seat + np.uint64(k), w, k + 1)
+            write_outputs(b, seat + np.uint64(k), w, k + 1)
 
     def mend(row: int) -> bool:
-        """Let `NOTHING` be nothing again; whether it was not."""
+        """Restore the components of entity NOTHING; return True if a rule had changed them."""
         w = world_at(row)
         broken = not w.nothing_is_intact()
         if broken:
@@ -212,11 +213,11 @@ def _given(scenario: Scenario, systems: BoundSystems, elements: Elements) -> lis
         return broken
 
     def reveal(address: int, i: Any, row: int, own: int, shown: int) -> None:
-        """Write what agents see, or have seen at the end of an episode that is not shown."""
+        """Write the agents' observations and masks; into the `final_` arrays if not `shown`."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         for k in range(agents):
             agent, seat = k + 1, np.uint64(i) * np.uint64(agents) + np.uint64(k)
-            if several:
+            if is_multi_agent:
                 w.turn = agent
             grid = b.grid[seat].row if shown else b.final_grid[seat].row
             reveal_(
@@ -227,13 +228,13 @@ def _given(scenario: Scenario, systems: BoundSystems, elements: Elements) -> lis
                 b.item[seat].row if shown else b.final_item[seat].row,
                 b.mask[seat].row if shown else b.final_mask[seat].row,
             )
-            if layered:
+            if has_ground:
                 ground = b.ground[seat].row if shown else b.final_ground[seat].row
                 write_ground(w, agent, b.views[0], grid, ground)
-            if wholly:
+            if has_whole:
                 write_whole(w, agent, b.whole[seat].row if shown else b.final_whole[seat].row)
-            if asks:
-                ask(w, p, b.mission[seat].row if shown else b.final_mission[seat].row)
+            if has_mission:
+                write_mission(w, p, b.mission[seat].row if shown else b.final_mission[seat].row)
             b.member[seat] = w.member
             b.facing[seat] = w.agent.facing[agent]
             if not shown:
@@ -244,61 +245,68 @@ def _given(scenario: Scenario, systems: BoundSystems, elements: Elements) -> lis
     return [count, fetch, find, begin, act, *checking, reveal]  # type: ignore[list-item]  # as above
 
 
-def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
-    """Offsets of what nearly every step reads of a row: its head, its cells and their looks, if
-    they are few, and the beginning of each column that rules of a step name, where NOTHING and the
-    agent are."""
-    rules = functions_of_calls(scenario, TRANSITION, REWARD, TERMINATING)
-    functions = functions_of([*rules, *VERBS.values(), look, write_view])
-    said = {name for function in functions for name in function.__code__.co_names}
+def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
+    """Return the byte offsets of a row that nearly every step reads.
+
+    These are the head, the first elements of each column that step rules name, and with `cells` the
+    cells and their appearances.
+    """
+    rules = iter_rule_functions(scenario, TRANSITION, REWARD, TERMINATING)
+    functions = find_functions([*rules, *VERBS.values(), cut_view, write_view])
+    names = {name for function in functions for name in function.__code__.co_names}
     parts: Any = row.fields
-    offsets = set(range(0, parts["placed" if cells else "at"][1], LINE))
-    offsets |= {parts[name][1] for name in ("placed", "recent") if name in said}
+    offsets = set(range(0, parts["placed" if cells else "at"][1], CACHE_LINE))
+    offsets |= {parts[name][1] for name in ("placed", "recent") if name in names}
     for name, (columns, start) in parts.items():
-        if name in said and columns.names:
-            named = said.intersection(columns.names) - {"has"} or {*columns.names} & {"has"}
+        if name in names and columns.names:
+            named = names.intersection(columns.names) - {"has"} or {*columns.names} & {"has"}
             offsets |= {start + columns.fields[field][1] for field in named}
     if cells:
         shown, start = parts["looks"]
-        offsets |= set(range(start, start + shown.itemsize, LINE))
+        offsets |= set(range(start, start + shown.itemsize, CACHE_LINE))
     return offsets
 
 
-def _choose(b: Any, start: int, stop: int, agents: int) -> int:
-    """Gather the worlds that are to be run, and play a member whose rules the program has, in
-    `turns` from `start` on; where they end."""
+def _collect_runnable_worlds(b: Any, start: int, stop: int, agents: int) -> int:
+    """Write into `b.turns[start:]` the worlds of [start, stop) that this program runs; return the
+    end index.
+
+    A world runs if it has an action and its mixture member is one of this program. A world with an
+    invalid member also runs, and fails there.
+    """
     end = start
     for i in range(start, stop):
         member = b.playing[i]
-        known = 0 <= member < len(b.parameters)
-        # one that is not, by a rule's doing, fails as a world that is run
-        own = b.parameters[member if known else 0].mine | (not known)
+        is_member = 0 <= member < len(b.parameters)
+        # an invalid member, set by a rule, fails when the world runs
+        is_runnable = b.parameters[member if is_member else 0].mine | (not is_member)
         b.turns[end] = i
-        end += own & (b.actions[i * agents] != KEEP)
+        end += is_runnable & (b.actions[i * agents] != KEEP)
     return end
 
 
-def _chosen(b: Any, i: int) -> int:
-    """The number of the listed level that a world begins with: the one asked for, or one drawn."""
+def _take_next_level(b: Any, i: int) -> int:
+    """Return the index of the listed level that a world starts with: the requested one or a random
+    one."""
     level = int(b.asked[i])
-    b.asked[i] = DRAWN
-    return level if level != DRAWN else int(b.drawing[i].random() * len(b.levels))
+    b.asked[i] = RANDOM_LEVEL
+    return level if level != RANDOM_LEVEL else int(b.drawing[i].random() * len(b.levels))
 
 
-def _keep_apart(terms: Any, last: Any) -> None:
-    """Keep the terms of the end of an episode from the next one."""
+def _copy_terms(terms: Any, last: Any) -> None:
+    """Copy the reward terms at the end of an episode into `last`."""
     for k in range(len(terms)):
         last[k] = terms[k]
 
 
-def _foresee(w: Any, view: Any) -> None:
-    """Ask for the cells that the first agent looks at, row by row, from the first to the last."""
+def _prefetch_view(w: Any, view: Any) -> None:
+    """Prefetch both ends of each row of cells in the view of the first agent."""
     facing = w.agent.facing[1]
     y, x = w.position.y[1], w.position.x[1]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     left, far = view.x, view.y
     right, near = left - view.width + 1, far - view.height + 1
-    # two opposite corners: far to the left, and near to the right
+    # two opposite corners: far left and near right
     rows = y + far * ahead_y - left * ahead_x, y + near * ahead_y - right * ahead_x
     columns = x + far * ahead_x + left * ahead_y, x + near * ahead_x + right * ahead_y
     for row in range(min(rows), max(rows) + 1):

@@ -1,4 +1,4 @@
-"""Machine code of a program, made ready to run by LLVM alone: Numba takes half a second to load."""
+"""Loading of a program's object code with LLVM alone, as importing Numba takes half a second."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from llvmlite import binding
 
-from gv_engine.compiler.program_cache import KeptProgram
+from gv_engine.compiler.program_cache import CachedProgram
 
 ENTRY = "gv_engine_run"
-"""The name of the function that is called."""
+"""Name of the program's function that Python calls."""
 
 
-class _Method(ctypes.Structure):
-    """A function as Python is told of it (`PyMethodDef`)."""
+class _PyMethodDef(ctypes.Structure):
+    """C structure `PyMethodDef` of a function."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -27,64 +27,67 @@ class _Method(ctypes.Structure):
     )
 
 
-_FAST = 0x80
-"""The convention `METH_FASTCALL`: what is kept, the arguments, and how many they are."""
+_METH_FASTCALL = 0x80
+"""Calling convention METH_FASTCALL: self, argument array, number of arguments."""
 
 _new_function = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p
+    ctypes.py_object, ctypes.POINTER(_PyMethodDef), ctypes.py_object, ctypes.c_void_p
 )(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
-class Loaded(NamedTuple):
-    """Machine code that is ready to run.
+class LoadedProgram(NamedTuple):
+    """Object code in memory.
 
     Attributes:
-        run: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed; where an
-            exception broke off, less than 0. Other threads of Python run while it does.
-        exception: what broke off, from what `run` returned.
+        run: function (address, start, stop, mode) that returns the number of failed worlds of start
+            to stop - 1, or a negative number if an exception ended it. The GIL is released.
+        exception: function that returns the exception for a negative result of `run`.
     """
 
     run: Callable[[int, int, int, int], int]
     exception: Callable[[int], Exception]
 
 
-def machine() -> str:
-    """The processor and what it can do, as LLVM tells processors apart."""
+def describe_processor() -> str:
+    """Return LLVM's target triple, processor name and features of this machine."""
     features = ""
-    with suppress(RuntimeError):  # LLVM does not know for all processors
+    with suppress(RuntimeError):  # LLVM cannot tell for some processors
         features = binding.get_host_cpu_features().flatten()
     return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
 
 
-def loaded(program: KeptProgram) -> Loaded | None:
-    """A program, ready to run; None if its code asks for what is not there."""
-    _wake()
+def load_program(program: CachedProgram) -> LoadedProgram | None:
+    """Load a program's object code into memory; None if a symbol it needs is missing."""
+    _initialize_llvm()
     target = binding.Target.from_default_triple().create_target_machine(jit=True)
-    # owns the target, and lets names be found that are Python's
+    # owns the target and finds Python's symbols
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
-    if not all(map(_is_there, program.symbols)):
+    if not all(map(_has_symbol, program.symbols)):
         return None
     engine.add_object_file(binding.ObjectFileRef.from_data(program.code))
     engine.finalize_object()
-    method = _Method(ENTRY.encode(), engine.get_function_address(ENTRY), _FAST, None)
+    method = _PyMethodDef(ENTRY.encode(), engine.get_function_address(ENTRY), _METH_FASTCALL, None)
 
     def exception(returned: int) -> Exception:
-        from gv_engine.compiler.exceptions import exception_at
+        """Return the Python exception for a negative result of the program."""
+        from gv_engine.compiler.exceptions import read_exception
 
-        return exception_at(-returned, map(engine.get_global_value_address, program.environments))
+        return read_exception(-returned, map(engine.get_global_value_address, program.environments))
 
-    return Loaded(_new_function(method, (engine, method), None), exception)
+    return LoadedProgram(_new_function(method, (engine, method), None), exception)
 
 
-def _is_there(symbol: str) -> bool:
+def _has_symbol(symbol: str) -> bool:
+    """Return True if LLVM finds a symbol; imports Numba's helper functions if needed."""
     if binding.address_of_symbol(symbol) is None:
         from gv_engine.compiler import exceptions  # noqa: F401  # brings what is Numba's
     return binding.address_of_symbol(symbol) is not None
 
 
 @cache
-def _wake() -> None:
-    with suppress(RuntimeError):  # it needs no telling any more
+def _initialize_llvm() -> None:
+    """Initialise LLVM for this processor, once."""
+    with suppress(RuntimeError):  # newer versions of llvmlite initialise themselves
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()

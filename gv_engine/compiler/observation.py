@@ -1,4 +1,5 @@
-"""Pictures of views, put together by compiled code from pictures of cells."""
+"""Observations in compiled code: cutting the view out of the grid, writing it, and blitting
+tiles."""
 
 from __future__ import annotations
 
@@ -15,26 +16,24 @@ from numba.np.arrayobj import make_array
 
 from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.compiler.intrinsics import intrinsic
-from gv_engine.compiler.simd import cut, show
+from gv_engine.compiler.simd import cut_looks, write_seen_looks
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.geometry import step_x, step_y, to_relative
 from gv_engine.scenario.layout import Layout
 
-# ---- sight ---------------------------------------------------------------------------------------
+# ---- views ---------------------------------------------------------------------------------------
 
 STATE = np.uint32(0xFF00)
-"""The bits of a look that are its state."""
+"""Bits of an appearance that hold the state."""
 
 
-def look(w: Any, agent: int, view: Any) -> None:
-    """Cut the area around the agent out of the grid, turned so that it looks up.
-
-    Nothing is seen yet.
-    """
+def cut_view(w: Any, agent: int, view: Any) -> None:
+    """Fill a view with the area around an agent, turned so that the agent looks up; nothing is seen
+    yet."""
     facing = w.agent.facing[agent]
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
-    # the first row of the view and its first cell, or, turned, its first column
+    # grid row and cell of the view's first row; with `turned`, of its first column
     turned = ahead_x != 0
     if turned:
         line, next_line = y - view.x * ahead_x, ahead_x
@@ -45,9 +44,10 @@ def look(w: Any, agent: int, view: Any) -> None:
     view.cut(w, turned, line, next_line, cell, next_cell)
 
 
-def look_at_others(w: Any, agent: int, view: Any) -> None:
-    """Lay the other agents over a view, turned as it is; of several in a cell, the first shows."""
-    # read once: what is written to the view might be anywhere
+def cover_other_agents(w: Any, agent: int, view: Any) -> None:
+    """Put the other agents into a view, turned like the view; of several in a cell, the first
+    shows."""
+    # read once: a write to the view might alias these fields
     facing = w.agent.facing[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[agent], w.position.x[agent]
@@ -62,11 +62,12 @@ def look_at_others(w: Any, agent: int, view: Any) -> None:
 
 
 def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
-    """Write what is seen as (type, state, colour): the `default` representation.
+    """Write the seen cells and the held object as (type, state, colour), the `default`
+    representation.
 
     Args:
-        grid: (h, w, 3) to be filled; Hidden where nothing is seen.
-        item: (3,) to be filled; NoneGridObject for an empty hand.
+        grid: (h, w, 3) uint8 to fill; Hidden where nothing is seen.
+        item: (3,) uint8 to fill; NoneGridObject for an empty hand.
     """
     view.show(grid)
     held = w.agent.holding[agent]
@@ -75,27 +76,32 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     item[2] = w.color.value[held]
 
 
-def view_writer(layout: Layout) -> Any:
-    """`write_view`, in which the objects that look some way look as the agent sees them."""
-    turn = turner(layout)
-    if turn is nothing_to_turn:
+def make_write_view(layout: Layout) -> Any:
+    """Return `write_view`, followed by the rotation of oriented objects if the layout has any."""
+    turn = make_state_turner(layout)
+    if turn is leave_states:
         return write_view
 
     def write_turned(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+        """Write the view and rotate oriented objects."""
         write_view(w, agent, view, grid, item)
         turn(w, agent, grid)
 
     return write_turned
 
 
-def turner(layout: Layout) -> Any:
-    """`(w, agent, grid)`: turn the states of the objects in (h, w, 3) that look some way, but for
-    agents, which `look_at_others` has turned."""
+def make_state_turner(layout: Layout) -> Any:
+    """Return a function `(world, agent, grid)` that turns the states of oriented objects in (h, w,
+    3) cells.
+
+    Agents are left out, as `cover_other_agents` has turned them.
+    """
     kinds = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
     if not kinds:
-        return nothing_to_turn
+        return leave_states
 
     def turn(w: Any, agent: int, grid: Any) -> None:
+        """Replace the direction of each oriented object by the direction relative to the agent."""
         facing = w.agent.facing[agent]
         for i in range(grid.shape[0]):
             for j in range(grid.shape[1]):
@@ -105,20 +111,21 @@ def turner(layout: Layout) -> Any:
     return turn
 
 
-def nothing_to_turn(w: Any, agent: int, grid: Any) -> None:
-    """Leave all as it is."""
+def leave_states(w: Any, agent: int, grid: Any) -> None:
+    """Do nothing; layouts without oriented objects need no turning."""
 
 
-def ground_writer(layout: Layout) -> Any:
-    """`(w, agent, view, grid, out)`: write what lies on the ground of the cells that are seen.
+def make_ground_writer(layout: Layout) -> Any:
+    """Return a function `(world, agent, view, grid, out)` that writes the ground of the seen cells.
 
-    `grid` is as `write_view` has written it, `out` (h, w, 3) to be filled in the same way; Floor
-    where nothing lies, and Hidden where nothing is seen.
+    `grid` is the result of `write_view`. `out` is (h, w, 3) uint8 to fill: Floor where nothing
+    lies, Hidden where nothing is seen.
     """
-    look_of = ground_look if len(layout.layers) > 1 else floor_look
-    turn = turner(layout)
+    look_of = read_ground_look if len(layout.layers) > 1 else return_floor_look
+    turn = make_state_turner(layout)
 
     def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
+        """Write the ground of the seen cells into `out`."""
         facing = w.agent.facing[agent]
         y, x = w.position.y[agent], w.position.x[agent]
         ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -136,18 +143,18 @@ def ground_writer(layout: Layout) -> Any:
     return write_ground
 
 
-def ground_look(w: Any, y: int, x: int) -> int:
-    """How the ground of a cell looks."""
+def read_ground_look(w: Any, y: int, x: int) -> int:
+    """Return the appearance of a cell's ground."""
     return w.beneath[y, x]  # type: ignore[no-any-return]
 
 
-def floor_look(w: Any, y: int, x: int) -> int:
-    """How it looks in worlds without ground."""
+def return_floor_look(w: Any, y: int, x: int) -> int:
+    """Return the appearance of floor, for worlds without ground."""
     return FLOOR
 
 
 def write_whole(w: Any, agent: int, out: Any) -> None:
-    """Write how all cells look, seen or not, as `StepArrays.whole` has it."""
+    """Write all cells, seen or not, into (H, W, 3) uint8 `out`, see `StepArrays.whole`."""
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             shown = w.looks[y, x] if y < w.height and x < w.width else HIDDEN
@@ -155,15 +162,16 @@ def write_whole(w: Any, agent: int, out: Any) -> None:
                 out[y, x, channel] = shown >> 8 * channel & 255
     own = NONE_GRID_OBJECT | w.agent.facing[agent] << 8 | NONE << 16
     for number in range(len(w.agents())):
-        # of several in a cell the first shows, and above all the agent itself
+        # of several in a cell the first shows; the agent itself has precedence
         other = len(w.agents()) - number
         if other != agent:
-            show_in(w, other, w.look_of(other), out)
-    show_in(w, agent, own, out)
+            write_agent_look(w, other, w.look_of(other), out)
+    write_agent_look(w, agent, own, out)
 
 
-def show_in(w: Any, agent: int, look: int, out: Any) -> None:
-    """Write how an agent looks into its cell of a picture of the grid, if that is there."""
+def write_agent_look(w: Any, agent: int, look: int, out: Any) -> None:
+    """Write an agent's appearance into its cell of the image `out`, if the cell is inside the grid
+    and the image."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
         for channel in range(3):
@@ -176,32 +184,34 @@ def show_in(w: Any, agent: int, look: int, out: Any) -> None:
 def cut_bits(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Take it from the grid, see `vectors.cut`."""
-    cut(w, view, turned, line, next_line, cell, next_cell)
+    """Fill a view by rows of bits from the grid, see `simd.cut_looks`; nothing is seen yet."""
+    cut_looks(w, view, turned, line, next_line, cell, next_cell)
     for i in range(view.height):
         view.seen_rows[i] = view.seen_from_right[i] = 0
 
 
 def cover_bits(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Let an entity be seen in place of what is in a cell."""
+    """Put an entity's appearance into a cell of a view by rows of bits."""
     view.looks[i, j] = look
     if look >> 31:
         view.clear_rows[i] &= ~(np.int64(1) << j)
         view.clear_from_right[i] &= ~(np.int64(1) << (view.width - 1 - j))
 
 
-def clear_bits(view: Any, i: int) -> int:
-    """Which cells of a row let sight through; none of those beyond the grid."""
+def get_clear_bits(view: Any, i: int) -> int:
+    """Return the transparent cells of a row as bits (bit j is column j); cells off the grid are
+    opaque."""
     return view.clear_rows[i]  # type: ignore[no-any-return]
 
 
-def clear_bits_from_right(view: Any, i: int) -> int:
-    """The same, counted from the right."""
+def get_clear_bits_from_right(view: Any, i: int) -> int:
+    """Return the transparent cells of a row as bits, counted from the right."""
     return view.clear_from_right[i]  # type: ignore[no-any-return]
 
 
-def see_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Let the agent see cells of a row, counted from either side."""
+def set_seen_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
+    """Set the seen cells of a row as bits: from the left in `seen`, from the right in
+    `from_right`."""
     view.seen_rows[i] = seen
     view.seen_from_right[i] = from_right
 
@@ -212,15 +222,15 @@ def see_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
 def cut_cells(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Take it from the grid, see `vectors.cut`."""
-    cut(w, view, turned, line, next_line, cell, next_cell)
+    """Fill a view by cells from the grid, see `simd.cut_looks`; nothing is seen yet."""
+    cut_looks(w, view, turned, line, next_line, cell, next_cell)
     view.seen.fill(0)
 
 
 def cut_entities(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """The same, for who asks which entities these are."""
+    """Fill a view by cells from the grid, with the entity in each cell."""
     cut_cells(view, w, turned, line, next_line, cell, next_cell)
     at = w.in_line()
     for i in range(view.height):
@@ -235,78 +245,84 @@ def cut_entities(
 
 
 def cover_cells(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Let an entity be seen in place of what is in a cell."""
+    """Put an entity's appearance into a cell of a view by cells."""
     view.looks[i, j] = look
     view.opaque[i, j] |= look >> 31
 
 
 def cover_entities(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """The same, for who asks which entities these are."""
+    """Put an entity and its appearance into a cell of a view by cells."""
     cover_cells(view, i, j, e, look)
     view.entity[i, j] = e
 
 
-def clear_cells(view: Any, i: int) -> int:
-    """Which cells of a row let sight through; none of those beyond the grid."""
+def compute_clear_bits(view: Any, i: int) -> int:
+    """Return the transparent cells of a row as bits (bit j is column j), computed from a view by
+    cells."""
     clear = 0
     for j in range(view.opaque.shape[1]):
         clear |= (view.opaque[i, j] == 0) << j
     return clear
 
 
-def clear_cells_from_right(view: Any, i: int) -> int:
-    """The same, counted from the right."""
+def compute_clear_bits_from_right(view: Any, i: int) -> int:
+    """Return the transparent cells of a row as bits, counted from the right."""
     clear = 0
     for j in range(view.width):
         clear |= (view.opaque[i, view.width - 1 - j] == 0) << j
     return clear
 
 
-def see_cells(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Let the agent see cells of a row, counted from either side."""
+def set_seen_cells(view: Any, i: int, seen: int, from_right: int = 0) -> None:
+    """Set the seen cells of a row from bits: from the left in `seen`, from the right in
+    `from_right`."""
     for j in range(view.width):
         view.seen[i, j] = (seen >> j | from_right >> view.width - 1 - j) & 1
 
 
-def show_view(view: Any, grid: Any) -> None:
-    """Write what is seen as (type, state, colour)."""
-    show(view, grid)
+def write_seen_cells(view: Any, grid: Any) -> None:
+    """Write the seen cells of a view as (type, state, colour) into (h, w, 3) uint8."""
+    write_seen_looks(view, grid)
 
 
-BY_BITS: dict[str, Callable[..., Any]] = {
+BIT_VIEW_METHODS: dict[str, Callable[..., Any]] = {
     "cut": cut_bits,
     "cover": cover_bits,
-    "clear_row": clear_bits,
-    "clear_row_from_right": clear_bits_from_right,
-    "see_row": see_bits,
-    "show": show_view,
+    "clear_row": get_clear_bits,
+    "clear_row_from_right": get_clear_bits_from_right,
+    "see_row": set_seen_bits,
+    "show": write_seen_cells,
 }
-BY_CELLS: dict[str, Callable[..., Any]] = {
+CELL_VIEW_METHODS: dict[str, Callable[..., Any]] = {
     "cut": cut_cells,
     "cover": cover_cells,
-    "clear_row": clear_cells,
-    "clear_row_from_right": clear_cells_from_right,
-    "see_row": see_cells,
-    "show": show_view,
+    "clear_row": compute_clear_bits,
+    "clear_row_from_right": compute_clear_bits_from_right,
+    "see_row": set_seen_cells,
+    "show": write_seen_cells,
 }
-BY_ENTITIES = BY_CELLS | {"cut": cut_entities, "cover": cover_entities}
-"""Functions of a view in compiled code, by the methods' names."""
+ENTITY_VIEW_METHODS = CELL_VIEW_METHODS | {"cut": cut_entities, "cover": cover_entities}
+"""Functions of a compiled view, by method name."""
 
 
-# ---- painting ------------------------------------------------------------------------------------
+# ---- tiles ---------------------------------------------------------------------------------------
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _cgutils, _make_array = cast(Any, (cgutils, make_array))
 
 _INDEX = ir.IntType(64)
 
 
-def _moving(count: int) -> Callable[[Any, int, Any, int], None]:
-    """`(source, start, goal, place)`: copy so many bytes from one array of bytes to another."""
+def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
+    """Return an intrinsic `(source, start, goal, place)` that copies `count` bytes between two byte
+    arrays."""
 
     @intrinsic
     def move(typing_context: Any, source: Any, start: Any, goal: Any, place: Any) -> Any:
+        """Type check the copy; return its signature and code generator."""
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            """Emit a memcpy of `count` bytes."""
             at, to = (
                 builder.gep(_make_array(kind)(context, builder, array).data, [offset])
                 for kind, array, offset in ((source, *arguments[:2]), (goal, *arguments[2:]))
@@ -316,23 +332,23 @@ def _moving(count: int) -> Callable[[Any, int, Any, int], None]:
 
         return types.none(source, types.intp, goal, types.intp), generate
 
-    # so that programs can be told apart
+    # the name is part of program digests
     move.__name__ = f"move {count}"
     return move
 
 
 @cache
-def painter(run: int) -> FunctionType:
-    """The function `paint`, to be compiled, for cells whose lines have so many bytes."""
-    move = _moving(run)
+def make_tile_blit(run: int) -> FunctionType:
+    """Return the function `paint`, to be compiled, for tiles whose pixel lines have `run` bytes."""
+    move = _make_byte_copy(run)
 
     def paint(codes: Any, cells: Any, out: Any) -> None:
-        """Fill pictures.
+        """Copy the tile of each cell into images.
 
         Args:
-            codes: (N, h, w) the number of each cell's picture.
-            cells: (n, planes, side, run) uint8 pictures of cells.
-            out: (N, planes, h, side, w * run) uint8.
+            codes: (N, h, w) tile number of each cell.
+            cells: (n, planes, side, run) uint8 tiles.
+            out: (N, planes, h, side, w * run) uint8 to fill.
         """
         many, height, width = codes.shape
         planes, side = cells.shape[1:3]

@@ -1,4 +1,4 @@
-"""Everything about a scenario that is data, as the record of parameters of its program."""
+"""Parameter record of a program: all data of a scenario, apart from the code of its rules."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-def mark(rule: str) -> int:
-    """The number by which a parameter record says which rule runs; 0 for none."""
+def rule_id(rule: str) -> int:
+    """Return the number that notes a rule as running in a parameter record: CRC-32; 0 for none."""
     return crc32(rule.encode())
 
 
-def inner(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """The calls among the arguments of a call, by the prefix of their fields in the record."""
+def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
+    """Yield (field prefix, call) for the calls directly among a call's arguments."""
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value
@@ -43,76 +43,83 @@ def inner(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
                 yield f"{prefix}_{name}_{number}", part
 
 
-def parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """The call and all nested in its arguments, by the prefix of their fields in the record."""
+def iter_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
+    """Yield (field prefix, call) for a call and all calls nested in its arguments."""
     yield prefix, call
-    for part in inner(prefix, call):
-        yield from parts(*part)
+    for part in iter_nested_calls(prefix, call):
+        yield from iter_calls(*part)
 
 
-_LEAST = 8192
-"""Bytes of a record of parameters."""
-_APART = 64
-"""More bytes, so that caches do not keep those of all members of a mixture in one place."""
+_MIN_SIZE = 8192
+"""Minimum bytes of a parameter record."""
+_PADDING = 64
+"""Extra bytes, so that the members' records do not compete for the same cache lines."""
 
 _COMMON = "num_terms", "mine", "running", "share"
-"""What the loop over worlds wants to know; it comes first."""
+"""Fields that the loop over worlds reads; they come first."""
 
-_COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION
+_COMPILED_PHASES = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION
 
 
-def fields_of_calls(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
-    """Calls of phases, or all that are compiled, by their fields in the record of parameters."""
+def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
+    """Return (field of the parameter record, call) for the calls of some phases, or of all compiled
+    phases."""
     return [
         (f"{phase.name}_{number}", call)
-        for phase in phases or _COMPILED
+        for phase in phases or _COMPILED_PHASES
         for number, call in enumerate(scenario.calls(phase))
     ]
 
 
-def functions_of_calls(scenario: Scenario, *phases: Phase) -> Iterator[Callable[..., Any]]:
-    """Functions, helpers and functions among the arguments of calls, those in others included."""
-    for _, whole in fields_of_calls(scenario, *phases):
+def iter_rule_functions(scenario: Scenario, *phases: Phase) -> Iterator[Callable[..., Any]]:
+    """Yield the functions and helpers of all calls of some phases, and the functions among their
+    arguments."""
+    for _, whole in list_call_fields(scenario, *phases):
         for call in whole.walk():
             yield from filter(callable, (*call.system.functions, *call.arguments.values()))
 
 
 def runs_engine_rules_only(scenario: Scenario) -> bool:
-    """Whether all rules that a scenario compiles come with the engine."""
+    """Return True if all rules that a scenario compiles come with the engine."""
     return all(
         is_engine_module(getattr(function, "__module__", None) or "")
-        for function in functions_of_calls(scenario)
+        for function in iter_rule_functions(scenario)
     )
 
 
 def is_data(value: Any) -> bool:
-    """Whether an argument is a value in the record; all others are compiled."""
+    """Return True if an argument is a value in the parameter record; all others are compiled into
+    the code."""
     compiled = callable(value) or is_nested_call(value) or isinstance(value, str | Action)
     return not (compiled or value is None)
 
 
-def asked_actions(scenario: Scenario) -> tuple[int, ...]:
-    """The actions that a compiled mask asks for: the usual ones, and what others there are."""
+def list_mask_actions(scenario: Scenario) -> tuple[int, ...]:
+    """Return the actions that a compiled mask tests: the usual ones and then the scenario's
+    others."""
     return (*USUAL_ACTIONS, *sorted(set(scenario.actions) - {*USUAL_ACTIONS}))
 
 
-def parameters(
+def make_parameters(
     scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
 ) -> NDArray[Any]:
-    """(members,) records of everything about a scenario that is data.
+    """Return (members,) parameter records of a scenario, in which one member's is filled in.
 
-    That of the given member has the arguments of its systems, each call's in a record of its own,
-    its actions, its step limit and its first text; in the others all is 0 but their share of a
-    mixture. Each of the `asked_actions` has its place in the mask there, -1 for none, as all have
-    without masks. What is checked says there which call runs, and in the call's record which of its
-    parts.
+    The filled record has the arguments of each call in its own sub-record, the actions, the step
+    limit and the number of the first mission text. All other records are 0, except for their
+    `share` of a mixture. `places` has for each of `list_mask_actions` its index in the mask, or -1.
+
+    Args:
+        number: index of the member.
+        masks: False if no action mask is computed.
+        checked: add fields that note which call and which part of a call is running.
     """
     member = scenario.members[number]
-    asked = asked_actions(member)
-    actions, places = np.zeros(len(asked), np.int64), np.full(len(asked), -1)
+    order = list_mask_actions(member)
+    actions, places = np.zeros(len(order), np.int64), np.full(len(order), -1)
     actions[: len(member.actions)] = member.actions
     if masks:
-        places[[asked.index(action) for action in member.actions]] = range(len(member.actions))
+        places[[order.index(action) for action in member.actions]] = range(len(member.actions))
     running = {"running": np.asarray(0, np.uint32)} if checked else {}
     values = {"num_terms": np.asarray(len(scenario.reward_names)), "mine": np.asarray(1, np.uint8)}
     values |= running
@@ -133,15 +140,15 @@ def parameters(
             values["present"] = np.asarray(len(sharing.names))
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
-    for field, call in fields_of_calls(member):
-        own = {
+    for field, call in list_call_fields(member):
+        data = {
             f"{prefix}_{name}": np.asarray(value)
-            for prefix, part in parts(call.name, call)
+            for prefix, part in iter_calls(call.name, call)
             for name, value in part.arguments.items()
             if is_data(value)
         }
-        values[field] = _record({**running, **own} or {"none": np.asarray(0, np.uint8)})
-    records = np.zeros(len(scenario.members), _padded(_record(values).dtype))
+        values[field] = _make_record({**running, **data} or {"none": np.asarray(0, np.uint8)})
+    records = np.zeros(len(scenario.members), _pad_dtype(_make_record(values).dtype))
     for name, value in values.items():
         records[number][name] = value
     if len(scenario.members) > 1:
@@ -149,27 +156,27 @@ def parameters(
     return records
 
 
-def common_part(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A dtype of parameters with those alone that the loop over worlds wants to know."""
+def get_common_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a parameter dtype with only the fields that the loop over worlds reads."""
     places: Mapping[str, Any] = dtype.fields or {}
-    return _placed({name: places[name] for name in _COMMON if name in places}, dtype.itemsize)
+    return _make_dtype({name: places[name] for name in _COMMON if name in places}, dtype.itemsize)
 
 
-def _padded(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Of one of few sizes, so that its common part is that of many others."""
-    size = max(_LEAST, 1 << (dtype.itemsize - 1).bit_length()) + _APART
-    return _placed(dtype.fields or {}, size)
+def _pad_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype padded to one of few sizes, so that programs share the loop's code."""
+    size = max(_MIN_SIZE, 1 << (dtype.itemsize - 1).bit_length()) + _PADDING
+    return _make_dtype(dtype.fields or {}, size)
 
 
-def _placed(places: Mapping[str, tuple[Any, ...]], size: int) -> np.dtype[Any]:
-    """A dtype of so many bytes whose fields are (dtype, offset, …)."""
+def _make_dtype(places: Mapping[str, tuple[Any, ...]], size: int) -> np.dtype[Any]:
+    """Return an aligned dtype of `size` bytes with fields given as (dtype, offset, ...)."""
     formats, offsets = zip(*(place[:2] for place in places.values()))
     parts = {"names": [*places], "formats": formats, "offsets": offsets, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
 
 
-def _record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """() record of these values."""
+def _make_record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return a () record with these values."""
     record = np.zeros((), np.dtype([(n, v.dtype, v.shape) for n, v in values.items()], align=True))
     for name, value in values.items():
         record[name] = value

@@ -1,8 +1,8 @@
-"""Where compiled programs are kept between processes.
+"""Disk cache of compiled programs and units.
 
-Every program has a folder of its own, named by a digest of all that it is made of, so what is found
-there is never stale. A file begins with a line with the digest of the rest, and a line of JSON; its
-machine code follows. Machine code runs, so nothing is read that others can write.
+Every program has a folder named by its cache key, a digest of all its inputs, so an entry is never
+stale. A file has a line with the SHA-256 of the rest, a line of JSON, and the object code. As the
+code is executed, files that others can write are not read.
 """
 
 from __future__ import annotations
@@ -25,251 +25,263 @@ import platformdirs
 from gv_engine.rules.errors import CapacityError, RuleError
 from gv_engine.scenario.files import replacing
 
-KEPT_PROGRAMS = 500
-"""Programs that are kept, several times what comes with the engine; beyond, the oldest go when a
-new one comes."""
+MAX_PROGRAMS = 500
+"""Programs in the cache, several times those of the engine; the oldest are deleted beyond that."""
 
-KEPT_UNITS = 10_000
-"""Units that are kept, likewise."""
+MAX_UNITS = 10_000
+"""Units in the cache; the oldest are deleted beyond that."""
 
 
 def cache_folder() -> Path:
-    """The user's folder of compiled programs: `GV_ENGINE_CACHE_DIR` if that is set."""
-    given = os.environ.get("GV_ENGINE_CACHE_DIR")
+    """Return the user's folder of compiled programs; `GV_ENGINE_CACHE_DIR` overrides the
+    default."""
+    variable = os.environ.get("GV_ENGINE_CACHE_DIR")
     try:
-        own = Path(given or platformdirs.user_cache_dir("gv-engine")).absolute() / "compiled"
+        folder = Path(variable or platformdirs.user_cache_dir("gv-engine")).absolute() / "compiled"
     except (OSError, RuntimeError):  # there is no working directory, or no home
-        own = _NOWHERE
-    return _INSTEAD.get(own, own)
+        folder = _NO_FOLDER
+    return _REPLACEMENT_FOLDERS.get(folder, folder)
 
 
-_INSTEAD: dict[Path, Path] = {}
-_NOWHERE = Path(os.devnull, "compiled")
-"""A folder that cannot be made."""
+_REPLACEMENT_FOLDERS: dict[Path, Path] = {}
+_NO_FOLDER = Path(os.devnull, "compiled")
+"""Path of a folder that cannot be made."""
 
 
-def keep_until_exit() -> None:
-    """From now on keep programs in a folder that goes with this process, instead of theirs.
+def use_temporary_cache() -> None:
+    """Use a temporary folder in place of the cache folder until this process ends.
 
     Raises:
-        OSError: there is no place for one.
+        OSError: no temporary folder can be made.
     """
     folder = Path(tempfile.mkdtemp(prefix="gv-engine-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    _INSTEAD[cache_folder()] = folder / "compiled"
+    _REPLACEMENT_FOLDERS[cache_folder()] = folder / "compiled"
 
 
-class KeptProgram(NamedTuple):
-    """A compiled program, as it is kept.
+class CachedProgram(NamedTuple):
+    """Compiled program as stored on disk.
 
     Attributes:
-        made_of: a digest of all functions in it.
-        code: an object file.
-        symbols: what the code asks for by name.
-        environments: names of the variables in it by which Numba finds what exceptions say.
-        errors: what the numbers in `row["error"]` stand for.
+        digest: digest of all functions in the program.
+        code: object file.
+        symbols: external symbols of the code.
+        environments: names of the variables through which Numba finds the arguments of exceptions.
+        errors: errors that the codes in `row["error"]` stand for.
     """
 
-    made_of: str
+    digest: str
     code: bytes
     symbols: tuple[str, ...]
     environments: tuple[str, ...]
     errors: Mapping[int, RuleError]
 
 
-def kept_program(key: str) -> KeptProgram | None:
-    """Return a program; None if it is not kept."""
-    found = _read(_program(key))
-    if found is None:
+def read_program(key: str) -> CachedProgram | None:
+    """Return a cached program; None if it is not in the cache."""
+    contents = _read(_program_path(key))
+    if contents is None:
         return None
-    (made_of, symbols, environments, errors), code = found
-    told = {number: _ERRORS[name](says) for number, name, says in errors}
-    return KeptProgram(made_of, code, tuple(symbols), tuple(environments), told)
+    (digest, symbols, environments, errors), code = contents
+    rule_errors = {number: _ERRORS[name](message) for number, name, message in errors}
+    return CachedProgram(digest, code, tuple(symbols), tuple(environments), rule_errors)
 
 
-def keep_program(key: str, program: KeptProgram) -> None:
-    """Keep a program, if there is room for it."""
-    errors = [(number, type(told).__name__, str(told)) for number, told in program.errors.items()]
-    about = program.made_of, program.symbols, program.environments, errors
+def write_program(key: str, program: CachedProgram) -> None:
+    """Write a program into the cache, if there is room for it."""
+    errors = [
+        (number, type(error).__name__, str(error)) for number, error in program.errors.items()
+    ]
+    header = program.digest, program.symbols, program.environments, errors
     try:
-        make_folder(_program(key).parent)
-        make_room()
-        _write(_program(key), about, program.code)
+        make_private_folder(_program_path(key).parent)
+        delete_oldest()
+        _write(_program_path(key), header, program.code)
     except OSError as error:
-        not_kept(error)
+        warn_not_cached(error)
 
 
 _ERRORS = {cls.__name__: cls for cls in (RuleError, CapacityError)}
 
 
-def _program(key: str) -> Path:
+def _program_path(key: str) -> Path:
+    """Return the path of a program's file."""
     return cache_folder() / key / "program"
 
 
-def make_place(key: str) -> None:
-    """Make sure that a program can be kept, if need be until this process ends."""
+def ensure_writable(key: str) -> None:
+    """Make a program's folder, or switch to a temporary cache if it cannot be written."""
     try:
-        _try_place(key)
+        _test_writable(key)
     except OSError as error:
-        not_kept(error)
-        with suppress(OSError):  # there is no room for what goes with this process either
-            keep_until_exit()
-            _try_place(key)
+        warn_not_cached(error)
+        with suppress(OSError):  # no room for a temporary cache either
+            use_temporary_cache()
+            _test_writable(key)
 
 
-def _try_place(key: str) -> None:
-    for folder in (cache_folder() / key, _units()):
-        make_folder(folder)
+def _test_writable(key: str) -> None:
+    """Make the folders of a program and of units, and write a temporary file into both."""
+    for folder in (cache_folder() / key, _units_folder()):
+        make_private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
 
 
-def make_room() -> None:
-    """Let the oldest programs and units go, where there are many."""
-    for old in _oldest(cache_folder(), KEPT_PROGRAMS):
+def delete_oldest() -> None:
+    """Delete the oldest programs and units beyond the maximum numbers."""
+    for old in _list_oldest(cache_folder(), MAX_PROGRAMS):
         shutil.rmtree(old, ignore_errors=True)
-    for old in _oldest(_units(), KEPT_UNITS):
+    for old in _list_oldest(_units_folder(), MAX_UNITS):
         old.unlink(missing_ok=True)
 
 
-def _oldest(folder: Path, kept: int) -> list[Path]:
-    """What is in a folder beyond the newest ones that are kept there."""
-    found = list(folder.glob("*"))
-    return sorted(found, key=_age)[:-kept] if len(found) > kept else []
+def _list_oldest(folder: Path, count: int) -> list[Path]:
+    """Return the paths in a folder beyond the `count` newest ones."""
+    paths = list(folder.glob("*"))
+    return sorted(paths, key=_modification_time)[:-count] if len(paths) > count else []
 
 
-def not_kept(error: OSError) -> None:
-    """Warn that programs are not kept."""
+def warn_not_cached(error: OSError) -> None:
+    """Warn that programs cannot be cached."""
     warnings.warn(
-        f"compiled programs cannot be kept ({error}); every process will compile anew. "
-        f"Set GV_ENGINE_CACHE_DIR to a folder of your own that nobody else can write",
+        f"compiled programs cannot be kept ({error}); every process compiles them again. "
+        f"Set GV_ENGINE_CACHE_DIR to a folder that only you can write",
         RuntimeWarning,
         stacklevel=3,
     )
 
 
 @contextmanager
-def alone(key: str) -> Iterator[None]:
-    """In here no other process compiles a program that does so in here; who waited finds it kept.
+def compile_lock(key: str) -> Iterator[None]:
+    """Context manager with a lock file: only one process compiles a program at a time.
 
-    Where files cannot be locked, nobody waits.
+    A process that waited finds the program in the cache. If files cannot be locked, nobody waits.
     """
     with ExitStack() as stack:
         with suppress(ImportError, OSError):
             import fcntl
 
-            make_folder(cache_folder() / key)
-            how = os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK  # a pipe is an error, instead of a wait
-            lock = os.open(cache_folder() / key / "lock", how, 0o600)
+            make_private_folder(cache_folder() / key)
+            # opening a pipe is then an error instead of a wait
+            flags = os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK
+            lock = os.open(cache_folder() / key / "lock", flags, 0o600)
             fcntl.flock(stack.enter_context(os.fdopen(lock)), fcntl.LOCK_EX)
         yield
 
 
-def kept_unit(key: str) -> tuple[Any, bytes] | None:
-    """Return the type of what a unit returns, as `keep_unit` got it, and its code; None if the unit
-    is not kept."""
-    return _read(_unit(key))
+def read_unit(key: str) -> tuple[Any, bytes] | None:
+    """Return (JSON of the result type, bitcode) of a cached unit; None if it is not in the
+    cache."""
+    return _read(_unit_path(key))
 
 
-def keep_unit(key: str, returns: Any, bitcode: bytes) -> None:
-    """Keep a unit, if there is room for it; without it, it is compiled again.
+def write_unit(key: str, returns: Any, bitcode: bytes) -> None:
+    """Write a unit into the cache, if there is room for it.
 
     Args:
-        returns: the type of what it returns, as JSON can say it.
+        returns: type of the unit's result, as JSON.
     """
     with suppress(OSError):
-        make_folder(_units())
-        _write(_unit(key), returns, bitcode)
+        make_private_folder(_units_folder())
+        _write(_unit_path(key), returns, bitcode)
 
 
-def _unit(key: str) -> Path:
-    return _units() / f"{key}.unit"
+def _unit_path(key: str) -> Path:
+    """Return the path of a unit's file."""
+    return _units_folder() / f"{key}.unit"
 
 
-def _units() -> Path:
+def _units_folder() -> Path:
+    """Return the folder of the units."""
     return cache_folder().parent / "units"
 
 
-# ---- files and folders of this user alone --------------------------------------------------------
+# ---- private files and folders -------------------------------------------------------------------
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder of the cache, and what is missing above it, for this user alone.
+def make_private_folder(folder: Path) -> None:
+    """Make a folder of the cache and its missing parents, for this user only.
 
     Raises:
         OSError: it cannot be made, or others can write there.
     """
-    if folder.is_relative_to(_NOWHERE.parent):
+    if folder.is_relative_to(_NO_FOLDER.parent):
         raise FileNotFoundError("there is no home folder, or no working directory")
-    for each in (*reversed(folder.parents), folder):
-        if not each.exists():
-            each.mkdir(mode=0o700, exist_ok=True)
-        if stranger := find_stranger(each):
-            raise PermissionError(stranger)
+    for ancestor in (*reversed(folder.parents), folder):
+        if not ancestor.exists():
+            ancestor.mkdir(mode=0o700, exist_ok=True)
+        if reason := find_foreign_access(ancestor):
+            raise PermissionError(reason)
 
 
-def find_stranger(path: Path, own: Path | None = None) -> str:
-    """Return why others may have written what is at a path, as a clause; empty if they cannot have.
+def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
+    """Return why other users may have written to a path, as a clause; "" if they cannot have.
 
-    Everything on the way is looked at: the folders, links and what these lead to. Above the cache a
-    folder such as /tmp may be open to all, if what is in it stays with its owner.
+    All folders and links on the path are checked. Above the cache, a folder such as /tmp may be
+    writable for all if its sticky bit is set.
 
     Args:
-        own: what is to be this user's alone, with all that is below it; by default the cache.
+        own: folder that must be writable by this user only, with everything below; by default the
+            cache.
 
     Raises:
-        OSError: there is nothing.
+        OSError: the path does not exist.
     """
     if os.name != "posix":
-        return ""  # rights are lists there, which Python does not read
-    path.stat()  # no links in a circle
-    own = own or cache_folder().parent
-    root = Path("/").stat().st_uid  # not 0, where users have other numbers than outside
-    for each in (*reversed(path.parents), path):
-        found = each.lstat()
-        inside = each.is_relative_to(own)
-        if found.st_uid not in {0, os.geteuid(), *(() if inside else (root,))}:
-            return f"{each} belongs to user {found.st_uid}"
-        if stat.S_ISLNK(found.st_mode):
-            target = each.parent / each.readlink()
-            if stranger := find_stranger(target, target if inside else target / "none"):
-                return stranger
-        elif found.st_mode & 0o022 and (inside or not found.st_mode & stat.S_ISVTX):
-            return f"others can write to {each}, as its mode {found.st_mode & 0o7777:04o} says"
+        return ""  # access lists, which Python does not read
+    path.stat()  # raises OSError for a cycle of links
+    private_folder = private_folder or cache_folder().parent
+    root = Path("/").stat().st_uid  # not 0 in a user namespace
+    for ancestor in (*reversed(path.parents), path):
+        status = ancestor.lstat()
+        is_private = ancestor.is_relative_to(private_folder)
+        if status.st_uid not in {0, os.geteuid(), *(() if is_private else (root,))}:
+            return f"{ancestor} belongs to user {status.st_uid}"
+        if stat.S_ISLNK(status.st_mode):
+            target = ancestor.parent / ancestor.readlink()
+            if reason := find_foreign_access(target, target if is_private else target / "none"):
+                return reason
+        elif status.st_mode & 0o022 and (is_private or not status.st_mode & stat.S_ISVTX):
+            return f"others can write to {ancestor}, as its mode {status.st_mode & 0o7777:04o} says"
     return ""
 
 
 def _read(path: Path) -> tuple[Any, bytes] | None:
-    """Return what `_write` wrote to this path; None if it is not there, or in a folder of others.
+    """Return what `_write` wrote to this path; None if it is missing, or in a folder that others
+    can write.
 
-    A file that is damaged, no regular one, or that others can write, is removed.
+    A file is removed if it is damaged, not a regular file, or writable by others.
     """
     try:
-        if find_stranger(path.parent):
+        if find_foreign_access(path.parent):
             return None
         with suppress(ValueError):
-            if path.is_file() and not find_stranger(path):  # a pipe would have to be waited for
+            # opening a pipe would wait
+            if path.is_file() and not find_foreign_access(path):
                 digest, _, rest = path.read_bytes().partition(b"\n")
                 if digest == hashlib.sha256(rest).hexdigest().encode():
                     head, _, code = rest.partition(b"\n")
-                    named, about = json.loads(head)
-                    if named == [path.parent.name, path.name]:
-                        return about, code
+                    names, header = json.loads(head)
+                    if names == [path.parent.name, path.name]:
+                        return header, code
         path.unlink()
     except OSError:
         pass
     return None
 
 
-def _write(path: Path, about: Any, code: bytes) -> None:
-    rest = json.dumps(((path.parent.name, path.name), about)).encode() + b"\n" + code
+def _write(path: Path, header: Any, code: bytes) -> None:
+    """Write a header, as JSON, and code to a path, with their SHA-256; an atomic write."""
+    rest = json.dumps(((path.parent.name, path.name), header)).encode() + b"\n" + code
     with replacing(path) as draft:
         draft.chmod(0o600)
         draft.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
 
 
-def _age(path: Path) -> float:
+def _modification_time(path: Path) -> float:
+    """Return the modification time of a path; 0 if it is gone."""
     try:
         return path.stat().st_mtime
-    except OSError:  # another process was faster
+    except OSError:  # another process has deleted it
         return 0.0

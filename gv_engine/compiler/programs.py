@@ -1,9 +1,8 @@
-"""Programs: a scenario's systems, compiled. What is kept is found and run without Numba.
+"""Programs: a scenario's systems as one compiled function, loaded from the cache without Numba.
 
-A program is found by a digest of all that goes into it: the rules, function by function; how the
-scenario calls them; the arrays that they work on; and the files of the engine. Where Numba has been
-imported before, its settings and the engine may have been changed since, so that a digest of the
-very functions that would be compiled has the last word.
+The cache key is a digest of all inputs: the code of the rules, their calls in the scenario, the
+dtypes of the arrays, and the engine's files. If Numba has been imported before, its settings or the
+engine may have changed in memory. Then the key is a digest of the functions that would be compiled.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from gv_engine.compiler.array_args import Elements
-from gv_engine.compiler.object_loader import loaded, machine
-from gv_engine.compiler.parameters import asked_actions, fields_of_calls, is_data, parts
+from gv_engine.compiler.array_args import Dtypes
+from gv_engine.compiler.object_loader import describe_processor, load_program
+from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields, list_mask_actions
 from gv_engine.compiler.program_cache import (
-    KeptProgram,
-    keep_program,
-    kept_program,
-    make_place,
+    CachedProgram,
+    ensure_writable,
+    read_program,
+    write_program,
 )
 from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import DoesNotCompileError, RuleError, complain
@@ -38,77 +37,81 @@ from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.system import Phase
 
 if TYPE_CHECKING:
-    from gv_engine.compiler.compiler import Linked
+    from gv_engine.compiler.compiler import LinkedProgram
     from gv_engine.scenario.scenario import Scenario
 
 
-# ---- program functions ---------------------------------------------------------------------------
+# ---- functions and digests -----------------------------------------------------------------------
 
-_FOREIGN = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
-_PLAIN = (int, float, str, bool, bytes, type(None), np.generic)
+_FOREIGN_PACKAGES = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
+_CONSTANT_TYPES = (int, float, str, bool, bytes, type(None), np.generic)
 
 
-def functions_of(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
-    """Every function of the engine or of authors that the roots lead to, with the names it uses."""
-    found: dict[FunctionType, list[tuple[str, Any]]] = {}
+def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
+    """Return all functions of the engine or of authors that the roots reach, with the (name, value)
+    pairs they use."""
+    uses: dict[FunctionType, list[tuple[str, Any]]] = {}
     waiting = [root for root in roots if isinstance(root, FunctionType)]
     while waiting:
         function = waiting.pop()
-        if function in found or function.__module__.partition(".")[0] in _FOREIGN:
+        if function in uses or function.__module__.partition(".")[0] in _FOREIGN_PACKAGES:
             continue
-        found[function] = list(_uses(function))
-        for _, value in found[function]:
-            waiting += [part for part in _flat(value) if isinstance(part, FunctionType)]
-    return found
+        uses[function] = list(_iter_used_names(function))
+        for _, value in uses[function]:
+            waiting += [part for part in _iter_flat(value) if isinstance(part, FunctionType)]
+    return uses
 
 
-def strings(functions: Iterable[FunctionType]) -> set[str]:
-    """All texts written out in the functions."""
+def find_strings(functions: Iterable[FunctionType]) -> set[str]:
+    """Return all string constants in the functions."""
     return {
         constant
         for function in functions
-        for code in codes_within(function.__code__)
+        for code in iter_code(function.__code__)
         for constant in code.co_consts
         if isinstance(constant, str)
     }
 
 
-def asks_for(function: Any, name: str) -> bool:
-    """Whether a function, or one that it leads to, says this name."""
-    functions = functions_of([function])
-    named = (each.__code__.co_names for each in functions)
-    return any(name in names for names in named) or name in strings(functions)
+def uses_name(function: Any, name: str) -> bool:
+    """Return True if a function, or a function that it reaches, uses this name or string."""
+    functions = find_functions([function])
+    names_by_code = (function.__code__.co_names for function in functions)
+    return any(name in names for names in names_by_code) or name in find_strings(functions)
 
 
 def program_digest(roots: Iterable[Any], *more: str) -> str:
-    """24 hexadecimal digits that stand for the code and the constants of all that is reached."""
-    return digest_of(functions_of(roots), *more)
+    """Return 24 hexadecimal digits: a digest of the code and constants of all reached functions and
+    of `more`."""
+    return hash_functions(find_functions(roots), *more)
 
 
-def digest_of(functions: Mapping[FunctionType, list[tuple[str, Any]]], *more: str) -> str:
-    """The digest of functions as `functions_of` tells of them, and of texts."""
-    lines = sorted(_describe(function, uses) for function, uses in functions.items())
+def hash_functions(functions: Mapping[FunctionType, list[tuple[str, Any]]], *more: str) -> str:
+    """Return the digest of functions, as `find_functions` returns them, and of texts."""
+    lines = sorted(_describe_function(function, uses) for function, uses in functions.items())
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:24]
 
 
-def complaint_about(function: FunctionType) -> str:
-    """How a message about a function begins."""
+def describe_location(function: FunctionType) -> str:
+    """Return the beginning of a message about a function: file and line."""
     code = function.__code__
     return f"a rule cannot be compiled ({code.co_filename}, line {code.co_firstlineno})"
 
 
-def _describe(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
+def _describe_function(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
+    """Return a text of a function's code and of the values it uses, for the digest."""
     codes = [
-        (c.co_name, c.co_code.hex(), c.co_names, c.co_varnames, _constants(c))
-        for c in codes_within(function.__code__)
+        (c.co_name, c.co_code.hex(), c.co_names, c.co_varnames, _list_constants(c))
+        for c in iter_code(function.__code__)
     ]
-    values = sorted((name, text_of(value)) for name, value in uses)
+    values = sorted((name, constant_text(value)) for name, value in uses)
     return repr((function.__qualname__, codes, values))
 
 
-def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """(name, value) of globals, attributes of modules, closure cells and defaults."""
-    for code in codes_within(function.__code__):
+def _iter_used_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield (name, value) of a function's globals, module attributes, closure cells and
+    defaults."""
+    for code in iter_code(function.__code__):
         modules = []
         for name in code.co_names:
             if name in function.__globals__:
@@ -116,7 +119,7 @@ def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
                 yield name, value
                 if (
                     isinstance(value, ModuleType)
-                    and value.__name__.partition(".")[0] not in _FOREIGN
+                    and value.__name__.partition(".")[0] not in _FOREIGN_PACKAGES
                 ):
                     modules.append(value)
         for module in modules:
@@ -129,99 +132,103 @@ def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
         yield f"default {number}", value
 
 
-def codes_within(code: CodeType) -> Iterator[CodeType]:
-    """The code itself and all that is written inside it."""
+def iter_code(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and all code objects nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from codes_within(constant)
+            yield from iter_code(constant)
 
 
-def _constants(code: CodeType) -> list[str]:
+def _list_constants(code: CodeType) -> list[str]:
+    """Return the constants of a code object as texts, without nested code."""
     return [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
 
 
-def _flat(value: Any) -> Iterator[Any]:
+def _iter_flat(value: Any) -> Iterator[Any]:
+    """Yield the elements of nested tuples and lists; any other value itself."""
     if isinstance(value, tuple | list):
         for part in value:
-            yield from _flat(part)
+            yield from _iter_flat(part)
     else:
         yield value
 
 
-def text_of(value: Any) -> str:
-    """A text that is equal in every process for equal constants; functions speak for themselves."""
+def constant_text(value: Any) -> str:
+    """Return a text that is equal in every process for equal constants; the name for a function or
+    class."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
     if isinstance(value, np.dtype):
         return str(value)
     if isinstance(value, tuple | list):
-        return "(" + ",".join(text_of(part) for part in value) + ")"
+        return "(" + ",".join(constant_text(part) for part in value) + ")"
     if isinstance(value, FunctionType | type):
         return value.__qualname__
-    if isinstance(value, _PLAIN):
+    if isinstance(value, _CONSTANT_TYPES):
         return repr(value)
     return f"{type(value).__qualname__} {getattr(value, '__name__', '')}"
 
 
 # ---- programs ------------------------------------------------------------------------------------
 
-_WIDEST = 62
-"""Columns whose bits a number holds, with room for a carry."""
+_MAX_WIDTH = 62
+"""Columns of a view whose bits fit into an int64, with room for a carry."""
 
-_ROOMS = "language", "reading", "worlds", "batches"
-"""Where all code of the engine is that programs can be made of, or by."""
+_ENGINE_PACKAGES = "language", "reading", "worlds", "batches"
+"""Packages with all engine code that programs contain or are compiled by."""
 
 
 class Program:
     """A scenario's systems as one compiled function over the rows of a batch.
 
     Attributes:
-        key: a digest of all that it is made of; equal in every process.
-        run, exception: as of `Loaded`, for the address of the record that `places` makes; None
-            before `load` or `prepare`.
-        errors: what the numbers in `row["error"]` stand for.
-        failure: why it does not compile, once that has been found out.
+        key: cache key, a digest of all inputs; equal in every process.
+        run, exception: see `LoadedProgram`; `run` takes the address that `make_address_record`
+            gives. None before `load` or `prepare`.
+        errors: errors that the codes in `row["error"]` stand for.
+        failure: reason why the program does not compile; "" if none is known.
     """
 
     def __init__(
-        self, name: str, asked: str, link: Callable[[], Linked], built_in: bool = False
+        self, name: str, digest: str, link: Callable[[], LinkedProgram], is_built_in: bool = False
     ) -> None:
-        """A program that is neither loaded nor compiled yet.
+        """Make a program that is neither loaded nor compiled yet.
 
         Args:
-            name: of the scenario.
-            asked: the digest of all that goes into it.
-            link: puts together what is to be compiled.
-            built_in: whether no rule in it is an author's.
+            name: name of the scenario.
+            request_digest: digest of all inputs.
+            link: returns the functions to compile.
+            is_built_in: True if all rules come with the engine.
         """
         self.run: Any = None
         self.exception: Any = None
         self.errors: Mapping[int, RuleError] = {}
         self.failure = ""
-        self._name, self._built_in, self._turn = name, built_in, threading.Lock()
+        self._name, self._built_in, self._prepare_lock = name, is_built_in, threading.Lock()
         self._link: Any = cache(link)
-        self._made_of = ""
+        self._digest = ""
         if "numba" in sys.modules:
-            with suppress(DoesNotCompileError):  # `prepare` links again, and tells
-                self._made_of = self._link().made_of
-        self._asked, self.key = asked, self._made_of or asked
+            with suppress(DoesNotCompileError):  # `prepare` links again and raises the error
+                self._digest = self._link().digest
+        self._request, self.key = digest, self._digest or digest
 
     def load(self) -> bool:
-        """Load from the cache, if it is kept there; whether `prepare` no longer takes its time."""
-        if self.run is None and not self.failure and not self._take(self.key, self._asked):
-            make_place(self.key)
+        """Load the program from the cache, if it is there; return True if `prepare` will take no
+        time."""
+        if self.run is None and not self.failure and not self._load_first(self.key, self._request):
+            ensure_writable(self.key)
         return self.run is not None or bool(self.failure)
 
     def prepare(self) -> None:
-        """Load from the cache, or compile.
+        """Load the program from the cache, or compile it.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
-            BuiltInDoesNotCompileError: the same, where no function is an author's.
+            BuiltInDoesNotCompileError: the same, if all rules come with the engine.
         """
-        with self._turn:
-            link = self._link  # which goes as soon as it is loaded
+        with self._prepare_lock:
+            link = self._link  # `load` sets it to None
             if self.load() and not self.failure:
                 return
             from gv_engine.compiler import compiler
@@ -230,46 +237,48 @@ class Program:
                 if self.failure:
                     raise DoesNotCompileError(self.failure)
                 linked = link()
-                self._made_of = linked.made_of
-                # if no more than a comment of the engine has changed, it is kept under this
-                if not (kept := self._take(linked.made_of)):
+                self._digest = linked.digest
+                # cached under this digest if only comments of the engine have changed
+                if not (cached := self._load_first(linked.digest)):
                     complain(f"compiling {self._name} for this machine, once; later runs load it")
-                    self._become(kept := compiler.compile_linked(linked))
-                keep_program(self.key, kept)
+                    self._load(cached := compiler.compile_linked(linked))
+                write_program(self.key, cached)
             except DoesNotCompileError as error:
                 self.failure = str(error)
-                self._settle()
-                raise compiler.refusal(self.failure, self._built_in) from error.__cause__
+                self._keep_forever()
+                raise compiler.make_compile_error(self.failure, self._built_in) from error.__cause__
 
-    def _take(self, *keys: str) -> KeptProgram | None:
-        """Become what is kept under one of these; None if it is not there."""
-        for kept in map(kept_program, keys):
-            if kept and self._made_of in ("", kept.made_of) and self._become(kept):
-                return kept
+    def _load_first(self, *keys: str) -> CachedProgram | None:
+        """Load the first of these cache keys that is in the cache and return it; None if there is
+        none."""
+        for cached in map(read_program, keys):
+            if cached and self._digest in ("", cached.digest) and self._load(cached):
+                return cached
         return None
 
-    def _become(self, kept: KeptProgram) -> bool:
-        if found := loaded(kept):
-            (self.run, self.exception), self.errors = found, kept.errors
-            self._settle()
-        return found is not None
+    def _load(self, cached: CachedProgram) -> bool:
+        """Load object code and its errors; return False if a symbol is missing."""
+        if loaded := load_program(cached):
+            (self.run, self.exception), self.errors = loaded, cached.errors
+            self._keep_forever()
+        return loaded is not None
 
-    def _settle(self) -> None:
-        """Stay for ever, as nothing is left to be found out, and let the scenario go."""
+    def _keep_forever(self) -> None:
+        """Keep this program for the life of the process and drop the reference to its scenario."""
         self._link = None
-        _SETTLED.add(self)
+        _FINISHED.add(self)
 
 
 _LOCK = threading.Lock()
 _PROGRAMS: WeakValueDictionary[str, Program] = WeakValueDictionary()
-_SETTLED: set[Program] = set()
+_FINISHED: set[Program] = set()
 
 
 def check_compilable(scenario: Scenario) -> None:
-    """Make sure that all systems of a scenario are functions of columns.
+    """Raise an error if a system of the scenario is not a function of columns.
 
     Raises:
-        DoesNotCompileError: one is any Python; the message names it.
+        DoesNotCompileError: a system is arbitrary Python; the message names it.
     """
     for system in (
         part.system
@@ -289,106 +298,111 @@ def check_compilable(scenario: Scenario) -> None:
             )
 
 
-def program_of(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Program:
-    """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
+def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Program:
+    """Return the program of a scenario; `Program.prepare` loads or compiles it.
 
     Args:
-        scenario: whose systems it runs.
-        slots: where the terms of its rewards go.
-        elements: of the arrays that hold the worlds and what they show.
+        scenario: scenario whose systems run.
+        slots: position of each reward function among the reward terms.
+        dtypes: element dtypes of the batch's arrays.
 
     Raises:
-        DoesNotCompileError: the view is too wide for its visibility function, or a rule asks for
-            what has no bounds; all else is found out in `Program.prepare`.
+        DoesNotCompileError: the view is too wide for its visibility function, or a checked rule
+            uses `.flat`. `Program.prepare` finds all other problems.
     """
-    calls = [call for _, whole in fields_of_calls(scenario) for call in whole.walk()]
-    functions = functions_of(part for call in calls for part in _functions_in(call))
-    checked = "running" in (elements["parameters"].names or ())
-    _check(scenario, functions, checked)
-    asked = digest_of(
-        functions, _surroundings(), *_spelled(scenario), str(list(slots)), str(elements)
-    )
-    found_by = " ".join([asked, *_numba_settings()])
+    calls = [call for _, whole in list_call_fields(scenario) for call in whole.walk()]
+    functions = find_functions(part for call in calls for part in _iter_call_functions(call))
+    checked = "running" in (dtypes["parameters"].names or ())
+    _check_limits(scenario, functions, checked)
+    texts = _environment_text(), *_iter_scenario_texts(scenario), str(list(slots)), str(dtypes)
+    digest = hash_functions(functions, *texts)
+    registry_key = " ".join([digest, *_iter_numba_settings()])
     with _LOCK:
-        # Numba keeps all that is linked, so that it is linked once
-        if known := _PROGRAMS.get(found_by):
-            return known
-        link = partial(_link, scenario, slots, elements)
+        # Numba keeps linked functions for ever, so a program is linked only once
+        if program := _PROGRAMS.get(registry_key):
+            return program
+        link = partial(_link_scenario, scenario, slots, dtypes)
         built_in = all(is_engine_module(function.__module__) for function in functions)
         name = f"{scenario.name} with checks" if checked else scenario.name
-        program = Program(name, asked, link, built_in)
-        program = _PROGRAMS[found_by] = _PROGRAMS.setdefault(program.key, program)
+        program = Program(name, digest, link, built_in)
+        program = _PROGRAMS[registry_key] = _PROGRAMS.setdefault(program.key, program)
         return program
 
 
-def _numba_settings() -> Iterator[str]:
-    """Yield the settings of Numba by which programs differ; none before it has been imported."""
+def _iter_numba_settings() -> Iterator[str]:
+    """Yield the Numba settings that programs depend on; none before Numba is imported."""
     if "numba" in sys.modules:
         from gv_engine.compiler.compiler import compiler_settings
 
         yield from compiler_settings()
 
 
-def _link(*given: Any) -> Linked:
+def _link_scenario(*arguments: Any) -> LinkedProgram:
+    """Return `compiler.link_scenario` of the arguments, with any exception as
+    `DoesNotCompileError`."""
     from gv_engine.compiler import compiler
 
     try:
-        return compiler.link_scenario(*given)
+        return compiler.link_scenario(*arguments)
     except Exception as error:
-        raise compiler.unforeseen(error) from error
+        raise compiler.wrap_error(error) from error
 
 
-def _functions_in(call: Call) -> Iterator[Any]:
+def _iter_call_functions(call: Call) -> Iterator[Any]:
+    """Yield the functions of a call and its arguments."""
     yield from (*call.system.functions, *call.arguments.values())
 
 
-def _check(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:
+def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:
+    """Raise `DoesNotCompileError` for a view that is too wide for bits, or `.flat` in checked
+    rules."""
     width = scenario.area.shape[1]
-    if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
+    if width > _MAX_WIDTH and any("clear_row" in f.__code__.co_names for f in functions):
         raise DoesNotCompileError(
             f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
-            f"{_WIDEST} columns; the observation area has {width}"
+            f"{_MAX_WIDTH} columns; the observation area has {width}"
         )
     unbounded = [function for function in functions if "flat" in function.__code__.co_names]
     if checked and unbounded:
-        where = complaint_about(unbounded[0])
+        where = describe_location(unbounded[0])
         raise DoesNotCompileError(
-            f"{where}: {unbounded[0].__name__} asks for .flat, which has no bounds where it is "
-            f"compiled; say .ravel()"
+            f"{where}: {unbounded[0].__name__} uses .flat, which has no bounds check where it is "
+            f"compiled; use .ravel()"
         )
 
 
-def _spelled(scenario: Scenario) -> Iterator[str]:
-    """How a scenario calls its rules, and what its worlds are, in texts equal in every process."""
-    for field, whole in fields_of_calls(scenario):
-        for prefix, call in parts(whole.name, whole):
+def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
+    """Yield texts of a scenario's calls and layout, equal in every process, for the digest."""
+    for field, whole in list_call_fields(scenario):
+        for prefix, call in iter_calls(whole.name, whole):
             system = call.system
-            helpers = [getattr(each, "__qualname__", "") for each in _functions_in(call)]
+            helpers = [getattr(each, "__qualname__", "") for each in _iter_call_functions(call)]
             constants = [
-                (name, text_of(value))
+                (name, constant_text(value))
                 for name, value in call.arguments.items()
                 if not (is_data(value) or is_nested_call(value))
             ]
             yield str((field, prefix, system.phase.name, system.is_spontaneous, helpers, constants))
-    yield str(asked_actions(scenario))
+    yield str(list_mask_actions(scenario))
     layout = scenario.layout
     yield str(
         (layout.signature, layout.states, layout.type_table_length, layout.height, layout.width)
     )
 
 
-def _surroundings() -> str:
-    """A text that tells the engine's own code apart, what compiles it, and what that is told."""
-    told = sorted((name, text) for name, text in os.environ.items() if name.startswith("NUMBA_"))
-    file = Path(".numba_config.yaml")  # which Numba reads, too
-    written = file.read_bytes() if file.is_file() else b""
-    return str((_engine(), sys.version, np.__version__, machine(), told, written))
+def _environment_text() -> str:
+    """Return a text of engine, Python, NumPy, processor and Numba settings, for the digest."""
+    options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    file = Path(".numba_config.yaml")  # Numba reads this file, too
+    config = file.read_bytes() if file.is_file() else b""
+    return str((_hash_engine(), sys.version, np.__version__, describe_processor(), options, config))
 
 
 @cache
-def _engine() -> str:
-    rooms = Path(__file__).parents[2]
-    files = [path for room in _ROOMS for path in sorted((rooms / room).rglob("*.py"))]
+def _hash_engine() -> str:
+    """Return the SHA-256 of the engine's files and of Numba's version."""
+    folder = Path(__file__).parents[2]
+    files = [path for room in _ENGINE_PACKAGES for path in sorted((folder / room).rglob("*.py"))]
     if numba := find_spec("numba"):
         files.append(Path(numba.origin or "").with_name("_version.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()

@@ -1,9 +1,8 @@
-"""The types of our records in compiled code, apart from those of everybody else.
+"""Numba types of the engine's records, apart from Numba's own record type.
 
-Numba looks for an attribute in the class of a type and then in its base classes, within a class in
-the order of registration; what it knows itself of records is registered when a process compiles its
-first function. What is taught to a class of our own is found first, whatever others have compiled
-or taught to records before, and records of theirs are left alone.
+Numba looks up an attribute in the class of a type and then in its base classes, in the order of
+registration. An attribute registered for a class of our own is found first, whatever other code
+registered for records, and records of other code stay unchanged.
 """
 
 from __future__ import annotations
@@ -18,92 +17,97 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
 
-from gv_engine.world.view import FIXED, sizes, tile_size
+from gv_engine.world.view import READ_ONLY_MESSAGE, get_tile_size, parse_view_sizes
 
-# what numba says of its types leads nowhere
-_extending, _read = cast(Any, (extending, record_getattr))
+# Numba's type hints do not help here
+_extending, _read_numba_field = cast(Any, (extending, record_getattr))
 
-# records hold arrays of whatever says its size; truth values of Numba's do not, and take a byte
+# record arrays need the size of their elements, which Numba does not define for booleans: a byte
 cast(Any, types.Boolean).bitwidth = 8
 
 
 class EngineRecord(types.Record):
-    """A record of the engine: parameters, what a world shows, the columns of a component.
+    """A record of the engine: parameters, views, or the columns of a component.
 
     Attributes:
-        plain: the same record as Numba has it.
-        kept: types of the fields from which others are derived, by name.
+        numba_record: the same record as Numba's own type.
+        derived: types of the fields from which other fields are derived, by name.
     """
 
-    plain: Any
-    kept: Mapping[str, DerivedColumn] = {}
+    numba_record: Any
+    derived: Mapping[str, DerivedColumn] = {}
 
     def typeof(self, name: str) -> Any:
-        """The type of a field."""
-        return self.kept.get(name) or cast(Any, super()).typeof(name)
+        """Return the type of a field."""
+        return self.derived.get(name) or cast(Any, super()).typeof(name)
 
     def __repr__(self) -> str:
-        # Numba writes types out in every pass
+        """Return a short name, as Numba formats types in every pass."""
+        # short, as Numba formats types in every pass
         return f"{type(self).__name__}#{cast(Any, self)._code}"
 
 
 class DerivedColumn(types.Array):
-    """An array in a world's row from which others are derived: it is written value by value, by
-    `look_methods`, which carry every write on to these; as a whole it can only be read.
+    """An array in a row from which other fields are derived, read-only as a whole.
+
+    A write to an element also updates the derived fields, see `appearance_cache`.
 
     Attributes:
-        start: its offset in the row.
-        world: a number of the world's record, see `world_of`.
+        start: byte offset in the row.
+        world: number of the world's record, see `get_world_record`.
     """
 
     def __init__(self, field: Any, start: int, world: int) -> None:
+        """Make the type of a field at byte offset `start` of a world's row."""
         self.start, self.world = start, world
         name = f"Kept({field.dtype}, {field.ndim}, {start}, {world})"
-        _init(self, field.dtype, field.ndim, "C", readonly=True, name=name)
+        _init_array(self, field.dtype, field.ndim, "C", readonly=True, name=name)
 
     @property
     def key(self) -> Any:
-        """By which types are told apart."""
+        """Return the values that identify the type."""
         return self.dtype, self.ndim, self.start, self.world
 
     @property
     def mangling_args(self) -> Any:
-        """A short name for the names of functions."""
+        """Return the short name that Numba uses in symbol names."""
         return "Kept", (self.start, self.world)
 
 
-_init: Any = types.Array.__init__
+_init_array: Any = types.Array.__init__
 _extending.register_model(DerivedColumn)(_extending.models.ArrayModel)
 
 
 class EmptyGround(types.Opaque):
-    """The ground in worlds that have none: nothing is in any cell, and nothing can be put there."""
+    """Ground in worlds without ground: every cell reads NOTHING and cannot be written."""
 
 
 _extending.register_model(EmptyGround)(_extending.models.OpaqueModel)
-NO_GROUND = cast(Any, EmptyGround)("EmptyGround")
+EMPTY_GROUND = cast(Any, EmptyGround)("EmptyGround")
 
 
 class ComponentRecord(EngineRecord):
     """Columns of a component of a world.
 
     Args:
-        column: their name.
-        start: its offset in the row.
-        world: a number of the world's record.
-        shown: names of the fields by which cells look as they do.
+        columns: record of the columns.
+        column: name of the columns.
+        start: byte offset in the row.
+        world: number of the world's record.
+        shown: names of the fields that the appearances of cells depend on.
     """
 
     def __init__(
         self, columns: EngineRecord, column: str, start: int, world: int, shown: set[str]
     ) -> None:
+        """Make the record type, with derived columns for the `shown` fields."""
         fields: Any = columns.fields
         parts = [(name, field._asdict()) for name, field in fields.items()]
         _init_record(self, parts, columns.size, columns.aligned)
         self.name = f"{self.name}@{start} in {world}"
-        self.column, self.plain = column, columns.plain
+        self.column, self.numba_record = column, columns.numba_record
         own: Any = self.fields
-        self.kept = {
+        self.derived = {
             name: DerivedColumn(own[name].type, start + own[name].offset, world) for name in shown
         }
 
@@ -112,113 +116,122 @@ _init_record: Any = types.Record.__init__
 
 
 class WorldRecord(EngineRecord):
-    """`w`, a row of a batch."""
+    """Type of `w`, a row of a batch."""
 
 
 class GeneratorRecord(EngineRecord):
-    """`w.rng`, the generator in it."""
+    """Type of `w.rng`, the state of a random generator in a row."""
 
 
 class ViewRecord(EngineRecord):
-    """`view`, what an agent sees."""
+    """Type of `view`, the cells around an agent."""
 
     @property
     def size_of(self) -> dict[str, int]:
-        """Its height, width, y and x, constants in compiled code."""
-        return sizes(cast(Any, self.fields))
+        """Return height, width, y and x of the view, constants in compiled code."""
+        return parse_view_sizes(cast(Any, self.fields))
 
     @property
     def tile(self) -> int:
-        """Rows and columns that are cut out at once."""
-        return tile_size((self.size_of["height"], self.size_of["width"]))
+        """Return the side of the square tiles in which cells are read."""
+        return get_tile_size((self.size_of["height"], self.size_of["width"]))
 
 
-_KINDS = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
-"""Which kind a record is, by a field that no other kind has."""
+_CLASSES = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
+"""Record class by a field that only this kind of record has."""
 
-for _kind in (EngineRecord, ComponentRecord, *_KINDS.values()):
+for _kind in (EngineRecord, ComponentRecord, *_CLASSES.values()):
     _extending.register_model(_kind)(_extending.models.RecordModel)
 
 
 @_extending.infer_getattr
-class _Fields(AttributeTemplate):
+class _FieldAttributes(AttributeTemplate):
+    """Typing of the fields of engine records."""
+
     key = EngineRecord
 
     def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]  # a constant
+        """Return the type of a field; `EMPTY_GROUND` for the ground of worlds without ground."""
         if isinstance(record, WorldRecord) and name == "ground" and name not in record.fields:
-            return NO_GROUND
+            return EMPTY_GROUND
         return record.typeof(name) if name in record.fields else None
 
 
 @cache
-def _read_first(name: str) -> None:
-    """Read a field of ours as a field, whatever others have made of the name in all records."""
+def _register_field_read(name: str) -> None:
+    """Register the read of a field of engine records, so that it takes precedence over other
+    attributes."""
 
     def read(context: Any, builder: Any, record: Any, value: Any) -> Any:
+        """Emit the read of the field."""
         if isinstance(record, ViewRecord) and name in record.size_of:
             return context.get_constant(types.int64, record.size_of[name])
         if name not in record.fields:
             return context.get_dummy_value()
-        return _read(context, builder, record.plain, value, name)
+        return _read_numba_field(context, builder, record.numba_record, value, name)
 
     _extending.lower_getattr(EngineRecord, name)(read)
 
 
-def _refuse(name: str) -> None:
-    """Let no rule write a field of views that all worlds have in common."""
+def _forbid_view_write(name: str) -> None:
+    """Register an error for writes to a field of views that all worlds share."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
-        raise TypingError(FIXED.format(name))
+        """Raise `TypingError` when the write is compiled."""
+        raise TypingError(READ_ONLY_MESSAGE.format(name))
 
     _extending.lower_setattr(ViewRecord, name)(write)
 
 
 for _field in ("height", "width", "y", "x"):
-    _refuse(_field)
-_read_first("ground")  # which worlds may not have
+    _forbid_view_write(_field)
+_register_field_read("ground")  # some worlds have no such field
 
 
-def ours(record: Any) -> EngineRecord:
-    """A record as one of ours."""
-    return _as(
-        next((kind for name, kind in _KINDS.items() if name in record.fields), EngineRecord), record
+def to_engine_record(record: Any) -> EngineRecord:
+    """Return the engine's record type for a Numba record type."""
+    return _convert_record(
+        next((kind for name, kind in _CLASSES.items() if name in record.fields), EngineRecord),
+        record,
     )
 
 
-def _as(kind: type[EngineRecord], record: Any) -> EngineRecord:
+def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineRecord:
+    """Return a record type of a class, with all nested records converted."""
     fields = []
-    number, shown = crc32(str(record).encode()), _SHOWN.get(record, ())
+    number, shown = crc32(str(record).encode()), _SHOWN_COLUMNS.get(record, ())
     for name, field in record.fields.items():
-        _read_first(name)
+        _register_field_read(name)
         inner = field.type
         if isinstance(inner, types.Record):
-            inner = _as(GeneratorRecord if name == "rng" else EngineRecord, inner)
+            inner = _convert_record(GeneratorRecord if name == "rng" else EngineRecord, inner)
             if shown and name != "rng":
                 names = {part for column, part in shown if column == name}
                 inner = ComponentRecord(inner, name, field.offset, number, names)
         fields.append((name, {**field._asdict(), "type": inner}))
-    made: Any = cast(Any, kind)(fields, record.size, record.aligned)
-    made.plain = record
+    converted: Any = cast(Any, record_class)(fields, record.size, record.aligned)
+    converted.numba_record = record
     if shown:
-        made.kept = {
+        converted.derived = {
             name: DerivedColumn(field.type, field.offset, number)
             for name, field in record.fields.items()
             if name in ("at", "ground")
         }
-        _WORLDS[number] = made
-    return made  # type: ignore[no-any-return]
+        _WORLDS[number] = converted
+    return converted  # type: ignore[no-any-return]
 
 
-_SHOWN: dict[Any, Collection[tuple[str, str]]] = {}
+_SHOWN_COLUMNS: dict[Any, Collection[tuple[str, str]]] = {}
 _WORLDS: dict[int, EngineRecord] = {}
 
 
-def world_of(kept: DerivedColumn) -> EngineRecord:
-    """The record of the world in whose row an array is."""
-    return _WORLDS[kept.world]
+def get_world_record(column: DerivedColumn) -> EngineRecord:
+    """Return the world record type whose row contains a derived column."""
+    return _WORLDS[column.world]
 
 
-def showing(record: types.Record, columns: Collection[tuple[str, str]]) -> EngineRecord:
-    """A world's record as one of ours, in which these columns (name, field) show in cells."""
-    _SHOWN[record] = columns
-    return ours(record)
+def make_world_record(record: types.Record, columns: Collection[tuple[str, str]]) -> EngineRecord:
+    """Return the world record type in which the appearances of cells depend on these columns (name,
+    field)."""
+    _SHOWN_COLUMNS[record] = columns
+    return to_engine_record(record)

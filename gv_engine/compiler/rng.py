@@ -1,4 +1,5 @@
-"""What rules draw, as methods of the random numbers of a compiled row."""
+"""NumPy's PCG64 generator in compiled code: methods of `w.rng`, bit for bit like
+`numpy.random.Generator`."""
 
 from __future__ import annotations
 
@@ -8,20 +9,12 @@ import numpy as np
 from numba import types
 from numba.core.errors import TypingError
 
-from gv_engine.compiler.intrinsics import (
-    multiply_high,
-)
-from gv_engine.compiler.method_registry import (
-    is_none,
-    method,
-    overload,
-)
-from gv_engine.compiler.numba_pipeline import PARTS
-from gv_engine.compiler.records import (
-    GeneratorRecord,
-)
+from gv_engine.compiler.intrinsics import multiply_high
+from gv_engine.compiler.method_registry import is_omitted, overload, register_method
+from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.records import GeneratorRecord
 
-# ---- rng kernels ---------------------------------------------------------------------------------
+# ---- PCG64 ---------------------------------------------------------------------------------------
 
 _U = np.uint64
 MULTIPLIER_HIGH = _U(2549297995355413924)
@@ -33,7 +26,7 @@ _TO_UNIT = 1.0 / 9007199254740992.0
 
 
 def high_product(a: Any, b: Any) -> Any:
-    """The upper half of the 128-bit product."""
+    """Return the upper 64 bits of the 128-bit product of two uint64."""
     a0, a1, b0, b1 = a & _MASK32, a >> _32, b & _MASK32, b >> _32
     middle = a1 * b0 + ((a0 * b0) >> _32)
     low = a0 * b1 + (middle & _MASK32)
@@ -41,7 +34,7 @@ def high_product(a: Any, b: Any) -> Any:
 
 
 def next64(r: Any) -> Any:
-    """64 random bits: advance the state, then permute it."""
+    """Return 64 random bits: advance the state, then permute it."""
     high, low = r.state_high, r.state_low
     new_low = low * MULTIPLIER_LOW
     new_high = high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
@@ -57,7 +50,7 @@ def next64(r: Any) -> Any:
 
 
 def next32(r: Any) -> Any:
-    """32 random bits; the other half of the 64 waits for the next call."""
+    """Return 32 random bits; the other half of the 64 bits serves the next call."""
     if r.has_half:
         r.has_half = _0
         half = r.half
@@ -70,12 +63,12 @@ def next32(r: Any) -> Any:
 
 
 def random(r: Any) -> Any:
-    """Uniform in [0, 1)."""
+    """Return a float64 sample, uniform in [0, 1)."""
     return np.float64(next64(r) >> _11) * _TO_UNIT
 
 
 def integers(r: Any, low: int, high: int) -> Any:
-    """Uniform in [low, high); a range of one value draws nothing."""
+    """Return an int64 sample, uniform in [low, high); a range of one value uses no random bits."""
     if high <= low:
         if low == 0:
             raise ValueError("high <= 0")
@@ -102,14 +95,14 @@ def integers(r: Any, low: int, high: int) -> Any:
 
 
 def choice(r: Any, n: int) -> Any:
-    """`choice(n)`."""
+    """Return an int64 sample, uniform in [0, n): NumPy's `choice(n)`."""
     if n <= 0:
         raise ValueError("a must be a positive integer unless no samples are taken")
     return integers(r, 0, n)
 
 
-def _interval(r: Any, last: int) -> Any:
-    """Uniform in [0, last], by masked rejection."""
+def _sample_up_to(r: Any, last: int) -> Any:
+    """Return an int64 sample, uniform in [0, last], by masked rejection."""
     if last == 0:
         return np.int64(0)
     top = _U(last)
@@ -128,14 +121,15 @@ def _interval(r: Any, last: int) -> Any:
 def shuffle(r: Any, values: Any) -> None:
     """Shuffle a one-dimensional array in place."""
     for i in range(len(values) - 1, 0, -1):
-        j = _interval(r, i)
+        j = _sample_up_to(r, i)
         swapped = values[i]
         values[i] = values[j]
         values[j] = swapped
 
 
-def pick(r: Any, n: int, size: int) -> Any:
-    """`choice(n, size=size, replace=False)`: (size,) int64, in random order."""
+def sample_without_replacement(r: Any, n: int, size: int) -> Any:
+    """Return (size,) int64 distinct samples of [0, n) in random order: `choice(n, size,
+    replace=False)`."""
     if size > n:
         raise ValueError("Cannot take a larger sample than population when replace is False")
     if n > 10_000 and size > n // 50:
@@ -155,7 +149,7 @@ def pick(r: Any, n: int, size: int) -> Any:
 
 
 def _shuffle_tail(r: Any, values: Any, first: int) -> None:
-    """Shuffle from the end down to index `first`, by bounded integers."""
+    """Shuffle an array in place from the end down to index `first`, by bounded integers."""
     for i in range(len(values) - 1, first - 1, -1):
         j = integers(r, 0, i + 1)
         swapped = values[i]
@@ -163,27 +157,31 @@ def _shuffle_tail(r: Any, values: Any, first: int) -> None:
         values[j] = swapped
 
 
-# ---- draw methods --------------------------------------------------------------------------------
+# ---- generator methods ---------------------------------------------------------------------------
 
 
-@overload(high_product, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
-def _high_product(a: Any, b: Any) -> Any:
+@overload(high_product, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+def _build_high_product(a: Any, b: Any) -> Any:
+    """Return the function to compile for `high_product(a, b)` as one 128-bit multiplication."""
     return lambda a, b: multiply_high(a, b)
 
 
-@method("integers", GeneratorRecord)
-def _integers(r: Any, low: Any, high: Any = None) -> Any:
-    if is_none(high):
+@register_method("integers", GeneratorRecord)
+def _build_integers(r: Any, low: Any, high: Any = None) -> Any:
+    """Return the function to compile for `w.rng.integers(low, high=None)`."""
+    if is_omitted(high):
         return lambda r, low, high=None: integers(r, 0, low)
     return lambda r, low, high=None: integers(r, low, high)
 
 
-@method("random", GeneratorRecord)
-def _random(r: Any, size: Any = None) -> Any:
-    if is_none(size):
+@register_method("random", GeneratorRecord)
+def _build_random(r: Any, size: Any = None) -> Any:
+    """Return the function to compile for `w.rng.random(size=None)`."""
+    if is_omitted(size):
         return lambda r, size=None: random(r)
 
     def fill(r: Any, size: Any = None) -> Any:
+        """Return an array of samples of shape `size`."""
         values = np.empty(size, np.float64)
         flat = values.reshape(-1)
         for i in range(flat.size):
@@ -193,21 +191,27 @@ def _random(r: Any, size: Any = None) -> Any:
     return fill
 
 
-@method("shuffle", GeneratorRecord)
-def _shuffle(r: Any, x: Any) -> Any:
+@register_method("shuffle", GeneratorRecord)
+def _build_shuffle(r: Any, x: Any) -> Any:
+    """Return the function to compile for `w.rng.shuffle(x)`."""
     return lambda r, x: shuffle(r, x)
 
 
-@method("choice", GeneratorRecord)
-def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+@register_method("choice", GeneratorRecord)
+def _build_choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+    """Return the function to compile for `w.rng.choice(a, size=None, replace=True)` for an integer
+    `a`."""
     if not isinstance(a, types.Integer):
-        raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
-    if is_none(size):
+        raise TypingError(
+            "compiled rules call w.rng.choice(n) with an integer n; use the result as an index"
+        )
+    if is_omitted(size):
         return lambda r, a, size=None, replace=True: choice(r, a)
 
     def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+        """Return (size,) int64 samples."""
         if not replace:
-            return pick(r, a, size)
+            return sample_without_replacement(r, a, size)
         drawn = np.empty(size, np.int64)
         for i in range(size):
             drawn[i] = choice(r, a)

@@ -1,11 +1,12 @@
-"""Rows of a view as vectors of looks, which processors take eight or more cells of at once.
+"""SIMD intrinsics over the appearances of cells: eight or more cells per instruction.
 
-A look is four bytes, see `Layout.looks_dtype`. LLVM makes of these vectors what the machine has:
-SSE, AVX, AVX-512 or NEON.
+An appearance is a uint32, see `Layout.looks_dtype`. LLVM compiles the vectors to SSE, AVX, AVX-512
+or NEON.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from llvmlite import ir
@@ -16,7 +17,7 @@ from numba.np.arrayobj import make_array
 from components.appearance import HIDDEN
 from gv_engine.compiler.intrinsics import intrinsic
 
-# what numba says of their types leads nowhere
+# Numba's type hints do not help here
 _types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _SIDE, _HALF, _LOOK, _INDEX = (ir.IntType(size) for size in (8, 16, 32, 32, 64))
@@ -24,91 +25,95 @@ _OPAQUE = 1 << 31
 _REVERSED = ir.Constant(
     ir.ArrayType(_BYTE, 256), [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
 )
-"""Of each byte, its bits in reverse."""
+"""Each byte with its bits in reverse order."""
 
 _STORE = 16
-"""Bytes that are written at once."""
+"""Bytes of one vector store."""
 
 
 def _splat(value: int, count: int) -> Any:
+    """Return an LLVM constant: a vector of `count` equal appearances."""
     return ir.Constant(ir.VectorType(_LOOK, count), [value] * count)
 
 
-def _pick(builder: Any, vector: Any, other: Any = None, *, numbers: list[int]) -> Any:
-    """Emit a vector of these elements of one or two vectors."""
-    order = ir.Constant(ir.VectorType(_HALF, len(numbers)), numbers)
+def _shuffle(builder: Any, vector: Any, other: Any = None, *, lanes: list[int]) -> Any:
+    """Emit a vector of these lanes of one or two vectors."""
+    order = ir.Constant(ir.VectorType(_HALF, len(lanes)), lanes)
     other = other or ir.Constant(vector.type, ir.Undefined)
     return builder.shuffle_vector(vector, other, order)
 
 
-def _place(builder: Any, record: Any, pointer: Any, name: str, index: Any) -> Any:
-    """Emit the address of the bytes of a record's field, so many further on."""
+def _field_address(builder: Any, record: Any, pointer: Any, name: str, index: Any) -> Any:
+    """Emit a byte pointer to a record's field, `index` bytes further on."""
     start = builder.add(index, _INDEX(record.fields[name].offset))
     return builder.gep(builder.bitcast(pointer, _BYTE.as_pointer()), [start])
 
 
-def _at(builder: Any, record: Any, pointer: Any, name: str, *index: Any) -> Any:
-    """Emit the address of an element of a record's array."""
+def _element_address(builder: Any, record: Any, pointer: Any, name: str, *index: Any) -> Any:
+    """Emit a byte pointer to an element of a record's one- or two-dimensional array."""
     field = record.fields[name].type
     number = index[0]
     if len(index) > 1:
         number = builder.add(builder.mul(number, _INDEX(field.shape[1])), index[1])
-    return _place(
+    return _field_address(
         builder, record, pointer, name, builder.mul(number, _INDEX(field.dtype.bitwidth // 8))
     )
 
 
 def _load(builder: Any, place: Any, kind: Any) -> Any:
+    """Emit an unaligned load of type `kind` from a pointer."""
     return builder.load(builder.bitcast(place, kind.as_pointer()), align=1)
 
 
 def _store(builder: Any, value: Any, place: Any) -> None:
+    """Emit an unaligned store of a value to a pointer."""
     builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=1)
 
 
-def _clamped(builder: Any, value: Any, low: int, high: int) -> Any:
+def _clamp(builder: Any, value: Any, low: int, high: int) -> Any:
+    """Emit an int64 clamped to [low, high]."""
     for bound, sign in ((low, "<"), (high, ">")):
         limit = _INDEX(bound)
         value = builder.select(builder.icmp_signed(sign, value, limit), limit, value)
     return value
 
 
-def _from_to(builder: Any, low: Any, high: Any, size: int) -> Any:
-    """Emit bits low, ..., high - 1 of a word, within the first so many."""
-    ends = [builder.shl(_INDEX(1), _clamped(builder, end, 0, size)) for end in (low, high)]
+def _bit_range(builder: Any, low: Any, high: Any, size: int) -> Any:
+    """Emit a word with bits low to high - 1 set, limited to the first `size` bits."""
+    ends = [builder.shl(_INDEX(1), _clamp(builder, end, 0, size)) for end in (low, high)]
     lower, upper = (builder.sub(end, _INDEX(1)) for end in ends)
     return builder.and_(upper, builder.not_(lower))
 
 
-def _mask(builder: Any, bits: Any, count: int) -> Any:
-    """Emit truth by lane from the bits of a word."""
+def _unpack_mask(builder: Any, bits: Any, count: int) -> Any:
+    """Emit a vector of `count` booleans from the bits of a word."""
     word = builder.trunc(bits, ir.IntType(count))
     return builder.bitcast(word, ir.VectorType(ir.IntType(1), count))
 
 
-def _bits(builder: Any, mask: Any) -> Any:
-    """Emit the bits of a word from truth by lane."""
+def _pack_mask(builder: Any, mask: Any) -> Any:
+    """Emit the bits of a word from a vector of booleans."""
     return builder.zext(builder.bitcast(mask, ir.IntType(mask.type.count)), _INDEX)
 
 
-def _constant(builder: Any, value: Any) -> Any:
-    """Emit the address of the bytes of a constant."""
+def _constant_address(builder: Any, value: Any) -> Any:
+    """Emit a byte pointer to a global constant."""
     place = _cgutils.global_constant(builder, "constant", value)
     return builder.bitcast(place, _BYTE.as_pointer())
 
 
-def _from_right(builder: Any, word: Any, size: int, reversed_bytes: Any) -> Any:
-    """Emit the lowest bits of a word, so many, in reverse."""
-    found = _INDEX(0)
+def _reverse_bits(builder: Any, word: Any, size: int, reversed_bytes: Any) -> Any:
+    """Emit the lowest `size` bits of a word in reverse order."""
+    reversed_word = _INDEX(0)
     for shift in range(0, size, 8):
         byte = builder.and_(builder.lshr(word, _INDEX(shift)), _INDEX(255))
         back = builder.zext(builder.load(builder.gep(reversed_bytes, [byte])), _INDEX)
-        found = builder.or_(found, builder.shl(back, _INDEX(size - 8 - shift)))
-    return found
+        reversed_word = builder.or_(reversed_word, builder.shl(back, _INDEX(size - 8 - shift)))
+    return reversed_word
 
 
-def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Emit the columns of a square of vectors, as vectors."""
+def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
+    """Emit the transpose of a square of vectors; return its rows."""
     size, step = len(rows), 1
     lanes = range(size)
     while step < size:
@@ -118,13 +123,13 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
                 [size + k - step if k & step else k for k in lanes],
                 [size + k if k & step else k + step for k in lanes],
             )
-            rows[r], rows[r + step] = (_pick(builder, *pair, numbers=order) for order in orders)
+            rows[r], rows[r + step] = (_shuffle(builder, *pair, lanes=order) for order in orders)
         step *= 2
     return rows
 
 
 @intrinsic
-def cut(
+def cut_looks(
     typing_context: Any,
     w: Any,
     view: Any,
@@ -134,11 +139,12 @@ def cut(
     cell: Any,
     next_cell: Any,
 ) -> Any:
-    """`(w, view, turned, line, next_line, cell, next_cell)`: fill a view with looks.
+    """Intrinsic `(world, view, turned, line, next_line, cell, next_cell)`: copy appearances from
+    the grid into a view.
 
-    Its rows are those of the grid, from the one numbered `line` on, the next one `next_line`
-    further, which is 1 or -1; their cells likewise. Turned, that holds for its columns. Cells
-    beyond the grid look Hidden, and block vision.
+    Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
+    is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
+    look Hidden and are opaque. Nothing is set in the view's seen cells.
     """
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
@@ -147,81 +153,87 @@ def cut(
     lanes = list(range(size))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the copy, tile by tile."""
         world, record, turned, line, next_line, cell, next_cell = arguments
         turned = builder.icmp_signed("!=", turned, _INDEX(0))
         backward = builder.icmp_signed("<", next_cell, _INDEX(0))
         one = builder.insert_element(_splat(0, size), builder.sext(backward, _LOOK), _HALF(0))
-        turns = _pick(builder, one, numbers=[0] * size)
-        nothing = _constant(builder, hidden)
-        reversed_bytes = _constant(builder, _REVERSED)
+        turns = _shuffle(builder, one, lanes=[0] * size)
+        nothing = _constant_address(builder, hidden)
+        reversed_bytes = _constant_address(builder, _REVERSED)
         rows, columns = (
-            builder.sext(_load(builder, _place(builder, w, world, name, _INDEX(0)), _SIDE), _INDEX)
+            builder.sext(
+                _load(builder, _field_address(builder, w, world, name, _INDEX(0)), _SIDE), _INDEX
+            )
             for name in ("height", "width")
         )
 
         def tile(i: Any, j: Any) -> list[Any]:
-            """The rows of a square of the view."""
+            """Emit the loads of a square tile of the view; return its rows as vectors of
+            appearances."""
             along = builder.select(turned, i, j), builder.select(turned, j, i)
             near = builder.add(cell, builder.mul(along[0], next_cell))
             far = builder.add(line, builder.mul(along[1], next_line))
             first = builder.select(backward, builder.sub(near, _INDEX(size - 1)), near)
-            # bits by the cells that are loaded, of which the first may lie beyond the grid
+            # bits of the loaded cells that are on the grid; the first may be off the grid
             low, high = builder.neg(first), builder.sub(columns, first)
-            inside = _from_to(builder, low, high, size)
-            first = _clamped(builder, first, -size, stride)
-            mask = _mask(builder, inside, size)
+            inside = _bit_range(builder, low, high, size)
+            first = _clamp(builder, first, -size, stride)
+            mask = _unpack_mask(builder, inside, size)
             start = builder.add(builder.mul(far, _INDEX(stride)), first)
             further = builder.mul(next_line, _INDEX(stride))
-            found = []
+            tile_rows = []
             for _ in lanes:
                 on_grid = builder.icmp_unsigned("<", far, rows)
-                place = _at(builder, w, world, "looks", _INDEX(0), start)
+                place = _element_address(builder, w, world, "looks", _INDEX(0), start)
                 look = _load(builder, builder.select(on_grid, place, nothing), kind)
                 look = builder.select(mask, look, hidden)
                 far, start = builder.add(far, next_line), builder.add(start, further)
-                back = _pick(builder, look, numbers=lanes[::-1])
-                # by bits, as LLVM would make a branch of a choice, which processors guess wrongly
-                other = builder.and_(builder.xor(look, back), turns)
-                found.append(builder.xor(look, other))
+                reversed_look = _shuffle(builder, look, lanes=lanes[::-1])
+                # by XOR, as LLVM would turn a select into a branch, which processors mispredict
+                other = builder.and_(builder.xor(look, reversed_look), turns)
+                tile_rows.append(builder.xor(look, other))
             before = builder.block
             with builder.if_then(turned):
-                inner = _transposed(builder, found.copy())
+                inner = _transpose(builder, tile_rows.copy())
                 after = builder.block
             for number in lanes:
                 either = builder.phi(kind)
-                either.add_incoming(found[number], before)
+                either.add_incoming(tile_rows[number], before)
                 either.add_incoming(inner[number], after)
-                found[number] = either
-            return found
+                tile_rows[number] = either
+            return tile_rows
 
         def write(i: Any) -> None:
-            """Fill the rows of a line of tiles."""
+            """Emit the stores of a row of tiles: the appearances, and the opaque cells as bytes or
+            bits."""
             bits = [[_INDEX(0)] * size, [_INDEX(0)] * size]
+            address = partial(_element_address, builder, view, record)
             for j in range(0, width, size):
                 count = min(size, width - j)
                 for number, look in enumerate(tile(i, _INDEX(j))):
                     row = builder.add(i, _INDEX(number))
-                    _store(builder, look, _at(builder, view, record, "looks", row, _INDEX(j)))
+                    _store(builder, look, address("looks", row, _INDEX(j)))
                     if not by_bits:
                         opaque = builder.icmp_signed("<", look, _splat(0, size))
-                        # beyond the row only where the next one is still to be written
-                        opaque = _pick(builder, opaque, numbers=lanes[: count if j else size])
+                        # a store may run over the row's end only if the next row is stored later
+                        opaque = _shuffle(builder, opaque, lanes=lanes[: count if j else size])
                         opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
-                        _store(
-                            builder, opaque, _at(builder, view, record, "opaque", row, _INDEX(j))
-                        )
+                        _store(builder, opaque, address("opaque", row, _INDEX(j)))
                     if by_bits:
-                        clear = _bits(builder, builder.icmp_signed(">=", look, _splat(0, size)))
+                        clear = _pack_mask(
+                            builder, builder.icmp_signed(">=", look, _splat(0, size))
+                        )
                         clear = builder.and_(clear, _INDEX((1 << count) - 1))
-                        back = _from_right(builder, clear, size, reversed_bytes)
-                        back = builder.lshr(back, _INDEX(size - count))
-                        for side, word, shift in ((0, clear, j), (1, back, width - j - count)):
+                        mirrored = _reverse_bits(builder, clear, size, reversed_bytes)
+                        mirrored = builder.lshr(mirrored, _INDEX(size - count))
+                        for side, word, shift in ((0, clear, j), (1, mirrored, width - j - count)):
                             word = builder.shl(word, _INDEX(shift))
                             bits[side][number] = builder.or_(bits[side][number], word)
             for name, words in zip(("clear_rows", "clear_from_right"), bits, strict=True):
                 for number, word in enumerate(words if by_bits else ()):
                     row = builder.add(i, _INDEX(number))
-                    _store(builder, word, _at(builder, view, record, name, row))
+                    _store(builder, word, address(name, row))
 
         tiles = -(-height // size)
         if tiles == 1:
@@ -235,13 +247,15 @@ def cut(
 
 
 @intrinsic
-def show(typing_context: Any, view: Any, grid: Any) -> Any:
-    """`(view, grid)`: write what is seen of a view into (h, w, 3) bytes."""
+def write_seen_looks(typing_context: Any, view: Any, grid: Any) -> Any:
+    """Intrinsic `(view, grid)`: write the seen cells as (type, state, colour) into (h, w, 3) uint8;
+    Hidden for others."""
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
     by_bits = "clear_rows" in view.fields
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the loop over the rows of the view."""
         record, array = arguments
         data = _make_array(grid)(context, builder, array).data
         data = builder.bitcast(data, _BYTE.as_pointer())
@@ -250,12 +264,12 @@ def show(typing_context: Any, view: Any, grid: Any) -> Any:
             row = builder.gep(data, [builder.mul(i, _INDEX(3 * width))])
             for begin in range(0, width, size):
                 count = min(size, width - begin)
-                place = _at(builder, view, record, "looks", i, _INDEX(begin))
+                place = _element_address(builder, view, record, "looks", i, _INDEX(begin))
                 look = _load(builder, place, ir.VectorType(_LOOK, size))
                 if by_bits:
-                    seen = _seen(builder, view, record, i, begin, size, width)
+                    seen = _load_seen(builder, view, record, i, begin, size, width)
                 else:
-                    place = _at(builder, view, record, "seen", i, _INDEX(begin))
+                    place = _element_address(builder, view, record, "seen", i, _INDEX(begin))
                     cells = _load(builder, place, ir.VectorType(_BYTE, size))
                     seen = builder.icmp_unsigned("!=", cells, ir.Constant(cells.type, [0] * size))
                 look = builder.select(seen, look, _splat(HIDDEN, size))
@@ -264,50 +278,57 @@ def show(typing_context: Any, view: Any, grid: Any) -> Any:
                 for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
                     order = [k // 3 * 4 + k % 3 for k in range(start, min(whole, start + _STORE))]
                     to = builder.gep(row, [_INDEX(3 * begin + start)])
-                    _store(builder, _pick(builder, parts, numbers=order), to)
+                    _store(builder, _shuffle(builder, parts, lanes=order), to)
         return context.get_dummy_value()
 
     return types.none(view, grid), generate
 
 
-def _seen(builder: Any, view: Any, record: Any, i: Any, begin: int, size: int, width: int) -> Any:
-    """Emit which cells of a row, from one on, are among its bits, counted from either side."""
-    found = _splat(0, size)
+def _load_seen(
+    builder: Any, view: Any, record: Any, i: Any, begin: int, size: int, width: int
+) -> Any:
+    """Emit the seen cells begin to begin + size - 1 of a row as booleans, from a view by rows of
+    bits."""
+    seen = _splat(0, size)
     for name, bits in (
         ("seen_rows", [begin + k for k in range(size)]),
         ("seen_from_right", [width - 1 - begin - k for k in range(size)]),
     ):
-        word = _load(builder, _at(builder, view, record, name, i), _INDEX)
+        word = _load(builder, _element_address(builder, view, record, name, i), _INDEX)
         first = max(0, min(bits))
         word = builder.trunc(builder.lshr(word, _INDEX(first)), _LOOK)
         one = builder.insert_element(_splat(0, size), word, _HALF(0))
-        every = _pick(builder, one, numbers=[0] * size)
-        each = [1 << bit - first if bit >= 0 else 0 for bit in bits]
-        found = builder.or_(found, builder.and_(every, ir.Constant(every.type, each)))
-    return builder.icmp_unsigned("!=", found, _splat(0, size))
+        repeated = _shuffle(builder, one, lanes=[0] * size)
+        bits_by_lane = [1 << bit - first if bit >= 0 else 0 for bit in bits]
+        seen = builder.or_(seen, builder.and_(repeated, ir.Constant(repeated.type, bits_by_lane)))
+    return builder.icmp_unsigned("!=", seen, _splat(0, size))
 
 
 @intrinsic
-def cells_of(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
-    """`(w, i, kinds)`: bits of 64 cells, the i-th so many of all row by row, that look like objects
-    of these types; bit k of `kinds` is type k, and each 32nd behind it."""
+def find_typed_cells(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
+    """Intrinsic `(world, i, kinds)`: return cells 64 * i to 64 * i + 63 that look like given types,
+    as bits.
+
+    Bit k of `kinds` stands for the types k, k + 32, k + 64 and so on.
+    """
     cells, size = w.fields["at"].type.nitems, 16
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the comparison of 64 appearances with the types."""
         world, i, kinds = arguments
         one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
-        asked, found = _pick(builder, one, numbers=[0] * size), _INDEX(0)
+        type_bits, cell_bits = _shuffle(builder, one, lanes=[0] * size), _INDEX(0)
         first = builder.shl(i, _INDEX(6))
         for begin in range(0, 64, size):
             start = builder.add(first, _INDEX(begin))
-            # beyond the last cell too, as behind the last row there is one more
-            place = _at(builder, w, world, "looks", _INDEX(0), start)
-            kind = builder.and_(_load(builder, place, asked.type), _splat(31, size))
-            same = builder.and_(builder.lshr(asked, kind), _splat(1, size))
-            same = _bits(builder, builder.icmp_unsigned("!=", same, _splat(0, size)))
-            found = builder.or_(found, builder.shl(same, _INDEX(begin)))
+            # may read past the last cell, into the spare last row
+            place = _element_address(builder, w, world, "looks", _INDEX(0), start)
+            kind = builder.and_(_load(builder, place, type_bits.type), _splat(31, size))
+            same = builder.and_(builder.lshr(type_bits, kind), _splat(1, size))
+            same = _pack_mask(builder, builder.icmp_unsigned("!=", same, _splat(0, size)))
+            cell_bits = builder.or_(cell_bits, builder.shl(same, _INDEX(begin)))
         last = builder.icmp_signed("==", i, _INDEX((cells - 1) // 64))
-        there = builder.select(last, _INDEX((1 << (cells - 1) % 64 + 1) - 1), _INDEX(-1))
-        return builder.and_(found, there)
+        existing_cells = builder.select(last, _INDEX((1 << (cells - 1) % 64 + 1) - 1), _INDEX(-1))
+        return builder.and_(cell_bits, existing_cells)
 
     return types.uint64(w, types.intp, types.uint64), generate

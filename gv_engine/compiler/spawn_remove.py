@@ -1,4 +1,5 @@
-"""States and components that come and go, as methods of compiled worlds."""
+"""Methods of compiled worlds that spawn, remove and clear entities, and that change states and
+components."""
 
 from __future__ import annotations
 
@@ -13,42 +14,35 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
-from gv_engine.compiler.exceptions import (
-    CAPACITY_CODE,
-    TO_NOTHING_CODE,
-    UNKNOWN_TYPE_CODE,
-)
+from gv_engine.compiler.exceptions import CAPACITY_CODE, TO_NOTHING_CODE, UNKNOWN_TYPE_CODE
 from gv_engine.compiler.intrinsics import (
     LANES,
-    clearing,
-    filling,
-    spreading,
-    writing,
+    make_column_reset,
+    make_entity_range_write,
+    make_entity_write,
+    make_row_fill,
 )
-from gv_engine.compiler.method_registry import (
-    LAYOUTS,
-    method,
-    prefabs,
-)
-from gv_engine.compiler.numba_pipeline import PARTS
-from gv_engine.compiler.records import (
-    EngineRecord,
-)
+from gv_engine.compiler.method_registry import LAYOUTS, prefab_tables, register_method
+from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.records import EngineRecord
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.scenario.layout import Layout
 
-# ---- life methods --------------------------------------------------------------------------------
+# ---- spawning and removing -----------------------------------------------------------------------
 
 
-@method("spawn")
-def _spawn(w: Any, kind: Any) -> Any:
+@register_method("spawn")
+def _build_spawn(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.spawn(kind)`: return a new entity of a type; NOTHING,
+    with `w.error` set, if there is none."""
     layout = LAYOUTS[w]
-    write = writing(_new(layout))
-    known = np.array([bool(parts) for parts in layout.prefabs])
-    note = _note_highest if layout.is_large else _note_nothing
+    write = make_entity_write(_list_spawn_tables(layout))
+    has_prefab = np.array([bool(parts) for parts in layout.prefabs])
+    update_highest = _update_highest if layout.is_large else _do_nothing
 
     def impl(w: Any, kind: Any) -> Any:
-        if not (0 <= kind < len(known) and known[kind]):
+        """Take the lowest free entity and write the type's components."""
+        if not (0 <= kind < len(has_prefab) and has_prefab[kind]):
             if w.error == 0:
                 w.error = UNKNOWN_TYPE_CODE
             return NOTHING
@@ -61,7 +55,7 @@ def _spawn(w: Any, kind: Any) -> Any:
             return NOTHING
         w.alive[e] = 1
         w.free = e + 1
-        note(w, e)
+        update_highest(w, e)
         write(w, e, kind)
         return e
 
@@ -69,42 +63,47 @@ def _spawn(w: Any, kind: Any) -> Any:
 
 
 @cache
-def _new(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
-    """Of `prefabs` the columns that new objects change: what is not alive reads its defaults."""
+def _list_spawn_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
+    """Return the `prefab_tables` that spawning writes: those that differ from the empty prefab."""
     kinds = slice(layout.type_table_length)
     return [
         (column, field, table)
-        for column, field, table in prefabs(layout)
+        for column, field, table in prefab_tables(layout)
         if (table[kinds] != table[layout.type_table_length]).any()
     ]
 
 
-@method("enclose")
-def _enclose(w: Any, kind: Any) -> Any:
+@register_method("enclose")
+def _build_enclose(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.enclose(kind)`: put new objects of a type into all edge
+    cells of the grid, in vector writes."""
     layout = LAYOUTS[w]
-    spread = spreading(_new(layout))
+    spread = make_entity_range_write(_list_spawn_tables(layout))
     above = zip(layout.prefabs, layout.grounds, strict=True)
-    known = np.array([bool(parts) and not on_ground for parts, on_ground in above])
-    large = layout.is_large
-    note = _note_highest if large else _note_nothing
+    has_prefab = np.array([bool(parts) and not on_ground for parts, on_ground in above])
+    is_large = layout.is_large
+    update_highest = _update_highest if is_large else _do_nothing
 
-    @register_jitable(**PARTS)
+    @register_jitable(**PART_OPTIONS)
     def put(w: Any, e: Any, y: Any, x: Any, look: Any, blocks: Any) -> Any:
+        """Put entity `e` into a cell, with its appearance and list entry; return the next
+        entity."""
         cell = y * w.at.shape[1] + x
         w.in_line()[cell] = e
         w.alive[e] = 1
         w.position.y[e] = y
         w.position.x[e] = x
         w.looks[y, x] = look
-        if large:
+        if is_large:
             w.enlist(cell, w.kind.value[e])
             w.block(cell, blocks)
         return e + 1
 
     def impl(w: Any, kind: Any) -> None:
+        """Write all edge cells at once if grid and entities are free, else spawn one by one."""
         height, width, e = w.height, w.width, w.free
         count = 2 * (height + width) - 4
-        free = height > 1 and width > 1 and 0 <= kind < len(known)
+        free = height > 1 and width > 1 and 0 <= kind < len(has_prefab)
         free = free and LANES <= count <= w.capacity - e
         if free:
             taken = 0
@@ -112,11 +111,11 @@ def _enclose(w: Any, kind: Any) -> Any:
                 taken |= other
             for other in range(e, e + count):
                 taken |= w.alive[other]
-            free = known[kind] and taken == 0
+            free = has_prefab[kind] and taken == 0
         if not free:
             w.enclose_one_by_one(kind)
             return
-        # many bytes are stored as soon as one
+        # a vector store takes no longer than a store of one byte
         spread(w, e, count, kind)
         look, blocks = w.look_of(e), w.blocks_movement(e)
         for x in range(width):
@@ -129,24 +128,30 @@ def _enclose(w: Any, kind: Any) -> Any:
         w.free = e
         w.placed[kind] += count
         w.recent[kind] = e - 1
-        note(w, e - 1)
+        update_highest(w, e - 1)
 
     return impl
 
 
-@register_jitable(**PARTS)
-def _note_highest(w: Any, e: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _update_highest(w: Any, e: Any) -> None:
+    """Raise `w.highest`, the highest entity in use, to `e`."""
     w.highest = max(w.highest, e)
 
 
-@register_jitable(**PARTS)
-def _note_nothing(w: Any, e: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _do_nothing(w: Any, e: Any) -> None:
+    """Do nothing; stands in for optional updates."""
     pass
 
 
-@method("remove")
-def _remove(w: Any, e: Any) -> Any:
+@register_method("remove")
+def _build_remove(w: Any, e: Any) -> Any:
+    """Return the function to compile for `w.remove(e)`: take an entity off the grid and free its
+    index."""
+
     def impl(w: Any, e: Any) -> None:
+        """Implement `remove`; Numba compiles this function."""
         if e != NOTHING:
             w.lift(e)
             w.become_nothing(e)
@@ -156,23 +161,26 @@ def _remove(w: Any, e: Any) -> Any:
     return impl
 
 
-@method("become_nothing")
-def _become_nothing(w: Any, e: Any) -> Any:
-    """For the kernels: take all components from an entity, wherever it says that it stands."""
+@register_method("become_nothing")
+def _build_become_nothing(w: Any, e: Any) -> Any:
+    """Return the function to compile for `w.become_nothing(e)`: remove all components of an entity;
+    the grid stays unchanged."""
     layout = LAYOUTS[w]
-    write = _writer(layout)
+    write = _make_prefab_write(layout)
     empty = layout.type_table_length
 
     def impl(w: Any, e: Any) -> None:
+        """Implement `become_nothing`; Numba compiles this function."""
         write(w, e, empty)
         w.alive[e] = 0
 
     return impl
 
 
-@method("become_empty")
-def _become_empty(w: Any) -> Any:
-    """For the kernels: take everything out of a world."""
+@register_method("become_empty")
+def _build_become_empty(w: Any) -> Any:
+    """Return the function to compile for `w.become_empty()`: reset the row to an empty world; the
+    fields before `at` stay."""
     layout = LAYOUTS[w]
     empty = np.zeros((), layout.looks_dtype)
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
@@ -180,18 +188,22 @@ def _become_empty(w: Any) -> Any:
     for name in layout.look_arrays:
         empty[name] = FLOOR
     start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
-    fill = filling(start, empty.tobytes()[start:])
+    fill = make_row_fill(start, empty.tobytes()[start:])
     if not layout.is_large:
         return lambda w: fill(w)
-    clear = clearing(
-        [(column, name, table[layout.type_table_length]) for column, name, table in prefabs(layout)]
+    clear = make_column_reset(
+        [
+            (column, name, table[layout.type_table_length])
+            for column, name, table in prefab_tables(layout)
+        ]
     )
 
-    forget = _forget_drawn if layout.drawn else _note_nothing
+    reset_drawn = _reset_drawn if layout.drawn else _do_nothing
 
     def impl(w: Any) -> None:
+        """Reset only the used part of a large row."""
         clear(w, w.highest)
-        forget(w, NOTHING)
+        reset_drawn(w, NOTHING)
         for e in range(1, w.highest + 1):
             w.alive[e] = 0
         w.forget_cells(True)
@@ -203,76 +215,89 @@ def _become_empty(w: Any) -> Any:
     return impl
 
 
-@register_jitable(**PARTS)
-def _forget_drawn(w: Any, e: Any) -> None:
+@register_jitable(**PART_OPTIONS)
+def _reset_drawn(w: Any, e: Any) -> None:
+    """Set all sampled values in `w.drawn` to 0."""
     for k in range(len(w.drawn)):
         w.drawn[k] = 0
 
 
-@method("clear")
-def _clear(w: Any) -> Any:
-    behind = LAYOUTS[w].agents + 1
-    forget = _forget_places if behind > 2 else _note_nothing
+@register_method("clear")
+def _build_clear(w: Any) -> Any:
+    """Return the function to compile for `w.clear()`: reset the world to agents without a place."""
+    first_free = LAYOUTS[w].agents + 1
+    take_off_grid = _take_agents_off_grid if first_free > 2 else _do_nothing
 
     def impl(w: Any) -> None:
+        """Empty the row and give the agents their components."""
         w.capacity = len(w.alive)
-        forget(w, behind)
+        take_off_grid(w, first_free)
         w.become_empty()
-        for agent in range(1, behind):
+        for agent in range(1, first_free):
             w.alive[agent] = 1
             w.become_agent(agent)
-        w.free = behind
+        w.free = first_free
 
     return impl
 
 
-@register_jitable(**PARTS)
-def _forget_places(w: Any, behind: Any) -> None:
-    for agent in range(1, behind):
+@register_jitable(**PART_OPTIONS)
+def _take_agents_off_grid(w: Any, first_free: Any) -> None:
+    """Take the agents 1 to first_free - 1 off the grid."""
+    for agent in range(1, first_free):
         w.stand(agent, -1, -1)
 
 
-@method("become_agent")
-def _become_agent(w: Any, e: Any) -> Any:
-    """For the kernels: give an entity the components of an agent."""
+@register_method("become_agent")
+def _build_become_agent(w: Any, e: Any) -> Any:
+    """Return the function to compile for `w.become_agent(e)`: write the components of an agent."""
     layout = LAYOUTS[w]
-    write = _writer(layout)
+    write = _make_prefab_write(layout)
     before = layout.type_table_length
     return lambda w, e: write(w, e, before + e)
 
 
 @cache
-def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
-    """`(w, e, number)`: write all columns of an entity as a prefab says, see `prefabs`."""
-    return writing(prefabs(layout))
+def _make_prefab_write(layout: Layout) -> Callable[[Any, int, int], None]:
+    """Return an intrinsic `(world, entity, number)` that writes all columns of an entity from a
+    prefab."""
+    return make_entity_write(prefab_tables(layout))
 
 
-# ---- state methods -------------------------------------------------------------------------------
+# ---- states and components -----------------------------------------------------------------------
 
 
-@method("add", prefer_literal=True)
-def _add(w: Any, e: Any, column: Any) -> Any:
-    return _setter(w, column, True)
+@register_method("add", prefer_literal=True)
+def _build_add(w: Any, e: Any, column: Any) -> Any:
+    """Return the function to compile for `w.add(e, column)`: add a component with default
+    values."""
+    return _make_component_setter(w, column, True)
 
 
-@method("take", prefer_literal=True)
-def _take(w: Any, e: Any, column: Any) -> Any:
-    return _setter(w, column, False)
+@register_method("take", prefer_literal=True)
+def _build_take(w: Any, e: Any, column: Any) -> Any:
+    """Return the function to compile for `w.take(e, column)`: remove a component."""
+    return _make_component_setter(w, column, False)
 
 
-def _setter(w: EngineRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
-    """`(w, e, column)`: the component is there or not, and reads its defaults."""
+def _make_component_setter(
+    w: EngineRecord, column: Any, has: bool
+) -> Callable[[Any, Any, Any], None]:
+    """Return `impl(w, e, column)`, which adds (`has`) or removes a component and resets its
+    values."""
     if not isinstance(column, types.StringLiteral):
-        raise TypingError("w.add and w.take ask for a column's name written out in the rule")
+        raise TypingError("w.add and w.take take a column's name as a string literal")
     name = column.literal_value
-    found = [cls for cls in LAYOUTS[w].components if column_name(cls) == name]
-    if not found:
+    classes = [cls for cls in LAYOUTS[w].components if column_name(cls) == name]
+    if not classes:
         raise TypingError(f"there are no columns {name!r}")
     columns = [(name, "has", np.array([has]))]
-    columns += [(name, field.name, np.array([field.default])) for field in fields_of(found[0])]
-    write = writing(columns)
+    columns += [(name, field.name, np.array([field.default])) for field in fields_of(classes[0])]
+    write = make_entity_write(columns)
 
     def impl(w: Any, e: Any, column: Any) -> None:
+        """Write the component's defaults and update the entity's appearance; an error for
+        NOTHING."""
         if e == NOTHING:
             if w.error == 0:
                 w.error = TO_NOTHING_CODE
@@ -285,89 +310,120 @@ def _setter(w: EngineRecord, column: Any, has: bool) -> Callable[[Any, Any, Any]
     return impl
 
 
-@method("state_of")
-def _state_of(w: Any, e: Any) -> Any:
+@register_method("state_of")
+def _build_state_of(w: Any, e: Any) -> Any:
+    """Return the function to compile for `w.state_of(e)`: return the state of an entity, 0 for
+    types with one state."""
     if not LAYOUTS[w].states:
         return lambda w, e: 0
-    # an absent component reads 0, so that the sum is the one state that the object has
-    return reduce(_add_state, (_state(*names) for names in LAYOUTS[w].states))
+    # an absent component reads 0, so the sum is the state of the component that the object has
+    return reduce(_make_sum, (_make_state_reader(*names) for names in LAYOUTS[w].states))
 
 
-def _state(column: str, field: str) -> Any:
+def _make_state_reader(column: str, field: str) -> Any:
+    """Return a function `(world, entity)` that reads a state column; 0 for entities without the
+    component."""
     return lambda w, e: 0 + w[column][field][e]
 
 
-def _add_state(first: Any, second: Any) -> Any:
+def _make_sum(first: Any, second: Any) -> Any:
+    """Return a function `(world, entity)` that adds the results of two functions."""
     first, second = register_jitable(first), register_jitable(second)
     return lambda w, e: first(w, e) + second(w, e)
 
 
-@method("num_states")
-def _num_states(w: Any, kind: Any) -> Any:
-    return _by_type(LAYOUTS[w].num_states, 1)
+@register_method("num_states")
+def _build_num_states(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.num_states(kind)`: return the number of states of a
+    type."""
+    return _make_type_lookup(LAYOUTS[w].num_states, 1)
 
 
-@method("left_by")
-def _left_by(w: Any, kind: Any) -> Any:
-    return _by_type(LAYOUTS[w].leaves, -1)
+@register_method("left_by")
+def _build_left_by(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.left_by(kind)`: return the type of what a used-up
+    object leaves, -1 for nothing."""
+    return _make_type_lookup(LAYOUTS[w].leaves, -1)
 
 
-def _by_type(values: tuple[int | bool, ...], otherwise: int | bool) -> Any:
-    """`(w, kind)`: the value of a type."""
+def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> Any:
+    """Return a function `(world, kind)` that returns the type's value, or the default for an
+    unknown type."""
     table = np.array(values)
-    return lambda w, kind: table[kind] if 0 <= kind < len(table) else otherwise
+    return lambda w, kind: table[kind] if 0 <= kind < len(table) else default
 
 
-@method("on_ground")
-def _on_ground(w: Any, kind: Any) -> Any:
+@register_method("on_ground")
+def _build_on_ground(w: Any, kind: Any) -> Any:
+    """Return the function to compile for `w.on_ground(kind)`: return True if objects of a type live
+    on the ground."""
     layout = LAYOUTS[w]
-    # a constant, so that nothing is left of what rules would do about it
-    return _by_type(layout.grounds, False) if any(layout.grounds) else lambda w, kind: False
+    # a constant, so that LLVM removes the rules' branches
+    return (
+        _make_type_lookup(layout.grounds, False) if any(layout.grounds) else lambda w, kind: False
+    )
 
 
-@method("set_state")
-def _set_state(w: Any, e: Any, state: Any) -> Any:
+@register_method("set_state")
+def _build_set_state(w: Any, e: Any, state: Any) -> Any:
+    """Return the function to compile for `w.set_state(e, state)`: write an entity's state and the
+    components that come with it."""
+
     def first(w: Any, e: Any, state: Any) -> None:
+        """Do nothing: the start of the chain of writes."""
         pass
 
     write = register_jitable(first)
     for column, field in LAYOUTS[w].states:
-        write = _write_state(write, column, field)
+        write = _append_state_write(write, column, field)
     for cls in LAYOUTS[w].state_component_classes:
-        write = _bring(write, LAYOUTS[w], cls)
+        write = _append_component_change(write, LAYOUTS[w], cls)
     return lambda w, e, state: write(w, e, state)
 
 
-def _write_state(before: Any, column: str, field: str) -> Any:
-    def write(w: Any, e: Any, state: Any) -> None:
+def _append_state_write(before: Any, column: str, field: str) -> Any:
+    """Return a function `(world, entity, state)` that calls `before` and then writes the state into
+    a column."""
+
+    def set_state(w: Any, e: Any, state: Any) -> None:
+        """Call `before`, then write the state if the entity has the component."""
         before(w, e, state)
         if w[column]["has"][e]:
             w[column][field][e] = state
 
-    return register_jitable(write)
+    return register_jitable(set_state)
 
 
-def _bring(before: Any, layout: Layout, cls: type) -> Any:
-    """Then let a component come or go with the new state."""
+def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
+    """Return a function `(world, entity, state)` that calls `before` and then adds or removes a
+    component.
+
+    The type's states define which of them have the component, and with which values.
+    """
     most = max(len(kind.state_components) for kind in layout.types)
     numbers = np.full(
         (layout.type_table_length, most), -1
-    )  # where states have nothing to do with it
-    given: list[tuple[float, ...] | None] = [None]
+    )  # -1: the state does not affect the component
+    values_by_number: list[tuple[float, ...] | None] = [None]
     for kind in layout.types:
         for state in range(len(kind.state_components)):
             changes = kind.component_changes(state)
             if cls in changes:
-                numbers[kind.index, state] = len(given) if changes[cls] is not None else 0
-                given.append(changes[cls])
+                numbers[kind.index, state] = (
+                    len(values_by_number) if changes[cls] is not None else 0
+                )
+                values_by_number.append(changes[cls])
     name, fields = column_name(cls), fields_of(cls)
     empty = tuple(field.default for field in fields)
-    columns = [(name, "has", np.array([values is not None for values in given]))]
+    columns = [(name, "has", np.array([values is not None for values in values_by_number]))]
     for position, field in enumerate(fields):
-        columns.append((name, field.name, np.array([(v or empty)[position] for v in given])))
-    write = writing(columns)
+        columns.append(
+            (name, field.name, np.array([(v or empty)[position] for v in values_by_number]))
+        )
+    write = make_entity_write(columns)
 
-    def bring(w: Any, e: Any, state: Any) -> None:
+    def set_state(w: Any, e: Any, state: Any) -> None:
+        """Call `before`, then write the component of the new state if it changes."""
         before(w, e, state)
         kind = w.kind.value[e]
         if 0 <= kind < len(numbers) and 0 <= state < most:
@@ -376,4 +432,4 @@ def _bring(before: Any, layout: Layout, cls: type) -> Any:
                 write(w, e, number)
                 w.look_again(e)
 
-    return register_jitable(bring)
+    return register_jitable(set_state)

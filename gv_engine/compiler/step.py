@@ -1,8 +1,8 @@
 """A scenario's systems as functions of one world, ready to be compiled.
 
-Nothing is generated as text. Chains of closures call one system after the other, with its
-parameters read from a record; so only another list of systems, another layout or another view asks
-for a new compilation, never other parameters.
+No source text is generated. Closures call one system after the other with parameters from a record.
+So only other systems, another layout or another view need a new compilation; other parameters do
+not.
 """
 
 from __future__ import annotations
@@ -13,11 +13,24 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
-from gv_engine.compiler.calls import PreStepMeasurements, arguments, ends, nested
-from gv_engine.compiler.intrinsics import another, fields, whose
-from gv_engine.compiler.link_units import Unit, call, gathered, in_turn, masking, now, summed
-from gv_engine.compiler.observation import look, look_at_others, view_writer
-from gv_engine.compiler.parameters import asked_actions, fields_of_calls, inner
+from gv_engine.compiler.calls import (
+    PreStepMeasurements,
+    make_argument_getter,
+    make_call_runner,
+    number_end_tests,
+)
+from gv_engine.compiler.intrinsics import allocate_like, current_agent, make_field_getter
+from gv_engine.compiler.link_units import (
+    Unit,
+    agent_value,
+    make_call,
+    make_mask_writer,
+    make_measurement,
+    make_reward_sum,
+    make_sequence,
+)
+from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
+from gv_engine.compiler.parameters import iter_nested_calls, list_call_fields, list_mask_actions
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import (
     OBSERVATION,
@@ -42,112 +55,141 @@ if TYPE_CHECKING:
 
 
 class UnitWithMemory(NamedTuple):
-    """A unit `(w, p, was)`, and what it wants to know of the time before the transitions.
+    """A unit `(world, parameters, measurements)` and the unit that measures its input before the
+    transitions.
 
     Attributes:
-        unit: it.
-        before: the unit `(w, p)` → `was`, if there is anything to be measured.
+        unit: unit of the system.
+        before: unit `(world, parameters)` that returns `was`; None if there is nothing to measure.
     """
 
     unit: Unit
     before: Unit | None
 
 
-def _asked(scenario: Scenario, phase: Phase) -> list[UnitWithMemory]:
-    """The units of the systems of a phase."""
-    asked = []
-    for field, given in fields_of_calls(scenario, phase):
-        past = PreStepMeasurements(ends(given) if phase is TERMINATING else None)
-        once = phase in (RESET, TRANSITION) and not given.is_per_agent
-        unit = Unit(nested(given.name, given, past), field, once)
-        asked.append(UnitWithMemory(unit, Unit(past.measure, field) if past.length else None))
-    return asked
+def _phase_units(scenario: Scenario, phase: Phase) -> list[UnitWithMemory]:
+    """Return the compilable unit of each system call of a phase, with the unit that measures before
+    it."""
+    units = []
+    for field, call in list_call_fields(scenario, phase):
+        past = PreStepMeasurements(number_end_tests(call) if phase is TERMINATING else None)
+        runs_once = phase in (RESET, TRANSITION) and not call.is_per_agent
+        unit = Unit(make_call_runner(call.name, call, past), field, runs_once)
+        units.append(UnitWithMemory(unit, Unit(past.measure, field) if past.length else None))
+    return units
 
 
-def _measuring(measure: Any, run: Any) -> Any:
+def _measure_and_run(measure: Any, run: Any) -> Any:
+    """Return a function `(world, parameters, measurements)` that runs a system with measurements
+    taken just before."""
+
     def both(w: Any, p: Any, was: Any) -> Any:
+        """Measure, then run the system."""
         return run(w, p, measure(w, p))
 
     return both
 
 
-def _run(scenario: Scenario, phase: Phase) -> list[Unit]:
-    """The units `(w, p, ())` of the systems of a phase; each measures just before it runs."""
+def _phase_runners(scenario: Scenario, phase: Phase) -> list[Unit]:
+    """Return a unit `(w, p, ())` for each system call of a phase; measurements are taken just
+    before it."""
     return [
-        unit._replace(function=_measuring(before.function, unit.function)) if before else unit
-        for unit, before in _asked(scenario, phase)
+        unit._replace(function=_measure_and_run(before.function, unit.function)) if before else unit
+        for unit, before in _phase_units(scenario, phase)
     ]
 
 
-def _never(w: Any, was: Any) -> bool:
+def _return_false(w: Any, was: Any) -> bool:
+    """Return False: the success test of scenarios without one."""
     return False
 
 
-def _no_action(w: Any, p: Any, action: int) -> bool:
+def _never_answers(w: Any, p: Any, action: int) -> bool:
+    """Return False: no action has an effect."""
     return False
 
 
-def _any_action(w: Any, p: Any, action: int) -> bool:
+def _always_answers(w: Any, p: Any, action: int) -> bool:
+    """Return True: every action has an effect."""
     return True
 
 
-def _acts(when: Any, asked: Any) -> Any:
-    # without a branch on the answer, which processors cannot guess
+def _make_action_test(when: Any, getter: Any) -> Any:
+    """Return a function `(world, parameters, action)` that is True if the condition `when` holds
+    for the action."""
+
+    # no branch on the result, as processors mispredict it
     def acts(w: Any, p: Any, action: int) -> bool:
-        return bool(when(w, *asked(w, p, (action,))))
+        """Return True if the condition holds for the action; without a branch, which processors
+        mispredict."""
+        return bool(when(w, *getter(w, p, (action,))))
 
     return acts
 
 
-def _or_acts(before: Any, when: Any, asked: Any, inside: Any) -> Any:
+def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if `when` and
+    `inside` both are."""
+    if before is _never_answers and inside is _always_answers:
+        return _make_action_test(when, getter)
+
     def acts(w: Any, p: Any, action: int) -> bool:
+        """Return True if an earlier test or this one is true for the action."""
         if before(w, p, action):
             return True
-        return bool(when(w, *asked(w, p, (action,)))) and inside(w, p, action)
+        return bool(when(w, *getter(w, p, (action,)))) and inside(w, p, action)
 
     return acts
 
 
-def _or_in_turns(before: Any, whose_turns: tuple[bool, ...], own: Any) -> Any:
+def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if `test` is
+    in the turn of these agents."""
+
     def acts(w: Any, p: Any, action: int) -> bool:
-        return bool(before(w, p, action) or (whose_turns[whose(w)] and own(w, p, action)))
+        """Return True if an earlier test is true, or this one in the turn of its agents."""
+        return bool(before(w, p, action) or (turns[current_agent(w)] and test(w, p, action)))
 
     return acts
 
 
-def _answers(before: Any, prefix: str, call: Call) -> Any:
-    """Action mask: whether an action is answered before, or by a transition or one inside it."""
+def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if a
+    transition answers the action.
+
+    The tests of transitions nested in the call are included. They make up the action mask.
+    """
     if call.agent_mask:
-        own = _answers(_no_action, prefix, replace(call, agent_mask=()))
-        return before if own is _no_action else _or_in_turns(before, call.agent_mask, own)
-    when, inside = call.system.when, _any_action
+        test = _add_transition_tests(_never_answers, prefix, replace(call, agent_mask=()))
+        return before if test is _never_answers else _add_turn_test(before, call.agent_mask, test)
+    when, inside = call.system.when, _always_answers
     if call.system.is_spontaneous:
-        inside = before if when is None else _no_action
-        for field, part in inner(prefix, call):
+        inside = before if when is None else _never_answers
+        for field, part in iter_nested_calls(prefix, call):
             if part.system.phase is TRANSITION:
-                inside = _answers(inside, field, part)
+                inside = _add_transition_tests(inside, field, part)
     if when is None:
         return inside
-    if inside is _no_action:
+    if inside is _never_answers:
         return before
-    asked = arguments(prefix, call, PreStepMeasurements(), when)
-    if before is _no_action and inside is _any_action:
-        return _acts(when, asked)
-    return _or_acts(before, when, asked, inside)
+    getter = make_argument_getter(prefix, call, PreStepMeasurements(), when)
+    return _add_action_test(before, when, getter, inside)
 
 
-def _tells(before: Any, prefix: str, call: Call) -> Any:
-    """Action mask: whether an action is answered before, or by a reward or a terminating function,
-    or one inside it."""
+def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
+    """Return a function `(world, parameters, action)` that is True if `before` is, or if a reward
+    or end answers the action.
+
+    The tests of calls nested in the call are included. They make up the action mask.
+    """
     if call.agent_mask:
-        own = _tells(_no_action, prefix, replace(call, agent_mask=()))
-        return before if own is _no_action else _or_in_turns(before, call.agent_mask, own)
+        test = _add_answer_tests(_never_answers, prefix, replace(call, agent_mask=()))
+        return before if test is _never_answers else _add_turn_test(before, call.agent_mask, test)
     if (answers := call.system.answers) is not None:
-        asked = arguments(prefix, call, PreStepMeasurements(), answers)
-        alone = before is _no_action
-        before = _acts(answers, asked) if alone else _or_acts(before, answers, asked, _any_action)
-    for field, part in inner(prefix, call):
-        before = _tells(before, field, part)
+        getter = make_argument_getter(prefix, call, PreStepMeasurements(), answers)
+        before = _add_action_test(before, answers, getter, _always_answers)
+    for field, part in iter_nested_calls(prefix, call):
+        before = _add_answer_tests(before, field, part)
     return before
 
 
@@ -155,14 +197,14 @@ def _tells(before: Any, prefix: str, call: Call) -> Any:
 
 
 class BoundSystems(NamedTuple):
-    """A scenario's systems as what is done with one world.
+    """A scenario's systems as three functions of one world.
 
     Attributes:
-        begin: `(w, p, terms)`: draw a new level.
-        act: `(w, p, action, terms)`: let the first agent act so, others as their numbers say, and
-            everything else happen.
-        reveal: `(w, p, view, grid, item, mask)`: write what the agent whose turn it is sees, and
-            what it could do.
+        begin: `(world, parameters, terms)`: sample a new level.
+        act: `(world, parameters, action, terms)`: step the world; the other agents' actions are in
+            `w.action`.
+        reveal: `(world, parameters, view, grid, item, mask)`: write the current agent's observation
+            and action mask.
     """
 
     begin: Any
@@ -170,72 +212,81 @@ class BoundSystems(NamedTuple):
     reveal: Any
 
 
-def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[Unit]]:
-    """The systems of a scenario, and the units that they are made of.
+def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[Unit]]:
+    """Return a scenario's systems as functions of one world, and the units that they call.
 
     Args:
-        scenario: whose they are.
-        slots: where the terms of its rewards go.
+        scenario: scenario whose systems run.
+        slots: position of each reward function among the reward terms.
     """
-    resets = [unit._replace(seldom=True) for unit in _run(scenario, RESET)]
-    moves = _run(scenario, TRANSITION)
-    rewards, (over,) = _asked(scenario, REWARD), _asked(scenario, TERMINATING)
-    well = next(iter(_asked(scenario, SUCCESS)), UnitWithMemory(Unit(_never), None))
+    resets = [unit._replace(rare=True) for unit in _phase_runners(scenario, RESET)]
+    moves = _phase_runners(scenario, TRANSITION)
+    rewards, (ending,) = _phase_units(scenario, REWARD), _phase_units(scenario, TERMINATING)
+    success = next(iter(_phase_units(scenario, SUCCESS)), UnitWithMemory(Unit(_return_false), None))
+    adders = {TRANSITION: _add_transition_tests}
     answers = [
         Unit(answer, field)
-        for phase, asks in ((TRANSITION, _answers), (REWARD, _tells), (TERMINATING, _tells))
-        for field, given in fields_of_calls(scenario, phase)
-        if (answer := asks(_no_action, given.name, given)) is not _no_action
+        for phase in (TRANSITION, REWARD, TERMINATING)
+        for field, call in list_call_fields(scenario, phase)
+        if (answer := adders.get(phase, _add_answer_tests)(_never_answers, call.name, call))
+        is not _never_answers
     ]
-    ((field, sight),) = fields_of_calls(scenario, VISIBILITY)
-    values = arguments(sight.name, sight, PreStepMeasurements())
-    several = scenario.layout.agents > 1
-    first_look = look_around if several else look
-    writer = view_writer(scenario.layout)
-    looks = [Unit(_looking(first_look, sight.system.function, values, writer), field)]
-    for field, own in fields_of_calls(scenario, OBSERVATION):
-        values = arguments(own.name, own, PreStepMeasurements())
-        looks.append(Unit(_observing(own.system.function, values), field))
-    acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
+    ((field, visibility),) = list_call_fields(scenario, VISIBILITY)
+    values = make_argument_getter(visibility.name, visibility, PreStepMeasurements())
+    multi = scenario.layout.agents > 1
+    first_look = cut_view_with_agents if multi else cut_view
+    writer = make_write_view(scenario.layout)
+    looks = [Unit(_make_view_writer(first_look, visibility.system.function, values, writer), field)]
+    for field, observation in list_call_fields(scenario, OBSERVATION):
+        values = make_argument_getter(observation.name, observation, PreStepMeasurements())
+        looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
+    acting, showing = (_make_multi_act, _make_multi_reveal) if multi else (_make_act, _make_reveal)
+    sources = rewards, [ending], [success]
+    measures = [make_measurement([before for _, before in tests]) for tests in sources]
+    write_mask = make_mask_writer(answers, list_mask_actions(scenario))
     systems = BoundSystems(
-        _beginning(
-            _count_those_present if scenario.layout.has_smaller_members else _all_are_present,
-            call(_CLEAR),
-            in_turn(resets, acting=False),
+        _make_begin(
+            _set_present if scenario.layout.has_smaller_members else _keep_present,
+            make_call(_CLEAR_UNIT),
+            make_sequence(resets, acting=False),
         ),
         acting(
-            *(gathered([before for _, before in asked]) for asked in (rewards, [over], [well])),
-            move=in_turn(moves, acting=True),
-            score=summed([unit for unit, _ in rewards], slots),
-            over=call(over.unit),
-            well=call(well.unit),
+            *measures,
+            transition=make_sequence(moves, acting=True),
+            reward=make_reward_sum([unit for unit, _ in rewards], slots),
+            end=make_call(ending.unit),
+            success=make_call(success.unit),
         ),
-        showing(reduce(_in_order, map(call, looks)), masking(answers, asked_actions(scenario))),
+        showing(reduce(_run_both, map(make_call, looks)), write_mask),
     )
-    asked = [unit for each in (*rewards, over, well) for unit in each if unit]
-    return systems, [*resets, *moves, *asked, *answers, *looks, _CLEAR]
+    tests = [unit for each in (*rewards, ending, success) for unit in each if unit]
+    return systems, [*resets, *moves, *tests, *answers, *looks, _CLEAR_UNIT]
 
 
-def _clear(w: Any, was: Any) -> None:
-    """Take everything out of a world."""
+def _clear_world(w: Any, was: Any) -> None:
+    """Reset a world to agents without a place."""
     w.clear()
 
 
-_CLEAR = Unit(_clear, seldom=True)
+_CLEAR_UNIT = Unit(_clear_world, rare=True)
 
 
-def _all_are_present(w: Any, p: Any) -> None:
-    """Nobody is to be counted."""
+def _keep_present(w: Any, p: Any) -> None:
+    """Do nothing; the number of agents is constant."""
 
 
-def _count_those_present(w: Any, p: Any) -> None:
-    """How many agents there are in worlds of this member of a mixture."""
+def _set_present(w: Any, p: Any) -> None:
+    """Set the number of agents in worlds of this member of a mixture."""
     w.present = p.present
 
 
-def _beginning(count: Any, clear: Any, reset: Any) -> Any:
+def _make_begin(set_present: Any, clear: Any, reset: Any) -> Any:
+    """Return `begin(w, p, terms)`, which clears a world and its step outputs and runs the
+    resets."""
+
     def begin(w: Any, p: Any, terms: Any) -> None:
-        count(w, p)
+        """Clear the world and sample a new level."""
+        set_present(w, p)
         clear(w, p, ())
         w.error = 0
         w.steps = 0
@@ -247,33 +298,36 @@ def _beginning(count: Any, clear: Any, reset: Any) -> Any:
             clear_step_results(w, agent)
             w.done[agent] = agent > len(w.agents())
         reset(w, p)
-        forget_terms(terms)
+        clear_terms(terms)
 
     return begin
 
 
-def forget_terms(terms: Any) -> None:
-    """Forget the terms of the last step, those of all agents."""
+def clear_terms(terms: Any) -> None:
+    """Set the reward terms of the last step, of all agents, to 0."""
     for k in range(len(terms)):
         terms[k] = 0.0
 
 
-def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
+def _make_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
+    """Return `act(w, p, action, terms)` for one agent: measure, transitions, rewards, end,
+    success."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        agent = whose(w)
+        """Step the world."""
+        agent = current_agent(w)
         w.action[agent] = action
         w.terminated = 0
         w.truncated = 0
         clear_step_results(w, agent)
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
-        move(w, p)
+        transition(w, p)
         if check_agent_placed(w, agent):
-            score(w, p, scored, terms)
-            w.terminated = w.done[agent] = over(w, p, ended[0])
+            reward(w, p, scored, terms)
+            w.terminated = w.done[agent] = end(w, p, ended[0])
             if w.terminated and w.error == 0:
-                w.success[agent] = well(w, p, done[0])
+                w.success[agent] = success(w, p, done[0])
         w.steps += 1
         w.total[agent] += w.reward[agent]
         w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
@@ -281,30 +335,32 @@ def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
     return act
 
 
-def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
-    """The same for several agents."""
+def _make_multi_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
+    """Return `act(w, p, action, terms)` for several agents: measure, transitions, rewards, end,
+    success."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
+        """Step the world; `action` is the first agent's."""
         w.action[1] = action
         begin_step(w, p.leaves)
         set_turn_order(w, p.turns)
-        forget_terms(terms)
+        clear_terms(terms)
         w.terminated = 0
         w.truncated = 0
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
-        move(w, p)
+        transition(w, p)
         standing = True
         for agent in w.agents():
             standing &= w.live[agent] == 0 or check_agent_placed(w, agent)
         if standing:
-            score(w, p, scored, terms)
+            reward(w, p, scored, terms)
             for agent in w.agents():
                 w.turn = agent
                 if w.live[agent]:
-                    w.done[agent] = over(w, p, now(w, ended[0]))
+                    w.done[agent] = end(w, p, agent_value(w, ended[0]))
                     if w.done[agent] and w.error == 0:
-                        w.success[agent] = well(w, p, now(w, done[0]))
+                        w.success[agent] = success(w, p, agent_value(w, done[0]))
                     w.total[agent] += w.reward[agent]
             w.terminated = is_episode_over(w, p.one_suffices)
         w.steps += 1
@@ -313,59 +369,81 @@ def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any)
     return act
 
 
-def look_around(w: Any, agent: int, view: Any) -> None:
-    """Look at the grid, and at the other agents."""
-    look(w, agent, view)
-    look_at_others(w, agent, view)
+def cut_view_with_agents(w: Any, agent: int, view: Any) -> None:
+    """Fill a view with the area around an agent, including the other agents."""
+    cut_view(w, agent, view)
+    cover_other_agents(w, agent, view)
 
 
-def _looking(look: Any, function: Any, values: Any, write_view: Any) -> Any:
-    def looks(w: Any, p: Any, was: Any) -> None:
+def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: Any) -> Any:
+    """Return a function (world, parameters, arrays) that writes what an agent sees into observation
+    arrays.
+
+    The arrays are (view, grid, item). The function cuts the view out of the grid, applies the
+    visibility system, and writes the seen cells.
+    """
+
+    def write_seen(w: Any, p: Any, was: Any) -> None:
+        """Write what the current agent sees into `grid` and `item`."""
         shape, grid, item = was
-        view = another(shape)
-        nobody(w, p, ())
-        look(w, whose(w), view)
-        function(w, *values(w, p, (view,)))
-        nobody(w, p, ())
-        write_view(w, whose(w), view, grid, item)
+        view = allocate_like(shape)
+        clear_rule(w, p, ())
+        cut_view(w, current_agent(w), view)
+        visibility(w, *values(w, p, (view,)))
+        clear_rule(w, p, ())
+        write_view(w, current_agent(w), view, grid, item)
 
-    return looks
+    return write_seen
 
 
-def _observing(function: Any, values: Any) -> Any:
-    """An observation function, which finds the view as visibility functions have left it."""
+def _make_observation_runner(function: Any, values: Any) -> Any:
+    """Return a function (world, parameters, arrays) that runs an observation system on the view and
+    its arrays.
+
+    The arrays are (view, grid, item); the visibility system has already run.
+    """
 
     def observes(w: Any, p: Any, was: Any) -> None:
+        """Run the observation system on the view and its arrays."""
         view, grid, item = was
-        given = values(w, p, (view,))
-        function(w, given[0], view, (grid, item), *given[2:])
-        nobody(w, p, ())
+        arguments = values(w, p, (view,))
+        function(w, arguments[0], view, (grid, item), *arguments[2:])
+        clear_rule(w, p, ())
 
     return observes
 
 
-def _in_order(first: Any, second: Any) -> Any:
+def _run_both(first: Any, second: Any) -> Any:
+    """Return a function `(world, parameters, measurements)` that calls two functions in order."""
+
     def both(w: Any, p: Any, was: Any) -> None:
+        """Call both functions."""
         first(w, p, was)
         second(w, p, was)
 
     return both
 
 
-def _showing(looks: Any, answer: Any) -> Any:
+def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
+    """Return `reveal(w, p, view, grid, item, mask)` for one agent."""
+
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
-        looks(w, p, (view, grid, item))
-        answer(w, p, mask)
+        """Write the agent's observation and action mask."""
+        write_seen(w, p, (view, grid, item))
+        write_mask(w, p, mask)
 
     return reveal
 
 
-def _showing_those_left(looks: Any, answer: Any) -> Any:
-    """The same for several agents, of which some may be done, have left, or be not there."""
+def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
+    """Return `reveal(w, p, view, grid, item, mask)` for several agents, some of them done or
+    gone."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
+        """Write the current agent's observation and mask; Hidden cells and a zero mask if the agent
+        is gone."""
         if w.position.y[w.turn] >= 0:
-            looks(w, p, (view, grid, item))
+            write_seen(w, p, (view, grid, item))
         else:
             item[:] = 0
             item[0] = NONE_GRID_OBJECT
@@ -374,35 +452,41 @@ def _showing_those_left(looks: Any, answer: Any) -> Any:
         if w.position.y[w.turn] < 0 or (w.done[w.turn] and not w.terminated):
             mask[:] = 0
         else:
-            answer(w, p, mask)
+            write_mask(w, p, mask)
 
     return reveal
 
 
-def asking(layout: Layout) -> Any:
-    """`(w, p, out)`: write what the agent is asked to do, as `Missions.numbers` tells it."""
-    write: Any = _no_numbers
+def make_mission_writer(layout: Layout) -> Any:
+    """Return a function `(world, parameters, out)` that writes the numbers of an agent's mission,
+    see `Missions.numbers`."""
+    write: Any = _write_no_numbers
     for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
-        write = _number(write, field.name, number)
+        write = _append_number_write(write, field.name, number)
 
-    def ask(w: Any, p: Any, out: Any) -> None:
+    def write_mission(w: Any, p: Any, out: Any) -> None:
+        """Write the mission's numbers and add the number of the first text."""
         write(w, out)
         out[0] += p.first_text
 
-    return ask
+    return write_mission
 
 
-def _no_numbers(w: Any, out: Any) -> None:
-    """Write nothing."""
+def _write_no_numbers(w: Any, out: Any) -> None:
+    """Do nothing; scenarios without missions have no numbers."""
 
 
-def _number(before: Any, name: str, number: int) -> Any:
+def _append_number_write(before: Any, name: str, number: int) -> Any:
+    """Return a function `(world, out)` that calls `before` and writes one mission field into
+    `out[number]`."""
+
     def write(w: Any, out: Any) -> None:
+        """Write the earlier fields, then this field."""
         before(w, out)
-        out[number] = w["mission"][name][whose(w)]
+        out[number] = w["mission"][name][current_agent(w)]
 
     return write
 
 
-nobody: Any = fields([], rule="")
-"""`(w, p, ())`: from here on no rule runs."""
+clear_rule: Any = make_field_getter([], rule="")
+"""Intrinsic `(w, p, ())`: note in a checked program that no rule is running."""

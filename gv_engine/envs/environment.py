@@ -141,7 +141,7 @@ class GridEnv(ScenarioEnv[Any]):
         """Store views of the world's output arrays; slicing them in every step would take
         longer."""
         out = self._batch.outputs
-        self._observed = [array[0, ...] for array in out.named(self._encoder.source_arrays)]
+        self._observed = [array[0, ...] for array in out.get_arrays(self._encoder.source_arrays)]
         self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
         self._results = out.rewards.item, out.terminated.item, out.truncated.item
@@ -253,4 +253,6 @@ def resolve_grid_scenario(
         grid = scenario
     else:
         grid = Scenario.load(scenario, **options)
-    return grid if max_steps is None else grid.with_step_limit(check_at_least(0, max_steps=max_steps))
+    return (
+        grid if max_steps is None else grid.with_step_limit(check_at_least(0, max_steps=max_steps))
+    )

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.programs import codes_within, functions_of
+from gv_engine.compiler.programs import find_functions, iter_code
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.errors import (
@@ -37,8 +37,8 @@ from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.lookup import checked, reference_to
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import at_once
-from gv_engine.vector.seeding import seeded
+from gv_engine.vector.planning import get_expansion_size
+from gv_engine.vector.seeding import make_seeded_generators
 
 # ---- sampled values ------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
             if system.is_processor:  # its code may read all values
                 row[:] = True
             roots = *system.functions, system.objects, *part.arguments.values()
-            for k in (k for f in functions_of(roots) for k in _find_read_indices(f)):
+            for k in (k for f in find_functions(roots) for k in _find_read_indices(f)):
                 row[k if -len(row) <= k < len(row) else slice(None)] = True
     return is_read
 
@@ -73,7 +73,7 @@ def _runtime_calls(member: Scenario) -> Iterator[Call]:
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
     """Yield each k of `w.drawn[k]` in the code of a function; `_ANY` where k is computed."""
-    for code in codes_within(function.__code__):
+    for code in iter_code(function.__code__):
         has_name = "drawn" in code.co_names or "drawn" in code.co_consts
         code_lines = [*get_instructions(code)] if has_name else []
         for name, index, subscript in zip(code_lines, code_lines[1:], code_lines[2:], strict=False):
@@ -163,7 +163,7 @@ def limit_to_levels(
     if levels is None:
         return scenario, None
     limited = level_set(scenario, levels, world)
-    return limited.scenario, seeded(limited.seeds)
+    return limited.scenario, make_seeded_generators(limited.seeds)
 
 
 def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
@@ -364,7 +364,7 @@ def _make_sampling_backend(scenario: Scenario, world: str) -> Backend:
     if world == "object":
         return make_batch(scenario, 1, world)
     try:
-        return make_batch(scenario, at_once(scenario), "compiled")
+        return make_batch(scenario, get_expansion_size(scenario), "compiled")
     except BuiltInDoesNotCompileError:
         raise
     except DoesNotCompileError:

@@ -178,7 +178,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def _observations(self, names: list[str]) -> dict[str, Any]:
         """Return the observations of these agents, by name."""
-        arrays = self._batch.outputs.named(self._encoder.source_arrays)
+        arrays = self._batch.outputs.get_arrays(self._encoder.source_arrays)
         return {
             name: self._encoder.encode(*(array[self._agent_indices[name], ...] for array in arrays))
             for name in names

@@ -31,7 +31,7 @@ from gv_engine.envs.representations import (
     observer_pose,
 )
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.map import describe_object, format_mission
+from gv_engine.scenario.map import describe_object, format_mission, view_to_text
 
 if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
@@ -243,9 +243,9 @@ class PixelView(ObservationEncoder):
         lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
         cells = lines.reshape(*lines.shape[:4], width, run)
         if self._representation.is_compiled:
-            from gv_engine.compiler.observation import painter
+            from gv_engine.compiler.observation import make_tile_blit
 
-            get_compiled(painter(run))(codes, self._cell_pictures, lines)
+            get_compiled(make_tile_blit(run))(codes, self._cell_pictures, lines)
         else:
             cells[...] = self._cell_pictures[codes].transpose(0, 3, 1, 4, 2, 5)
         if self._agent_cell:
@@ -471,7 +471,9 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = options.pop("name", None)
     if name not in _ENCODERS:
-        raise ValueError(f"no representation {name!r}: {describe_allowed(name, REPRESENTATION_NAMES)}")
+        raise ValueError(
+            f"no representation {name!r}: {describe_allowed(name, REPRESENTATION_NAMES)}"
+        )
     encoder_class = _ENCODERS[name]
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]

@@ -222,7 +222,7 @@ class Representation:
     @property
     def is_compiled(self) -> bool:
         """True if compiled code fills the arrays."""
-        return self._backend is not None and self._backend.compiles
+        return self._backend is not None and self._backend.uses_compiled_code
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the numbers of cells or held objects.
@@ -265,12 +265,14 @@ class Representation:
 
             if self._byte_table is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                parts = [appearance_cache.steps(*each, self._unlisted) for each in numbered]
+                parts = [
+                    appearance_cache.make_code_steps(*each, self._unlisted) for each in numbered
+                ]
                 self._byte_table = np.concatenate(parts)
-            has_unlisted = compile_function(appearance_cache.encode)(
+            has_unlisted = compile_function(appearance_cache.encode_cells)(
                 cells, self._byte_table, self._stride, out[:, 0]
             )
-            num_encoded = len(cells) // appearance_cache.PORTION * appearance_cache.PORTION
+            num_encoded = len(cells) // appearance_cache.CHUNK * appearance_cache.CHUNK
             cells, out = cells[num_encoded:], out[num_encoded:]
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
         return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted

@@ -30,7 +30,13 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import Expansion, at_once, expand, goes_by_steps, state_keys
+from gv_engine.vector.planning import (
+    Expansion,
+    depends_on_steps,
+    expand_states,
+    get_expansion_size,
+    hash_states,
+)
 from gv_engine.world import autoreset
 
 
@@ -257,7 +263,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _all_arrays(self) -> Arrays:
         """Arrays of all observations; those of the backend where the content is the same."""
         if self._arrays is None:
-            self._observed = self._batch.outputs.named(self._encoder.source_arrays)
+            self._observed = self._batch.outputs.get_arrays(self._encoder.source_arrays)
             self._arrays = self._encoder.make_shared_arrays(*self._observed)
         return self._arrays
 
@@ -309,7 +315,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """Add the final observations and infos of the episodes that SAME_STEP resets have just
         replaced to `info`."""
         out, encoder, ended = self._batch.outputs, self._encoder, self._ended.copy()
-        observed = out.named(encoder.source_arrays, "final_")
+        observed = out.get_arrays(encoder.source_arrays, "final_")
         worlds = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
         if self._copy or not encoder.shares_memory:
@@ -406,12 +412,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         if not fits or np.any((table < 0) | (table > last)):
             shape = "(a, A)" if agent_shape else "(a,)"
             raise ValueError(f"actions={actions!r}: allowed are 0 to {last}, {shape}")
-        rows = self._batch.check(rows, trusted)
+        rows = self._batch.check_rows(rows, trusted)
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
         if self._planner is None:
-            self._planner = self._batch.bench(at_once(self.scenario))
-        return expand(self._planner, rows, table.astype(np.int64))
+            self._planner = self._batch.make_planning_backend(get_expansion_size(self.scenario))
+        return expand_states(self._planner, rows, table.astype(np.int64))
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
         """Return hashes that are equal for states with the same future.
@@ -430,14 +436,14 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         Raises:
             ValueError: the rows have another layout.
         """
-        self._batch.check(rows, trusted=True)
-        options = generator, self._depends_on_steps, self._batch.compiles
-        return state_keys(rows.reshape(-1), *options).reshape(rows.shape)
+        self._batch.check_rows(rows, trusted=True)
+        options = generator, self._depends_on_steps, self._batch.uses_compiled_code
+        return hash_states(rows.reshape(-1), *options).reshape(rows.shape)
 
     @cached_property
     def _depends_on_steps(self) -> bool:
         """True if a transition or terminating rule reads the number of steps."""
-        return goes_by_steps(self.scenario)
+        return depends_on_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
         """Return an independent copy of the environment with the same worlds and the same

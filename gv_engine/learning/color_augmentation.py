@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.compiler.programs import functions_of
+from gv_engine.compiler.programs import find_functions
 from gv_engine.envs.representations import Arrays
 from gv_engine.rules.call import Call
 from gv_engine.rules.objects import COLORS
@@ -58,7 +58,7 @@ def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]
     for part in call.walk():
         system = part.system
         roots = *system.functions, system.objects, *part.arguments.values()
-        yield from functions_of(roots).items()
+        yield from find_functions(roots).items()
 
 
 class ColorAugmentation:

@@ -20,7 +20,7 @@ from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
-from gv_engine.vector.seeding import seeded_pairs
+from gv_engine.vector.seeding import make_paired_generators
 
 # ---- policy --------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class _CompiledChance:
         self._any, self._choose = compile_function(draw_any), compile_function(draw_allowed)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        self._records[worlds] = seeded_pairs(seed, numbers)
+        self._records[worlds] = make_paired_generators(seed, numbers)
 
     def any(self) -> NDArray[np.int64]:
         self._any(self._records, self._num_actions, self._chosen)

@@ -288,7 +288,7 @@ class _Together:
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
-        arrays = self._batch.outputs.named(self._form.source_arrays)
+        arrays = self._batch.outputs.get_arrays(self._form.source_arrays)
         each = zip(self._names, *arrays, strict=True)
         return {name: self._form.encode(*shown) for name, *shown in each}
 

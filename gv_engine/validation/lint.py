@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.compiler.programs import functions_of, strings
+from gv_engine.compiler.programs import find_functions, find_strings
 from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import ProblemPlace
@@ -95,7 +95,7 @@ def _calls(scenario: Scenario) -> Iterator[Call]:
 def _functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
     """The functions that a call leads to, with the names that they use."""
     system = call.system
-    return functions_of([*system.functions, system.objects, *call.arguments.values()])
+    return find_functions([*system.functions, system.objects, *call.arguments.values()])
 
 
 def _actions(value: Any) -> Iterator[Action]:
@@ -109,7 +109,7 @@ def _names(call: Call) -> Iterator[str]:
     found = _functions(call)
     values = [*call.arguments.values(), *(value for uses in found.values() for _, value in uses)]
     yield from (action.name for value in values for action in _actions(value))
-    yield from strings(found)
+    yield from find_strings(found)
     for function in found:
         yield from function.__code__.co_names
 

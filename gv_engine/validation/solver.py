@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.programs import asks_for
+from gv_engine.compiler.programs import uses_name
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import (
@@ -23,9 +23,14 @@ from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOV
 from gv_engine.rules.system import OBSERVATION, REGISTRIES, VISIBILITY
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Backend, make_batch, words_of
+from gv_engine.vector.backend import Backend, make_batch, view_as_words
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.planning import at_once, expand, goes_by_steps, state_keys
+from gv_engine.vector.planning import (
+    depends_on_steps,
+    expand_states,
+    get_expansion_size,
+    hash_states,
+)
 from gv_engine.world.simulation import Simulation
 
 _SURVEYED = 200_000
@@ -101,7 +106,7 @@ class Solver:
         self._scenario = scenario
         self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
         self._actions = _joint_actions(scenario)
-        self._by_steps = goes_by_steps(scenario)
+        self._by_steps = depends_on_steps(scenario)
         self._worlds = _worlds(scenario, checked)
         # to look may draw, which changes nothing that the agent does
         blind = _blind(scenario)
@@ -140,7 +145,7 @@ class Solver:
             RuleError: a rule is not defined on a state.
         """
         start = row[None]
-        level = int(state_keys(start, False, True, self._worlds.compiles)[0])
+        level = int(hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
         if level not in self._searched:
             ends = time.process_time() + self._seconds if ends is None else ends
             try:
@@ -150,8 +155,8 @@ class Solver:
         return self._searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
-        how = draws, self._by_steps, worlds.compiles
-        states, known = start, state_keys(start, *how)
+        how = draws, self._by_steps, worlds.uses_compiled_code
+        states, known = start, hash_states(start, *how)
         steps: list[Any] = []  # (n,) for each step: from which state before it, and by which action
         while len(states):
             if len(steps) == self._limit:
@@ -161,7 +166,7 @@ class Solver:
                 if len(known) > self._states or time.process_time() > ends:
                     return Solution(Verdict.UNKNOWN, (), len(known), len(steps), draws)
                 some = states[begin : begin + self._together]
-                found = expand(worlds, some, self._actions)
+                found = expand_states(worlds, some, self._actions)
                 rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
                 if not draws and _have_drawn(some, found.rows):
                     raise _Draws
@@ -172,12 +177,12 @@ class Solver:
                     way = self._actions[back].tolist()
                     way = [tuple(each) if isinstance(each, list) else each for each in way]
                     return Solution(Verdict.WON, tuple(way), len(known), len(way), draws)
-                keys, first = np.unique(state_keys(rows, *how), return_index=True)
+                keys, first = np.unique(hash_states(rows, *how), return_index=True)
                 place = np.searchsorted(known, keys)
                 unknown = known.take(place, mode="clip") != keys
                 known = np.insert(known, place[unknown], keys[unknown])
                 new = first[unknown & (rows["terminated"][first] == 0)]
-                words = words_of(rows.take(new))
+                words = view_as_words(rows.take(new))
                 layer.append((begin + new // num_actions, new % num_actions, words))
             before, by, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
             steps.append((before, by))
@@ -320,7 +325,7 @@ def _worlds(scenario: Scenario, checked: bool) -> Backend:
     """Compiled worlds if there can be any; rather those of `check`, if it has left them, than new
     ones."""
     try:
-        size = at_once(scenario)
+        size = get_expansion_size(scenario)
         worlds = CompiledBatch(scenario, size, checked=checked)
         if not (checked or worlds.load()):
             kept = CompiledBatch(scenario, size, checked=True)
@@ -339,7 +344,7 @@ def _blind(scenario: Scenario) -> Scenario:
 
     def blinded(member: Scenario) -> Scenario:
         looks = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
-        if not any(call.system.objects or asks_for(call.system.function, "rng") for call in looks):
+        if not any(call.system.objects or uses_name(call.system.function, "rng") for call in looks):
             return member
         schedule = {**member.schedule, VISIBILITY: (seen,), OBSERVATION: ()}
         return replace(member, schedule=schedule)

@@ -1,1 +1,1 @@
-"""Many worlds side by side: compiled rows, or objects."""
+"""Batches of worlds of one scenario: compiled rows, or Python objects."""

@@ -1,7 +1,7 @@
-"""Many worlds of a scenario at once, with whichever backend.
+"""Interface of all backends: N worlds of a scenario that step together.
 
-A backend is a class that does what `Backend` says, and a line in `BACKENDS`. All of them show the
-same thing in the same arrays (`StepArrays`), so that nobody asks which one it is.
+A backend is a class with the methods of `Backend` and an entry in `BACKENDS`. All backends write
+the same values into the same arrays (`StepArrays`), so callers need not know which one runs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.row_check import require_layout
-from gv_engine.vector.seeding import seeded
+from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.vector.step_buffers import StepArrays
-from gv_engine.world.autoreset import DISABLED, DRAWN, KEEP, NEXT_STEP, RESTART, Which, looking
+from gv_engine.world import autoreset
+from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, WorldIndex
 from gv_engine.world.rng import generator_to_row
 
 if TYPE_CHECKING:
@@ -27,34 +28,36 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """N worlds of a scenario. A copy of them, or what comes out of a pickle, has the same future.
+    """N worlds of a scenario; a copy or unpickled backend continues in the same way.
 
-    The base class of all backends: these say how worlds are made, stepped, put and read; what
-    follows from that, `reset` and `restore`, is here.
+    Base class of all backends. A subclass makes, steps, sets and reads worlds; this class derives
+    `reset` and `restore` from that.
 
     Args:
-        scenario: what they play.
+        scenario: scenario of the worlds.
         num_worlds: N.
-        num_threads: how many threads share the work, if the backend shares it.
-        masks: whether to find out which actions would do something.
-        checked: whether an index beyond its array is an error even in the engine's own rules.
-        more: names of arrays in `StepArrays` to be shown, too, that few ask for: ground, whole.
-        levels: (K,) records of generators: each world begins with the level of one of them, which
-            it draws from its own, and goes on with that; without any it draws the level from it.
-        outputs: what they show it in, if not in arrays of their own.
+        num_threads: threads that share the work, if the backend uses threads.
+        masks: compute action masks.
+        checked: check array bounds in the engine's own rules, too.
+        more: names of optional arrays of `StepArrays` to fill: ground, whole.
+        levels: (K,) generator records of listed levels. An episode starts with the level of one of
+            them, sampled by the world's own generator, which then goes on. Without any, the world's
+            own generator makes the level.
+        outputs: arrays to write into; new ones by default.
 
     Attributes:
-        world: the backend's name.
-        compiles: whether compiled code may help those who read what the worlds show.
-        asked: (N,) the number of the level that each is to begin with, or DRAWN.
-        outputs: what the worlds show, overwritten by `reset`, `step` and `restore`.
+        world: name of the backend.
+        uses_compiled_code: True if observations may be encoded by compiled code.
+        requested_levels: (N,) int64 index of the listed level that each world starts with next, or
+            RANDOM_LEVEL.
+        outputs: observations, rewards and flags, overwritten by `reset`, `step` and `restore`.
 
     Raises:
-        DoesNotCompileError: the backend cannot run a rule of the scenario; or `prepare` says so.
+        DoesNotCompileError: the backend cannot run a rule of the scenario; or `prepare` raises it.
     """
 
     world: str
-    compiles: bool = False
+    uses_compiled_code: bool = False
     scenario: Scenario
     outputs: StepArrays
     num_threads: int
@@ -62,7 +65,7 @@ class Backend(Protocol):
     checked: bool
     more: tuple[str, ...]
     levels: NDArray[Any]
-    asked: NDArray[np.int64]
+    requested_levels: NDArray[np.int64]
 
     def __init__(
         self,
@@ -75,151 +78,163 @@ class Backend(Protocol):
         levels: NDArray[Any] | None = None,
         outputs: StepArrays | None = None,
     ) -> None:
+        """Set the attributes and make the worlds, see the class."""
         self.scenario = scenario
-        self.outputs = outputs or StepArrays.of(scenario, num_worlds, more)
+        self.outputs = outputs or StepArrays.make(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
         self.more = more
         self.levels = np.zeros(0, RNG) if levels is None else levels
-        self.asked = np.full(num_worlds, DRAWN)
-        self.make(num_worlds)
+        self.requested_levels = np.full(num_worlds, autoreset.RANDOM_LEVEL)
+        self.make_worlds(num_worlds)
 
-    def make(self, num_worlds: int) -> None:
-        """Make the worlds; all attributes are there."""
+    def make_worlds(self, num_worlds: int) -> None:
+        """Make the worlds; called last by the constructor."""
 
     def prepare(self) -> None:
-        """Be ready to step, however long that takes.
+        """Make the worlds ready to step; this may compile for a long time.
 
         Raises:
             DoesNotCompileError: the backend cannot run a rule of the scenario.
         """
-        return  # without it mypy takes this for a method that all have to write
+        return  # without a body mypy takes this for an abstract method
 
     @property
-    def settled(self) -> Backend:
-        """The same worlds, without what only those need that will change their backend."""
+    def resolved(self) -> Backend:
+        """Return the backend that runs the worlds for good, or this one if that may still
+        change."""
         return self
 
     def __len__(self) -> int: ...
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Give world i the state of a PCG64 generator, from which its next level is drawn."""
+        """Set the state of world i's generator, which makes the next level.
+
+        Args:
+            generator: generator over PCG64; its state is copied.
+        """
         record = np.zeros((), RNG)
         generator_to_row(generator, record)
-        self.put_generators(i, record)
+        self.set_generators(i, record)
 
-    def reset(self, chosen: NDArray[np.bool_]) -> None:
-        """Begin a new episode in the worlds where `chosen`, (N,), is True.
+    def reset(self, mask: NDArray[np.bool_]) -> None:
+        """Start a new episode in the worlds where the (N,) mask is True.
 
-        The very first one begins here too: a backend has no reset, its `step` sees RESTART.
+        This also starts the first episode: `step` gets RESTART in place of actions.
 
         Raises:
             RuleError: as for `step`.
         """
-        told = np.where(chosen, RESTART, KEEP)
-        self.step(told.repeat(self.scenario.layout.agents), DISABLED)
+        world_actions = np.where(mask, RESTART, KEEP)
+        self.step(world_actions.repeat(self.scenario.layout.agents), DISABLED)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Let every world act, or RESTART, LOOK or KEEP where the action says so.
+        """Step all worlds and write the results into `outputs`.
 
         Args:
-            actions: (N,) int64 positions in the scenario's action space; not checked. With A agents
-                (N * A,), those of one world one after the other; what is said in place of one
-                counts for the world where the first agent says it.
-            mode: when a finished world begins anew; `gv_engine.world.autoreset` has the rules.
+            actions: (N,) int64 indices into the scenario's action space, unchecked; or RESTART,
+                LOOK or KEEP. With A agents, (N * A,), agent by agent within a world, and the first
+                agent's value decides about RESTART, LOOK and KEEP.
+            mode: autoreset mode, see `gv_engine.world.autoreset`.
 
         Raises:
-            RuleError: a rule is not defined on some of the worlds, or broke off with an error of
-                Python's; its `worlds` says on which, and the others have gone on.
+            RuleError: a rule is undefined in some worlds, or raised a Python error there. `worlds`
+                lists these worlds; all others have been stepped.
         """
 
-    def snapshot(self, worlds: Which) -> NDArray[Any]:
-        """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
+    def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return copies of these worlds as rows, shape () or (K,) like `worlds`."""
 
-    def restore(self, worlds: Which, rows: NDArray[Any], trusted: bool = False) -> None:
-        """Make these worlds, all different, the worlds of rows, or all of them that of one row.
+    def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
+        """Replace these worlds, all different, by rows, or all of them by one row, and show them.
 
-        They are shown, with no reward in `outputs.terms`.
+        The reward terms in `outputs` become 0.
 
         Args:
-            trusted: the rows come from worlds of this scenario as they are, so that nothing in them
-                is looked for that compiled code could stumble over.
+            trusted: the rows are unchanged rows of this scenario's worlds, so that only their
+                layout is checked.
 
         Raises:
             ValueError: the rows have another layout, or are damaged.
         """
-        rows = self.check(rows, trusted)
-        self.put(worlds, rows)
-        by_world = partial(self.outputs.of_worlds, num_worlds=len(self))
-        by_world("terms")[worlds] = 0.0  # those of another member would stay
-        self.look(worlds)
-        self.put_generators(worlds, rows["rng"])  # looking may have drawn
+        rows = self.check_rows(rows, trusted)
+        self.set_rows(worlds, rows)
+        by_world = partial(self.outputs.reshape_by_world, num_worlds=len(self))
+        by_world("terms")[worlds] = 0.0  # or the terms of another member would stay
+        self.show_worlds(worlds)
+        self.set_generators(worlds, rows["rng"])  # showing may have used the generators
         by_world("success")[worlds] = rows["success"][..., 1:]
 
-    def check(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
-        """Return rows that can be worlds of the scenario, see `Scenario.check`; if trusted, only
-        their layout is looked at.
+    def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
+        """Return rows that are valid worlds of the scenario, see `Scenario.check`; if trusted, only
+        their layout is checked.
 
         Raises:
-            ValueError: they cannot.
+            ValueError: they are not valid.
         """
         if not trusted:
             return self.scenario.check_rows(rows)
         require_layout(self.scenario.layout, rows)
         return rows
 
-    def look(self, worlds: Which) -> None:
-        """Show these worlds, and leave all others alone.
+    def show_worlds(self, worlds: WorldIndex) -> None:
+        """Write the observations and masks of these worlds without a step.
 
         Raises:
             RuleError: as for `step`.
         """
-        self.step(looking(len(self), self.scenario.layout.agents, worlds), NEXT_STEP)
+        actions = autoreset.make_look_actions(len(self), self.scenario.layout.agents, worlds)
+        self.step(actions, NEXT_STEP)
 
-    def restart(self, chosen: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
-        """Begin a new episode where `chosen`, (N,), is True, in some worlds that of a seed.
+    def restart(self, mask: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
+        """Start a new episode where the (N,) mask is True, in some worlds with a seed.
 
-        Of K levels that are listed, seed s has that of number s % K.
+        With K listed levels, seed s selects level s % K.
 
         Args:
-            seeds: by world.
+            seeds: seed by world index.
         """
         worlds = np.array([*seeds], np.int64)
         if seeds:
-            self.put_generators(worlds, seeded([*seeds.values()]))
+            self.set_generators(worlds, make_seeded_generators([*seeds.values()]))
         if number := len(self.levels):
-            self.asked[worlds] = [seed % number for seed in seeds.values()]
-        self.reset(chosen)
+            self.requested_levels[worlds] = [seed % number for seed in seeds.values()]
+        self.reset(mask)
 
-    def bench(self, num_worlds: int) -> Backend:
-        """Worlds of the same kind for whoever plans, in one thread."""
-        made = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.more)
-        made.prepare()
-        return made
+    def make_planning_backend(self, num_worlds: int) -> Backend:
+        """Return a separate backend with the same settings, for planners, in one thread."""
+        backend = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.more)
+        backend.prepare()
+        return backend
 
-    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
-        """For `restore`: make these worlds those of the rows, and show nothing."""
+    def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Replace worlds by rows, without showing them; used by `restore`."""
 
-    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
-        """Let these worlds draw as records of generators do, () for all of them or (K,)."""
+    def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
+        """Set the generators of worlds from generator records, () for all of them or (K,)."""
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        """Run the rendering systems on world i; `show` takes the finished frame."""
+        """Run the rendering systems on world i; `show` gets the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        how = self.num_threads, self.masks, self.checked, self.more, self.levels
-        given = self.scenario, len(self), *how
-        return given, self.snapshot(np.arange(len(self))), self.outputs
+        """Return constructor arguments, rows and outputs."""
+        settings = self.num_threads, self.masks, self.checked, self.more, self.levels
+        arguments = self.scenario, len(self), *settings
+        return arguments, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        given, rows, outputs = state
-        self.__init__(*given)  # type: ignore[misc]  # contexts and addresses are those of now
+        """Construct the backend again and restore its rows and outputs."""
+        arguments, rows, outputs = state
+        self.__init__(*arguments)  # type: ignore[misc]  # contexts and addresses are those of now
         self.prepare()
-        self.put(np.arange(len(rows)), rows)
-        self.outputs.become(outputs)
+        self.set_rows(np.arange(len(rows)), rows)
+        self.outputs.copy_from(outputs)
 
 
-def words_of(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    """(n, words): rows () or (n,), where they are; NumPy copies records field by field."""
+def view_as_words(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return (n, words) uint64: a view of rows () or (n,).
+
+    NumPy copies such words faster than records, which it copies field by field.
+    """
     words = np.ascontiguousarray(rows).view(np.uint64)
     return words.reshape(rows.size, rows.dtype.itemsize // 8)
 
@@ -228,10 +243,10 @@ BACKENDS = {
     "compiled": "gv_engine.vector.compiled_backend:CompiledBatch",
     "object": "gv_engine.vector.object_backend:ObjectBatch",
 }
-"""Where the `Backend` of each backend are, by the name that `world=` takes; imported when needed."""
+"""Class path of each backend, by the name that `world=` takes; imported when needed."""
 
-_AT_ONCE = "gv_engine.vector.object_backend:DeferredBackend"
-"""Where the `Backend` are that are objects first, and compiled later."""
+_DEFERRED_BACKEND = "gv_engine.vector.object_backend:DeferredBackend"
+"""Class path of the backend for "auto": objects at first, compiled later."""
 
 
 def make_batch(
@@ -244,25 +259,25 @@ def make_batch(
     more: tuple[str, ...] = (),
     levels: NDArray[Any] | None = None,
 ) -> Backend:
-    """Worlds of a backend, ready to step; compiled ones by default.
+    """Return worlds of a backend, ready to step; compiled ones by default.
 
     Args:
-        world: a name in `BACKENDS`, or "auto": compiled if possible, objects until their program
-            is there; if an author's rule does not compile, objects and a warning.
+        world: a name in `BACKENDS`, or "auto": compiled if possible, and objects until the program
+            is compiled. If an author's rule does not compile, objects and a warning.
         num_threads, masks, checked, more, levels: as for `Backend`.
 
     Raises:
-        DoesNotCompileError: a backend was asked for and cannot run a rule, or "auto" and none of
-            the rules is an author's.
+        DoesNotCompileError: the named backend cannot run a rule; or "auto", and a built-in rule
+            does not compile.
         ValueError: there is no such backend.
     """
 
     if world not in ("auto", *BACKENDS):
         *names, last = map(repr, ("auto", *BACKENDS))
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
-    place = _AT_ONCE if world == "auto" else BACKENDS[world]
-    worlds = cast(type[Backend], resolve_name(place))(
+    class_path = _DEFERRED_BACKEND if world == "auto" else BACKENDS[world]
+    backend = cast(type[Backend], resolve_name(class_path))(
         scenario, num_worlds, num_threads, masks, checked, more, levels
     )
-    worlds.prepare()
-    return worlds.settled
+    backend.prepare()
+    return backend.resolved

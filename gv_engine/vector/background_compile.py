@@ -1,7 +1,8 @@
-"""Compiling elsewhere: in a process of its own, into the cache, while this one goes on.
+"""Background compilation: programs are compiled into the cache by a subprocess while this process
+goes on.
 
-A process has at most one such process, in which others wait for their turn. It ends with the one
-that it belongs to; units that it has compiled by then are kept.
+At most one subprocess runs; other compilations wait in a queue. The subprocess ends with this
+process; the units that it has compiled stay in the cache.
 """
 
 from __future__ import annotations
@@ -19,57 +20,59 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from gv_engine.compiler.program_cache import alone, cache_folder
+from gv_engine.compiler.program_cache import cache_folder, compile_lock
 from gv_engine.rules.errors import DoesNotCompileError, complain
 from gv_engine.vector.compiled_backend import CompiledBatch
 
-# -P and the path of this process: the same modules are found, and no others. Ctrl-C is for this one
+# -P and this process's path: the same modules are found, no others. Ctrl-C is for this process only
 _CODE = (
     "import pickle, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     f"sys.path[:] = pickle.load(sys.stdin.buffer); from {__name__} import main; main()"
 )
-_WATCH = 0.5
-"""Seconds between two looks whether the process that asked is still there."""
+_POLL_SECONDS = 0.5
+"""Seconds between two checks if the parent process still runs."""
 
 
 class Compilation:
-    """The programs of worlds, which a process of its own compiles.
+    """Compilation of a batch's programs in a subprocess.
 
     Attributes:
-        keys: of the programs.
-        failures: why programs do not compile, by key, when it is over; None before. Nothing is
-            known of a process that was killed.
+        keys: cache keys of the programs.
+        failures: reasons why programs do not compile, by key, after the end; None before. Empty if
+            the subprocess was killed.
     """
 
     def __init__(self, worlds: CompiledBatch) -> None:
-        """Ask for it.
+        """Pickle the request; the subprocess starts later.
 
         Raises:
-            Exception: whatever comes of a scenario that no other process can have.
+            Exception: the scenario cannot be pickled.
         """
-        self.keys = keys_of(worlds)
+        self.keys = get_program_keys(worlds)
         self.failures: Mapping[str, str] | None = None
-        self._name, self._began, self._told = worlds.scenario.name, time.perf_counter(), False
+        self._name, self._start_time = worlds.scenario.name, time.perf_counter()
+        self._is_announced = False
         settings = worlds.checked, worlds.more
-        asked = worlds.scenario, settings, self.keys, "numba" in sys.modules
-        self._asked = pickle.dumps(sys.path), pickle.dumps(asked)
+        request = worlds.scenario, settings, self.keys, "numba" in sys.modules
+        self._request = pickle.dumps(sys.path), pickle.dumps(request)
         self._process: subprocess.Popen[bytes] | None = None
 
-    def over(self) -> bool:
-        """Whether it is over, well or not; a look that takes a microsecond."""
+    def is_over(self) -> bool:
+        """Return True if the compilation has ended, with or without success; takes a
+        microsecond."""
         if self.failures is None:
-            _go_on()
+            _poll_compilations()
         return self.failures is not None
 
-    def tell(self) -> None:
-        """Say, once, that worlds have moved over."""
-        if not self._told:
-            took = time.perf_counter() - self._began
+    def announce(self) -> None:
+        """Print, once, that the worlds now run compiled."""
+        if not self._is_announced:
+            took = time.perf_counter() - self._start_time
             complain(f"{self._name} is compiled after {took:.1f} s, and goes on compiled")
-        self._told = True
+        self._is_announced = True
 
-    def go_on(self) -> None:
-        """Start the process, or look what has become of it."""
+    def poll(self) -> None:
+        """Start the subprocess, or read its result if it has ended."""
         try:
             if self._process is None:
                 self._process = self._start()
@@ -84,14 +87,15 @@ class Compilation:
             self._close()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # a file takes it all at once, where a pipe would wait for its reader
-        with tempfile.TemporaryFile() as asked:
-            path, worlds = self._asked
-            asked.write(path + pickle.dumps(os.getpid()) + worlds)
-            asked.seek(0)
+        """Start the subprocess and return it."""
+        # a file, as a write to a pipe would wait for its reader
+        with tempfile.TemporaryFile() as file:
+            path, worlds = self._request
+            file.write(path + pickle.dumps(os.getpid()) + worlds)
+            file.seek(0)
             return subprocess.Popen(
                 [sys.executable, "-P", "-c", _CODE],
-                stdin=asked,
+                stdin=file,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={
@@ -101,21 +105,22 @@ class Compilation:
                 },
             )
 
-    def forget(self) -> None:
-        """Forget the process, which belongs to the one that this process was forked from."""
+    def detach(self) -> None:
+        """Drop the subprocess without ending it, in a fork of the process that started it."""
         if self._process is not None:
             self._close()
-            self._process.returncode = 0  # nobody here can wait for it
+            self._process.returncode = 0  # only the parent process can wait for it
             self._process = None
 
     def stop(self) -> None:
-        """End the process."""
+        """Kill the subprocess."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._close()
 
     def _close(self) -> None:
+        """Close the pipe from the subprocess."""
         assert self._process is not None
         assert self._process.stdout is not None
         self._process.stdout.close()
@@ -123,79 +128,81 @@ class Compilation:
 
 _LOCK = threading.Lock()
 _COMPILATIONS: dict[tuple[str, ...], Compilation] = {}
-"""Those that are not over, by their keys, in the order of their turns."""
+"""Compilations that are not over, by their keys, in queue order."""
 
 
-def keys_of(worlds: CompiledBatch) -> tuple[str, ...]:
-    """The keys of the programs of worlds."""
+def get_program_keys(worlds: CompiledBatch) -> tuple[str, ...]:
+    """Return the cache keys of a batch's programs."""
     return tuple(program.key for program in worlds.programs)
 
 
-def compilation_of(worlds: CompiledBatch) -> Compilation:
-    """The compilation of the programs of worlds: the one under way, or a new one.
+def get_compilation(worlds: CompiledBatch) -> Compilation:
+    """Return the compilation of a batch's programs: the one under way, or a new one.
 
     Raises:
         Exception: as for `Compilation`.
     """
     if not sys.executable or hasattr(sys, "frozen"):
-        raise OSError("there is no Python to be started")
+        raise OSError("there is no Python executable to start")
     with _LOCK:
-        found = _COMPILATIONS.get(keys_of(worlds))
-        if found is None:
-            found = Compilation(worlds)
-            _COMPILATIONS[found.keys] = found
+        compilation = _COMPILATIONS.get(get_program_keys(worlds))
+        if compilation is None:
+            compilation = Compilation(worlds)
+            _COMPILATIONS[compilation.keys] = compilation
             name = worlds.scenario.name
             complain(f"compiling {name} in the background, once; until then objects are stepped")
-    found.over()
-    return found
+    compilation.is_over()
+    return compilation
 
 
-def _go_on() -> None:
-    """Let the first one go on, and the next ones where it is over."""
+def _poll_compilations() -> None:
+    """Poll the first compilation of the queue, and the next ones after one is over."""
     with _LOCK:
         while _COMPILATIONS:
             first = next(iter(_COMPILATIONS.values()))
-            first.go_on()
+            first.poll()
             if first.failures is None:
                 return
             del _COMPILATIONS[first.keys]
 
 
-def _begin_again() -> None:
-    """In a process that was just forked: whoever waits asks anew."""
+def _detach_after_fork() -> None:
+    """Reset the lock and all compilations in a forked process, which then starts its own."""
     global _LOCK
     _LOCK = threading.Lock()
-    for each in _COMPILATIONS.values():
-        each.forget()
+    for compilation in _COMPILATIONS.values():
+        compilation.detach()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_again)
+    os.register_at_fork(after_in_child=_detach_after_fork)
 
 
 @atexit.register
-def _stop() -> None:
-    for each in _COMPILATIONS.values():
-        each.stop()
+def _stop_all() -> None:
+    """Stop all compilations when this process exits."""
+    for compilation in _COMPILATIONS.values():
+        compilation.stop()
 
 
-# ---- the other process ---------------------------------------------------------------------------
+# ---- subprocess ----------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Compile what stands in the input, and answer with the failures, in JSON."""
+    """Entry point of the subprocess: compile the request on stdin and print the failures as
+    JSON."""
     parent = pickle.load(sys.stdin.buffer)
-    if os.name == "posix":  # elsewhere the number of the parent stays when that has ended
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    answer, sys.stdout = sys.stdout, sys.stderr  # what rule files print is none
-    asked: Any = pickle.load(sys.stdin.buffer)
-    scenario, (checked, more), keys, numba = asked
-    if numba:  # keys are others there
+    if os.name == "posix":  # elsewhere getppid does not change when the parent ends
+        threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
+    answer, sys.stdout = sys.stdout, sys.stderr  # output of rule files must not mix with the answer
+    request: Any = pickle.load(sys.stdin.buffer)
+    scenario, (checked, more), keys, has_numba = request
+    if has_numba:  # keys differ after Numba is imported
         from gv_engine.compiler import compiler  # noqa: F401
     worlds = CompiledBatch(scenario, 1, checked=checked, more=more)
     failures = {}
-    if keys_of(worlds) == keys:  # else something in them is of the process that asks alone
-        with alone(keys[0]):
+    if get_program_keys(worlds) == keys:  # else the keys depend on the state of the parent process
+        with compile_lock(keys[0]):
             for program in worlds.programs:
                 try:
                     program.prepare()
@@ -204,8 +211,8 @@ def main() -> None:
     answer.write(json.dumps(failures))
 
 
-def _watch(parent: int) -> None:
-    """End this process when the one that started it has ended."""
+def _exit_with_parent(parent: int) -> None:
+    """Exit this process when its parent has ended."""
     while os.getppid() == parent:
-        time.sleep(_WATCH)
+        time.sleep(_POLL_SECONDS)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Many worlds at once as rows of one array, run by compiled code."""
+"""Backend of compiled worlds: rows of one array, stepped by compiled code."""
 
 from __future__ import annotations
 
@@ -14,265 +14,290 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.compiler import array_args, parameters
-from gv_engine.compiler.programs import asks_for
+from gv_engine.compiler.programs import uses_name
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.rule_modules import in_words
-from gv_engine.vector.backend import Backend, words_of
-from gv_engine.world.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
+from gv_engine.vector.backend import Backend, view_as_words
+from gv_engine.world.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, WorldIndex
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
-from gv_engine.world.view import view_record
+from gv_engine.world.view import make_view_record
 
 if TYPE_CHECKING:
     from gv_engine.compiler.programs import Program
     from gv_engine.scenario.scenario import Scenario
 
 
-_LEAST = 512
-"""Worlds that are done sooner than another thread wakes up."""
+_MIN_CHUNK = 512
+"""Worlds that take less time to step than waking another thread."""
 
-_PIECES = 8
-"""So many for each of several threads; the last one is waited for."""
+_CHUNKS_PER_THREAD = 8
+"""Chunks per thread, if there are several threads; more chunks balance the load."""
 
-_FEW = 32
-"""Worlds that are looked at one by one sooner than among all others."""
+_MAX_SINGLE_WORLDS = 32
+"""Worlds up to which `show_worlds` runs them one by one instead of scanning all."""
 
 
 @cache
-def _pool(size: int, process: int) -> ThreadPoolExecutor:
-    """Threads beside the one that steps; of another process, as none outlives a fork."""
+def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
+    """Return `size` worker threads; a forked process gets its own, as threads do not survive a
+    fork."""
     return ThreadPoolExecutor(size, "gv-engine")
 
 
 class _Lane(NamedTuple):
-    """The arguments of a program that one thread runs.
+    """Arguments of one program for one thread.
 
     Attributes:
-        program: compiled from the systems of some members of the scenario.
-        systems: by the marks that say in `records` which one runs.
-        records: its parameters, for this thread alone.
-        address: of the record of places of the arrays that it works on.
-        kept: these, where they are.
+        program: program of some members of the scenario.
+        systems: for each running number of a call, its field and its systems by their running
+            numbers.
+        records: parameter records of this thread.
+        address: address of the record with the addresses of all arrays.
+        arrays: arrays that must stay alive.
     """
 
     program: Program
     systems: dict[int, tuple[str, dict[int, System]]]
     records: NDArray[Any]
     address: int
-    kept: tuple[NDArray[Any], ...]
+    arrays: tuple[NDArray[Any], ...]
 
-    def running(self, member: int) -> System | None:
-        """The system that is running, or was the last one to run, of a checked program."""
+    def get_running_system(self, member: int) -> System | None:
+        """Return the system that ran last for a member, in a program with checks; None if there is
+        none."""
         record = self.records[member]
         field, systems = self.systems.get(int(record["running"]), ("", {}))
         return systems.get(int(record[field]["running"])) if field else None
 
 
 class CompiledBatch(Backend):
-    """N worlds as rows of one array, run by compiled code.
+    """N worlds as rows of one array, stepped by compiled code.
 
-    Programs of rules that do not come with the engine refuse an index beyond its array, in the
-    engine's own functions too, as these may be called with any number.
-
-    Results are the same for any number of threads; masks are a tenth of the work.
+    Programs with rules of authors have bounds checks, also in the engine's own functions, as these
+    may be called with any index. Results do not depend on the number of threads; masks take a tenth
+    of the time.
 
     Attributes:
-        rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E). To be
-            read: who writes them uses `restore`.
-        beside: (N,) records of `scenario.layout.looks_dtype`, the rows with what is derived.
-        looks: (N, H + 1, W + 1) uint32 of these, how each cell looks.
-        programs: that step them, of whose rules `prepare` makes sure.
+        rows: (N,) records of `scenario.layout.dtype`, for example `rows["door"]["status"]` is (N,
+            E). Read-only for callers; write by `restore`.
+        derived_rows: (N,) records of `scenario.layout.looks_dtype`: the rows with their derived
+            fields.
+        looks: (N, H + 1, W + 1) uint32 look of each cell.
+        programs: programs of the members, loaded or compiled by `prepare`.
     """
 
     world = "compiled"
-    compiles = True
+    uses_compiled_code = True
 
-    def make(self, num_worlds: int) -> None:
-        from gv_engine.compiler import programs  # the one place that brings in llvmlite
+    def make_worlds(self, num_worlds: int) -> None:
+        """Allocate the rows and the arguments of all programs."""
+        from gv_engine.compiler import programs  # imports llvmlite
 
         scenario, num_threads = self.scenario, self.num_threads
         programs.check_compilable(scenario)
-        # one more, as rows of a view are read without asking whether they end on the grid
+        # one spare row, as views read past the end of the last grid row
         whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
         self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
         self._words = np.ndarray(
             (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
         )
         self.rows[:] = scenario.layout.defaults()
-        self.beside, self.looks, self._stale = whole, whole["looks"], whole["stale"]
+        self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
         for name in scenario.layout.look_arrays:
             whole[name] = FLOOR
-        # as in `World`; a generator of zeros would draw the same for ever
+        # a state of zeros would sample the same number for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._seats = scenario.layout.agents
         self._actions = np.zeros(num_worlds * self._seats, np.int64)
-        self._told = self._actions[:: self._seats]  # (N,) what the first agents say
-        self._playing = np.zeros(num_worlds, np.int16)
+        self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
+        self._members = np.zeros(num_worlds, np.int16)
         turns = np.zeros(num_worlds if scenario.mixture else 1, np.int64)
         drawing = np.zeros(num_worlds if len(self.levels) else 1, RNG)
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
+            """Return the arrays of a member's program, by name."""
             calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
             looking = [call.system for call in calls]
             rows = all(system.rows for system in looking)
-            entities = any(asks_for(system.function, "entity") for system in looking)
-            views = view_record(member.area, rows, entities)
+            entities = any(uses_name(system.function, "entity") for system in looking)
+            views = make_view_record(member.area, rows, entities)
             shown: dict[str, NDArray[Any]] = vars(self.outputs)
-            unwanted = self.outputs.unwanted
-            own: dict[str, NDArray[Any]] = {"actions": self._actions, "playing": self._playing}
-            own |= {"turns": turns, "levels": self.levels, "asked": self.asked}
+            unwanted = self.outputs.unused_names
+            own: dict[str, NDArray[Any]] = {"actions": self._actions, "playing": self._members}
+            own |= {"turns": turns, "levels": self.levels, "asked": self.requested_levels}
             own["drawing"] = drawing
             own |= {name: shown[name] for name in shown if name not in unwanted}
-            # in one line, as programs that are the same otherwise may have other rewards
+            # flat, so that programs do not depend on the number of rewards
             own |= {name: own[name].reshape(-1) for name in ("terms", "final_terms")}
-            # what all programs have comes first
+            # arrays that all programs have come first
             lines = {name: array for name, array in own.items() if array.ndim == 1}
             return {"parameters": records} | lines | {"rows": whole, "views": views} | own
 
-        # a world is played by one member's rules after the other's
+        # a world may run the rules of any member, one after the other
         self.checked |= not all(
             parameters.runs_engine_rules_only(member) for member in scenario.members
         )
         for number, member in enumerate(scenario.members):
-            records = parameters.parameters(scenario, number, self.masks, self.checked)
+            records = parameters.make_parameters(scenario, number, self.masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            elements = array_args.elements_of(arrays(member, records))
-            program = programs.program_of(member, slots, elements)
+            elements = array_args.get_array_dtypes(arrays(member, records))
+            program = programs.get_program(member, slots, elements)
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
-        # for each thread, which looks into views of its own
+        # each thread has its own views
         self._lanes: list[list[_Lane]] = []
         for _ in range(num_threads):
             lanes = []
             for program, (member, records) in tables.items():
                 systems = {}
-                for field, call in parameters.fields_of_calls(member):
-                    inside = parameters.parts(call.name, call)
-                    own_marks = {parameters.mark(prefix): part.system for prefix, part in inside}
-                    systems[parameters.mark(field)] = field, own_marks
-                own = arrays(member, records.copy())
-                at = array_args.places_of(own)
-                kept = at, *own.values()
-                lanes.append(_Lane(program, systems, own["parameters"], at.ctypes.data, kept))
-            # a program draws what its worlds play next, and leaves that to the member's program
+                for field, call in parameters.list_call_fields(member):
+                    inside = parameters.iter_calls(call.name, call)
+                    own_marks = {parameters.rule_id(prefix): part.system for prefix, part in inside}
+                    systems[parameters.rule_id(field)] = field, own_marks
+                inputs = arrays(member, records.copy())
+                addresses = array_args.make_address_record(inputs)
+                alive = addresses, *inputs.values()
+                address = addresses.ctypes.data
+                lanes.append(_Lane(program, systems, inputs["parameters"], address, alive))
+            # a program samples the next member of a world, which another program may have to start
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
         self._mirror: Simulation | None = None
-        # pieces for each thread, so that a quick one can help out
-        pieces = _PIECES * num_threads if num_threads > 1 else 1
-        self._chunk = max(_LEAST, -(-num_worlds // pieces))
-        self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+        # several chunks per thread, so that fast threads take over work
+        pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
+        self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
+        self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def prepare(self) -> None:
+        """Load or compile all programs."""
         for program in self.programs:
             program.prepare()
 
     def load(self) -> bool:
-        """Load programs that are kept; whether they all are, so that `prepare` takes no time."""
+        """Load the programs from the cache; return True if all are loaded, so that `prepare` takes
+        no time."""
         return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:
+        """Return the number of worlds."""
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Run the programs on all worlds; see `Backend.step`."""
         self._actions[:] = actions
-        if self._at_once:
-            failed = self._run(self._lanes[0][0], 0, len(self.rows), mode)
+        if self._single_chunk:
+            failed = self._run_program(self._lanes[0][0], 0, len(self.rows), mode)
         else:
             failed = self._run_in_chunks(mode)
         if failed:
-            self._raise(np.flatnonzero(actions[:: self._seats] != KEEP))
+            self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
 
-    def look(self, worlds: Which) -> None:
+    def show_worlds(self, worlds: WorldIndex) -> None:
+        """Show few worlds one by one, many by a step; see `Backend.show_worlds`."""
         chosen = np.atleast_1d(worlds)
-        if chosen.size > _FEW:
-            super().look(worlds)
+        if chosen.size > _MAX_SINGLE_WORLDS:
+            super().show_worlds(worlds)
             return
-        self._told[chosen] = LOOK
+        self._first_actions[chosen] = LOOK
         failed = 0
         for i in chosen.tolist():
             for lane in self._lanes[0]:
-                failed += self._run(lane, i, i + 1, NEXT_STEP)
+                failed += self._run_program(lane, i, i + 1, NEXT_STEP)
         if failed:
-            self._raise(np.sort(chosen))
+            self._raise_error(np.sort(chosen))
 
-    def _run(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
-        """Run a program over some of the worlds; how many have failed since the last that broke
-        off, and that one."""
+    def _run_program(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
+        """Run a program over worlds start to stop - 1; return the number of worlds that failed.
+
+        Worlds that failed before the last Python error are not counted.
+        """
         broken = 0
         while (failed := lane.program.run(lane.address, start, stop, mode)) < 0:
-            start = self._break_off(lane, start, stop, lane.program.exception(failed))
+            start = self._record_error(lane, start, stop, lane.program.exception(failed))
             broken = 1
         return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
-    def _break_off(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
-        """Blame an error on the world that is being run; the number of the next one."""
-        busy = np.flatnonzero(self._told[start:stop] == BUSY)
+    def _record_error(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
+        """Record an error for the world that was running; return the index of the next world."""
+        busy = np.flatnonzero(self._first_actions[start:stop] == BUSY)
         if not busy.size:
             raise error
         i = start + int(busy[0])
         row = self.rows[i]
-        if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
-            row["member"] = self._playing[i] = 0
-        if self.checked and (system := lane.running(row["member"])):
+        if not 0 <= row["member"] < len(lane.records):  # set by a rule; a reset would not repair it
+            row["member"] = self._members[i] = 0
+        if self.checked and (system := lane.get_running_system(row["member"])):
             system.attach_to_error(error)
         self._errors[i] = error
         row["error"] = 1
-        self._told[i] = KEEP
+        self._first_actions[i] = KEEP
         return i + 1
 
     def _run_in_chunks(self, mode: int) -> int:
+        """Run all programs over all worlds in chunks, in several threads; return the number of
+        failed worlds."""
         num_worlds, chunk = len(self.rows), self._chunk
         starts = count(0, chunk)
 
         def work(thread: int) -> int:
+            """Run chunks in one thread until none is left; return the number of failed worlds."""
             failed = 0
             while (start := next(starts)) < num_worlds:
                 stop = min(start + chunk, num_worlds)
                 for lane in self._lanes[thread]:
-                    failed += self._run(lane, start, stop, mode)
+                    failed += self._run_program(lane, start, stop, mode)
             return failed
 
         size = min(self.num_threads, -(-num_worlds // chunk))
         others = [
-            _pool(self.num_threads - 1, os.getpid()).submit(work, thread)
+            _get_thread_pool(self.num_threads - 1, os.getpid()).submit(work, thread)
             for thread in range(1, size)
         ]
         try:
             failed = work(0)
         finally:
-            wait(others)  # whatever happens here, nobody goes on writing behind our back
+            wait(others)  # no thread may write after an exception here
         return failed + sum(other.result() for other in others)
 
-    def _raise(self, acted: NDArray[np.int64]) -> None:
+    def _raise_error(self, acted: NDArray[np.int64]) -> None:
+        """Raise the error of the first failed world, with a list of all failed worlds.
+
+        Args:
+            acted: (n,) indices of the worlds that ran.
+        """
         failed = acted[self.rows["error"][acted] != 0].tolist()
         broken, self._errors = self._errors.get(failed[0]), {}
         if broken:
-            told = broken if isinstance(broken, RuleError) else in_words(broken)
-            raise RuleError.in_worlds(failed, told) from broken
+            rule_error = broken if isinstance(broken, RuleError) else in_words(broken)
+            raise RuleError.in_worlds(failed, rule_error) from broken
         code = int(self.rows["error"][failed[0]])
         errors = (lane.program.errors for lane in self._lanes[0])
         error = next(each[code] for each in errors if code in each)
         raise RuleError.in_worlds(failed, error)
 
-    def snapshot(self, worlds: Which) -> NDArray[Any]:
+    def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return copies of these worlds as rows, () or (K,) like `worlds`."""
         rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
         return rows.reshape(np.shape(worlds))
 
-    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self._words[worlds] = words_of(rows)
-        self._playing[worlds] = rows["member"]
+    def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Write rows over these worlds; their derived fields are updated at the next step."""
+        self._words[worlds] = view_as_words(rows)
+        self._members[worlds] = rows["member"]
         self._stale[worlds] = 1
 
-    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
+    def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
+        """Write generator records into these worlds, () for all of them or (K,)."""
         self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        """Render from the row, or through an object world if a rendering system needs one."""
         scenario, seat = self.scenario, i * self._seats
         shown, terms = self.outputs.grid[seat], self.outputs.terms[seat].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
@@ -281,7 +306,7 @@ class CompiledBatch(Backend):
             canvas = scenario.canvas(world, show, shown, terms)
             for call in calls:
                 call.system.function(world, canvas.agent, canvas, *call.bind_arguments())
-        else:  # one that may want any part of a world
+        else:  # a rendering system may read any part of a world
             if self._mirror is None:
                 self._mirror = Simulation(scenario)
             self._mirror.world.restore(self.snapshot(i))

@@ -1,4 +1,5 @@
-"""Worlds that nobody waits for: objects, until their program is compiled."""
+"""Backend of object worlds, and the backend that steps them while the program compiles in the
+background."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileErr
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.rule_modules import in_words
 from gv_engine.vector.backend import Backend
-from gv_engine.world.autoreset import DRAWN, KEEP, Which, begins, begins_at_once, clear, tell
+from gv_engine.world import autoreset
+from gv_engine.world.autoreset import KEEP, RANDOM_LEVEL, WorldIndex
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
-from gv_engine.world.view import show_whole
+from gv_engine.world.view import write_object_cells
 from gv_engine.world.world import ObjectWorld
 
 if TYPE_CHECKING:
@@ -29,215 +31,238 @@ if TYPE_CHECKING:
 
 
 class ObjectBatch(Backend):
-    """N object worlds: any Python, at the speed of Python.
+    """N object worlds: any Python rule, at the speed of Python.
 
-    They take turns in one thread, and refuse an index beyond their columns in any rule.
+    The worlds are stepped in one thread, with bounds checks in all rules.
     """
 
     world = "object"
 
-    def make(self, num_worlds: int) -> None:
+    def make_worlds(self, num_worlds: int) -> None:
+        """Make one simulation per world."""
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
         self._agents = self.scenario.layout.agents
-        # the agents of each world, with their lines in the arrays
+        # (agent, line in the arrays) for each agent of each world
         self._seats = [
             [(k + 1, i * self._agents + k) for k in range(self._agents)] for i in range(num_worlds)
         ]
-        self._number = self.scenario.actions.__getitem__
+        self._action_number = self.scenario.actions.__getitem__
         out = self.outputs
-        # NumPy takes five times as long for so few numbers
+        # NumPy takes five times as long for a few numbers
         self._write_terms = Struct(f"{len(self.scenario.reward_names)}d").pack_into
         self._lines_of_terms = [memoryview(line) for line in out.terms]
-        # views of what each world shows: taking them anew at every step would take longer
+        # views of each world's arrays, made once because slicing at every step is slow
         self._shown = list(zip(out.mask, *out.observed))
         self._last_shown = list(zip(out.final_mask, *out.final_observed))
 
     def __len__(self) -> int:
+        """Return the number of worlds."""
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Step the worlds one by one; see `Backend.step`."""
         failed: dict[int, Exception] = {}
         one_by_one = iter(actions.tolist())
         for i, chosen in enumerate(zip(*(one_by_one,) * self._agents)):
             if chosen[0] != KEEP:
                 try:
-                    self._turn(i, chosen, mode)
-                except Exception as error:  # whatever comes out of a rule
+                    self._step_world(i, chosen, mode)
+                except Exception as error:  # any exception of a rule
                     failed[i] = error
         if failed:
             first = next(iter(failed.values()))
-            told = first if isinstance(first, RuleError) else in_words(first)
-            raise RuleError.in_worlds(failed, told) from first
+            rule_error = first if isinstance(first, RuleError) else in_words(first)
+            raise RuleError.in_worlds(failed, rule_error) from first
 
-    def _turn(self, i: int, told: tuple[int, ...], mode: int) -> None:
+    def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
+        """Step, restart or show world i, by the actions of its agents, and write the output
+        arrays."""
         out, simulation = self.outputs, self.simulations[i]
-        world, seats, first = simulation.world, self._seats[i], told[0]
-        if begins(first, mode, world.terminated or world.truncated):
+        world, seats, first = simulation.world, self._seats[i], actions[0]
+        if autoreset.starts_episode(first, mode, world.terminated or world.truncated):
             for _, seat in seats:
-                clear(out, seat)
-            self._begin(i)
+                autoreset.clear_outputs(out, seat)
+            self._begin_episode(i)
         elif first >= 0:
-            simulation.step(*map(self._number, told))
+            simulation.step(*map(self._action_number, actions))
             for agent, seat in seats:
-                tell(out, seat, world, agent)
+                autoreset.write_outputs(out, seat, world, agent)
                 self._write_terms(self._lines_of_terms[seat], 0, *simulation.terms_of(agent))
-            if begins_at_once(mode, world.terminated or world.truncated):
-                self._show(i, self._last_shown, out.final_member, out.final_facing)
+            if autoreset.resets_in_step(mode, world.terminated or world.truncated):
+                self._write_shown(i, self._last_shown, out.final_member, out.final_facing)
                 for _, seat in seats:
                     out.final_terms[seat] = out.terms[seat]
-                self._begin(i)
-        self._show(i, self._shown, out.member, out.facing)
+                self._begin_episode(i)
+        self._write_shown(i, self._shown, out.member, out.facing)
 
-    def _begin(self, i: int) -> None:
+    def _begin_episode(self, i: int) -> None:
+        """Start an episode in world i, from a listed level if there are any."""
         simulation = self.simulations[i]
         if len(self.levels):
-            own = simulation.world.rng
-            simulation.reset(generator_from_row(self.levels[self._level(i, own), ...]))
-            simulation.world.rng = own
+            world_rng = simulation.world.rng
+            simulation.reset(generator_from_row(self.levels[self._next_level(i, world_rng), ...]))
+            simulation.world.rng = world_rng
         else:
             simulation.reset()
         for _, seat in self._seats[i]:
             self.outputs.terms[seat] = 0.0
 
-    def _level(self, i: int, rng: np.random.Generator) -> int:
-        """The number of the listed level that a world begins with."""
-        level, self.asked[i] = int(self.asked[i]), DRAWN
-        return level if level != DRAWN else int(rng.random() * len(self.levels))
+    def _next_level(self, i: int, rng: np.random.Generator) -> int:
+        """Return the index of the listed level for world i: the requested one or a random one."""
+        level, self.requested_levels[i] = int(self.requested_levels[i]), RANDOM_LEVEL
+        return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
-    def _show(
+    def _write_shown(
         self,
         i: int,
         shown: list[tuple[NDArray[Any], ...]],
         member: NDArray[Any],
         facing: NDArray[Any],
     ) -> None:
+        """Write observations, masks, members and facings of world i's agents into output arrays.
+
+        Args:
+            shown: for each agent of each world its mask and observation arrays.
+        """
         simulation = self.simulations[i]
         world = simulation.world
         for agent, seat in self._seats[i]:
             mask, grid, item, *more = shown[seat]
             simulation.observe(grid, item, agent)
             if more:
-                self._show_more(simulation, agent, grid, iter(more))
+                self._write_extra_arrays(simulation, agent, grid, iter(more))
             if self.masks:
                 simulation.valid_actions(mask, agent)
             member[seat] = world.member
             facing[seat] = world.agent.facing[agent]
 
-    def _show_more(
-        self,
-        simulation: Simulation,
-        agent: int,
-        grid: NDArray[Any],
-        more: Iterator[NDArray[Any]],
+    def _write_extra_arrays(
+        self, simulation: Simulation, agent: int, grid: NDArray[Any], more: Iterator[NDArray[Any]]
     ) -> None:
+        """Write the optional observation arrays: ground, whole and mission."""
         if "ground" in self.more:
             simulation.view.show_ground(simulation.world, agent, grid, next(more))
         if "whole" in self.more:
-            show_whole(simulation.world, agent, next(more))
+            write_object_cells(simulation.world, agent, next(more))
         if missions := self.scenario.missions:
             next(more)[...] = missions.encode(simulation.world, agent)
 
-    def snapshot(self, worlds: Which) -> NDArray[Any]:
+    def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return these worlds as rows, () or (K,) like `worlds`."""
         chosen = np.atleast_1d(worlds).tolist()
         rows = np.empty(len(chosen), self.scenario.layout.dtype)
         for k, i in enumerate(chosen):
             rows[k] = self.simulations[i].world.snapshot()
         return rows.reshape(np.shape(worlds))
 
-    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
-        for world, row in self._each(worlds, rows):
+    def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Restore these worlds from rows."""
+        for world, row in self._iter_worlds_and_rows(worlds, rows):
             world.restore(row)
 
-    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
-        for world, record in self._each(worlds, records):
+    def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
+        """Set the generators of these worlds from records, () for all of them or (K,)."""
+        for world, record in self._iter_worlds_and_rows(worlds, records):
             world.rng = generator_from_row(record)
 
-    def _each(
-        self, worlds: Which, rows: NDArray[Any]
+    def _iter_worlds_and_rows(
+        self, worlds: WorldIndex, rows: NDArray[Any]
     ) -> Iterator[tuple[ObjectWorld, NDArray[Any]]]:
+        """Yield (object world, its row) for worlds and their rows, or for one row of all of
+        them."""
         chosen = np.atleast_1d(worlds).tolist()
-        each = np.broadcast_to(rows, len(chosen))
+        rows_of_worlds = np.broadcast_to(rows, len(chosen))
         for k, i in enumerate(chosen):
-            yield self.simulations[i].world, each[k : k + 1].reshape(())
+            yield self.simulations[i].world, rows_of_worlds[k : k + 1].reshape(())
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        """Run the rendering systems on world i; `show` gets the finished frame."""
         seat = i * self.scenario.layout.agents
         self.simulations[i].terms = self.outputs.terms[seat].tolist()
         self.simulations[i].render(show, self.outputs.grid[seat])
 
 
-# ---- at once -------------------------------------------------------------------------------------
+# ---- deferred compilation ------------------------------------------------------------------------
 
 
 class DeferredBackend(Backend):
-    """N worlds that are compiled if their program is kept, and objects until it is compiled.
+    """N worlds that are compiled if their program is in the cache, else objects until it is
+    compiled.
 
-    They move over between two steps, and nothing that they show or do tells when. They stay
-    objects, with a warning, if an author's rule does not compile.
+    The switch happens between two steps and changes no result. If an author's rule does not
+    compile, the worlds stay objects, with a warning.
 
     Attributes:
-        now: the worlds that step.
+        current: backend that runs the worlds now.
     """
 
-    now: Backend
-    _coming: tuple[CompiledBatch, Compilation] | None = None
+    current: Backend
+    _pending: tuple[CompiledBatch, Compilation] | None = None
 
-    def make(self, num_worlds: int) -> None:
+    def make_worlds(self, num_worlds: int) -> None:
+        """Make compiled worlds if their programs are in the cache, else objects and a pending
+        compilation."""
         from gv_engine.vector.compiled_backend import CompiledBatch
 
         settings = self.num_threads, self.masks, self.checked, self.more, self.levels
-        given = self.scenario, num_worlds, *settings, self.outputs
-        self._coming = None
+        arguments = self.scenario, num_worlds, *settings, self.outputs
+        self._pending = None
         try:
-            compiled = CompiledBatch(*given)
-            self._coming = self._awaited(compiled)
-            if not self._coming:
+            compiled = CompiledBatch(*arguments)
+            self._pending = self._start_compilation(compiled)
+            if not self._pending:
                 compiled.prepare()
         except DoesNotCompileError as error:
-            self._stay_objects(error)
-            self._take(ObjectBatch(*given))
+            self._warn_not_compilable(error)
+            self._use(ObjectBatch(*arguments))
         else:
-            self._take(ObjectBatch(*given) if self._coming else compiled)
+            self._use(ObjectBatch(*arguments) if self._pending else compiled)
 
-    def _awaited(self, compiled: CompiledBatch) -> tuple[CompiledBatch, Compilation] | None:
-        """The compiled worlds, and what compiles them; None if they need not or cannot wait."""
+    def _start_compilation(
+        self, compiled: CompiledBatch
+    ) -> tuple[CompiledBatch, Compilation] | None:
+        """Return the compiled worlds with their compilation; None if nothing needs to or can be
+        awaited."""
         if compiled.load():
             return None
-        from gv_engine.vector.background_compile import compilation_of
+        from gv_engine.vector.background_compile import get_compilation
 
         try:
-            return compiled, compilation_of(compiled)
-        except Exception:  # whatever cannot be told to another process is compiled here
+            return compiled, get_compilation(compiled)
+        except Exception:  # cannot be pickled: compile in this process
             return None
 
     @property
-    def settled(self) -> Backend:
-        return self if self._coming else self.now
+    def resolved(self) -> Backend:
+        """Return the current backend if it will not change any more, else this one."""
+        return self if self._pending else self.current
 
-    def _take(self, worlds: Backend) -> None:
-        self.now, self.world, self.compiles = worlds, worlds.world, worlds.compiles
-        self.asked = worlds.asked
+    def _use(self, worlds: Backend) -> None:
+        """Make a backend the current one."""
+        self.current, self.world = worlds, worlds.world
+        self.uses_compiled_code = worlds.uses_compiled_code
+        self.requested_levels = worlds.requested_levels
 
-    def _move(self, compiled: CompiledBatch, compilation: Compilation) -> None:
-        """Go on with compiled worlds, if they compile."""
-        self._coming = None
+    def _switch_to_compiled(self, compiled: CompiledBatch, compilation: Compilation) -> None:
+        """Continue with compiled worlds, if their programs compile."""
+        self._pending = None
         for program in compiled.programs:
             program.failure = (compilation.failures or {}).get(program.key, program.failure)
         try:
             compiled.prepare()
         except DoesNotCompileError as error:
-            self._stay_objects(error)
+            self._warn_not_compilable(error)
             return
         every = np.arange(len(self))
-        compiled.put(every, self.now.snapshot(every))
-        self._take(compiled)
-        compilation.tell()
+        compiled.set_rows(every, self.current.snapshot(every))
+        self._use(compiled)
+        compilation.announce()
 
-    def _stay_objects(self, error: DoesNotCompileError) -> None:
-        """Warn that the worlds stay objects, and why.
+    def _warn_not_compilable(self, error: DoesNotCompileError) -> None:
+        """Warn that the worlds stay objects, with the reason.
 
         Raises:
-            BuiltInDoesNotCompileError: no rule is an author's, so that it is a fault.
+            BuiltInDoesNotCompileError: all rules are built-in, so that it is a fault of the engine.
         """
         if isinstance(error, BuiltInDoesNotCompileError):
             raise error
@@ -245,24 +270,31 @@ class DeferredBackend(Backend):
         warnings.warn(message, RuntimeWarning, stacklevel=6)
 
     def __len__(self) -> int:
-        return len(self.now)
+        """Return the number of worlds."""
+        return len(self.current)
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        self.now.set_generator(i, generator)
+        """Set the state of world i's generator in the current backend."""
+        self.current.set_generator(i, generator)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        if self._coming and self._coming[1].over():
-            self._move(*self._coming)
-        self.now.step(actions, mode)
+        """Switch to compiled worlds if they are ready, then step the current backend."""
+        if self._pending and self._pending[1].is_over():
+            self._switch_to_compiled(*self._pending)
+        self.current.step(actions, mode)
 
-    def snapshot(self, worlds: Which) -> NDArray[Any]:
-        return self.now.snapshot(worlds)
+    def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
+        """Return worlds of the current backend as rows."""
+        return self.current.snapshot(worlds)
 
-    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.now.put(worlds, rows)
+    def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Replace worlds of the current backend by rows."""
+        self.current.set_rows(worlds, rows)
 
-    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.now.put_generators(worlds, rows)
+    def set_generators(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
+        """Set generators of the current backend."""
+        self.current.set_generators(worlds, rows)
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        self.now.render(i, show)
+        """Render world i of the current backend."""
+        self.current.render(i, show)

@@ -1,7 +1,4 @@
-"""Planning over rows: what follows many states, and which of them are the same.
-
-Nothing here belongs to a world that is being played.
-"""
+"""State expansion and state hashing for planners, on rows of worlds that nobody plays."""
 
 from __future__ import annotations
 
@@ -13,35 +10,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.programs import asks_for
+from gv_engine.compiler.programs import uses_name
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Backend, words_of
+from gv_engine.vector.backend import Backend, view_as_words
 from gv_engine.world.autoreset import DISABLED, KEEP
 
-_IN_THE_CACHE = 1 << 21
-"""Bytes of rows that stay there while states are expanded in them."""
+_CACHE_BYTES = 1 << 21
+"""Bytes of rows that stay in the processor's cache while states are expanded."""
 
-_OF_THE_PAST = {
+_HISTORY = {
     *("reward", "total", "steps", "error", "action"),
     *("done", "terminated", "truncated", "success", "ended_by"),
 }
-"""Figures of a row that tell how a world came to be what it is. Which of several agents are done,
-and whether all are, decides what follows."""
+"""Fields of a row that only tell the past. With several agents, `done` and `terminated` also affect
+the future."""
 
 
 class Expansion(NamedTuple):
-    """What follows n states, each after a actions.
+    """Results of a actions in each of n states.
 
     Attributes:
-        rows: (n, a) records, the states that follow.
-        rewards: (n, a) float64, of these steps.
-        terminated: (n, a) bool, whether the episode ends with them.
-        masks: (n, a, actions) int8, what would do something next.
+        rows: (n, a) records, the next states.
+        rewards: (n, a) float64 rewards.
+        terminated: (n, a) bool, True if the episode ends.
+        masks: (n, a, actions) int8, action masks of the next states.
 
-    Of A agents, the last three have an axis of agents behind (n, a).
+    With A agents, the last three have an axis of agents behind (n, a).
     """
 
     rows: NDArray[Any]
@@ -50,56 +47,58 @@ class Expansion(NamedTuple):
     masks: NDArray[np.int8]
 
 
-def at_once(scenario: Scenario) -> int:
-    """How many worlds states are best expanded in."""
-    return min(1024, max(64, _IN_THE_CACHE // scenario.layout.dtype.itemsize))
+def get_expansion_size(scenario: Scenario) -> int:
+    """Return the best number of worlds for expanding states of a scenario."""
+    return min(1024, max(64, _CACHE_BYTES // scenario.layout.dtype.itemsize))
 
 
-def expand(bench: Backend, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
-    """Let each state go on by each action.
+def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
+    """Step each state by each action.
 
     Args:
-        bench: worlds that nobody plays.
+        backend: worlds that may be overwritten.
         rows: (n,) states.
-        actions: (a,) positions in the scenario's action space; of A agents (a, A).
+        actions: (a,) indices into the scenario's action space; with A agents (a, A).
 
     Raises:
-        RuleError: a rule is not defined on some of them; `worlds` are positions among the n * a.
+        RuleError: a rule is undefined in some states; `worlds` are indices into the n * a pairs.
     """
-    agents = bench.scenario.layout.agents
-    shape, out = (len(rows), len(actions)), bench.outputs
+    agents = backend.scenario.layout.agents
+    shape, out = (len(rows), len(actions)), backend.outputs
     seats = (agents,) if agents > 1 else ()
-    found = Expansion(
+    expansion = Expansion(
         np.empty(shape, rows.dtype),
         np.empty((*shape, *seats)),
         np.empty((*shape, *seats), np.bool_),
         np.empty((*shape, *seats, out.mask.shape[1]), np.int8),
     )
-    followers, joint = words_of(found.rows), actions.reshape(-1, agents)
-    flat = [array.reshape(-1, *array.shape[2:]) for array in found[1:]]
+    next_words, joint_actions = view_as_words(expansion.rows), actions.reshape(-1, agents)
+    flat = [array.reshape(-1, *array.shape[2:]) for array in expansion[1:]]
     shown: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
-    told = [
-        array.reshape(len(bench), *like.shape[1:]) for array, like in zip(shown, flat, strict=True)
+    outputs = [
+        part.reshape(len(backend), *like.shape[1:]) for part, like in zip(shown, flat, strict=True)
     ]
-    for start in range(0, prod(shape), len(bench)):
-        turns = np.arange(start, min(start + len(bench), prod(shape)))
-        worlds, stop = turns - start, start + len(turns)
-        bench.put(worlds, rows.take(turns // len(actions)))
-        moves = np.full((len(bench), agents), KEEP)
-        moves[worlds] = joint[turns % len(actions)]
+    for start in range(0, prod(shape), len(backend)):
+        pairs = np.arange(start, min(start + len(backend), prod(shape)))
+        worlds, stop = pairs - start, start + len(pairs)
+        backend.set_rows(worlds, rows.take(pairs // len(actions)))
+        moves = np.full((len(backend), agents), KEEP)
+        moves[worlds] = joint_actions[pairs % len(actions)]
         try:
-            bench.step(moves.ravel(), DISABLED)
+            backend.step(moves.ravel(), DISABLED)
         except RuleError as error:
             raise RuleError.in_worlds([start + i for i in error.worlds], error) from error
-        followers[start:stop] = words_of(bench.snapshot(worlds))
-        for array, now in zip(flat, told, strict=True):
-            array[start:stop] = now[: len(turns)]
-    return found
+        next_words[start:stop] = view_as_words(backend.snapshot(worlds))
+        for array, now in zip(flat, outputs, strict=True):
+            array[start:stop] = now[: len(pairs)]
+    return expansion
 
 
-def goes_by_steps(scenario: Scenario) -> bool:
-    """Whether a transition or an end reads `w.steps`, or turns rotate by them, so that states at
-    other times have another future, even those that are alike."""
+def depends_on_steps(scenario: Scenario) -> bool:
+    """Return True if equal states at different steps can differ in future.
+
+    A transition or an end may read `w.steps`, or the agents' turns may rotate.
+    """
     if any(member.sharing.turns == ROTATING for member in scenario.members):
         return True
     calls = (
@@ -109,28 +108,28 @@ def goes_by_steps(scenario: Scenario) -> bool:
         for call in member.calls(phase)
         for part in call.walk()
     )
-    return any(asks_for(function, "steps") for call in calls for function in call.system.functions)
+    return any(uses_name(function, "steps") for call in calls for function in call.system.functions)
 
 
-def state_keys(
-    rows: NDArray[Any], generator: bool, steps: bool, compiled: bool
+def hash_states(
+    rows: NDArray[Any], by_generator: bool, by_steps: bool, use_compiled_code: bool
 ) -> NDArray[np.uint64]:
-    """(n,) numbers of 64 bits, equal for states with the same future, else as good as never.
+    """Return (n,) uint64 hashes, equal for states with the same future.
 
     Args:
         rows: (n,) states.
-        generator: whether states that differ in what they will draw are different.
-        steps: whether those are that differ in how many steps have led to them.
-        compiled: whether compiled code is to do it.
+        by_generator: states with different generators differ.
+        by_steps: states after different numbers of steps differ.
+        use_compiled_code: hash by a compiled loop.
     """
-    salts, kept = _salts(rows.dtype, generator, steps)
-    words, keys = words_of(rows), np.empty(len(rows), np.uint64)
-    if compiled:
+    salts, masks = _make_salts(rows.dtype, by_generator, by_steps)
+    words, keys = view_as_words(rows), np.empty(len(rows), np.uint64)
+    if use_compiled_code:
         from gv_engine.compiler.compiler import compile_function
 
-        compile_function(fold_each)(words, salts, kept, keys)
+        compile_function(hash_rows)(words, salts, masks, keys)
     else:
-        keys[:] = fold(words.T, salts, kept)
+        keys[:] = hash_words(words.T, salts, masks)
     return keys
 
 
@@ -141,41 +140,48 @@ _SHIFT, _FACTOR, _OTHER = (
 )
 
 
-def fold(words: Any, salts: Any, kept: Any) -> Any:
-    """The sum of what each word, and its place, are turned into."""
+def hash_words(words: Any, salts: Any, masks: Any) -> Any:
+    """Return the hash of a row's words: a sum over mixed words, so that it also vectorises over
+    columns.
+
+    Args:
+        words: (k,) or (k, n) uint64 words.
+        salts: (k,) uint64 salt of each word.
+        masks: (k,) uint64 bits of each word that count.
+    """
     total = np.uint64(0)
     for k in range(len(salts)):
-        word = ((words[k] & kept[k]) ^ salts[k]) * _FACTOR
+        word = ((words[k] & masks[k]) ^ salts[k]) * _FACTOR
         word = (word ^ (word >> _SHIFT)) * _OTHER
         total = total + (word ^ (word >> _SHIFT))
     return total
 
 
-def fold_each(words: Any, salts: Any, kept: Any, keys: Any) -> None:
-    """The keys of all rows, compiled."""
+def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
+    """Write the hashes of (n, k) words into (n,) `keys`; compiled."""
     for i in range(len(words)):
-        keys[i] = fold(words[i], salts, kept)
+        keys[i] = hash_words(words[i], salts, masks)
 
 
 @cache
-def _salts(
+def _make_salts(
     dtype: np.dtype[Any], generator: bool, steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """For each word of a row a number of its own, and the bits of it that matter."""
-    left_out = _OF_THE_PAST - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
+    """Return for each word of a row a random salt and a mask of the bits that count."""
+    left_out = _HISTORY - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
     if "who" in (dtype.names or ()):
         left_out -= {"done", "terminated"}
-    kept = _bytes_of(dtype, left_out).view(np.uint64)
-    return np.random.default_rng(0).integers(2**64, size=len(kept), dtype=np.uint64), kept
+    masks = _make_byte_mask(dtype, left_out).view(np.uint64)
+    return np.random.default_rng(0).integers(2**64, size=len(masks), dtype=np.uint64), masks
 
 
-def _bytes_of(dtype: np.dtype[Any], left_out: Collection[str] = ()) -> NDArray[np.uint8]:
-    """(itemsize,): 255 for each byte that holds something, 0 in between and in fields left out."""
+def _make_byte_mask(dtype: np.dtype[Any], left_out: Collection[str] = ()) -> NDArray[np.uint8]:
+    """Return (itemsize,) uint8: 255 for bytes of fields, 0 for padding and fields left out."""
     if dtype.subdtype:
         inner, shape = dtype.subdtype
-        return np.tile(_bytes_of(inner), prod(shape))
-    held = np.full(dtype.itemsize, 0 if dtype.fields else 255, np.uint8)
+        return np.tile(_make_byte_mask(inner), prod(shape))
+    mask = np.full(dtype.itemsize, 0 if dtype.fields else 255, np.uint8)
     for name, (inner, offset, *_) in (dtype.fields or {}).items():
         if name not in left_out:
-            held[offset : offset + inner.itemsize] = _bytes_of(inner)
-    return held
+            mask[offset : offset + inner.itemsize] = _make_byte_mask(inner)
+    return mask

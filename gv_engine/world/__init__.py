@@ -1,1 +1,1 @@
-"""One world: objects over esper, its row, its chance, its step."""
+"""One world: Python objects over esper, views of it, its generator, and its step."""

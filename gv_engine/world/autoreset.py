@@ -1,4 +1,5 @@
-"""Autoreset: the numbers and rules by which episodes begin anew in environments and batches."""
+"""Autoreset: constants and rules for starting new episodes, in environments and in compiled
+code."""
 
 from __future__ import annotations
 
@@ -8,64 +9,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
-"""When a finished world begins anew, as `gymnasium.vector.AutoresetMode` has it."""
+"""Autoreset modes with the meaning of `gymnasium.vector.AutoresetMode`."""
 
 RESTART, LOOK, KEEP, BEGIN, BUSY = -1, -2, -3, -4, -5
-"""In place of an action: begin a new episode, only show the world, or leave it alone. The last two
-are for kernels: BEGIN a new episode of the member of a mixture that has been drawn, and BUSY, the
-world that is being run."""
-DRAWN = -1
-"""In place of the number of a listed level: one of them, drawn."""
+"""Values in place of an action: start a new episode, only show the world, or leave it unchanged.
+The last two are for kernels: BEGIN starts an episode of a mixture's sampled member, and BUSY marks
+the world that is running."""
+RANDOM_LEVEL = -1
+"""Value in place of the index of a listed level: a random one."""
 
 
-def begins(action: int, mode: int, over: bool) -> bool:
-    """Whether a world begins a new episode: it is told to, or has none left to act in.
+def starts_episode(action: int, mode: int, is_over: bool) -> bool:
+    """Return True if a world starts a new episode instead of a step.
 
     Args:
-        action: what it is told to do.
-        mode: one of the three.
-        over: whether its episode has ended before.
+        action: action index or RESTART, LOOK or KEEP.
+        mode: autoreset mode.
+        is_over: True if the world's episode has ended in an earlier step.
     """
-    return action == RESTART or (action >= 0 and over and mode == NEXT_STEP)
+    return action == RESTART or (action >= 0 and is_over and mode == NEXT_STEP)
 
 
-def begins_at_once(mode: int, over: bool) -> bool:
-    """Whether, behind a step, a new episode begins within it; `over` says if the step was the last.
+def resets_in_step(mode: int, is_over: bool) -> bool:
+    """Return True if a step that ended the episode (`is_over`) also starts the next one.
 
-    What the last one showed is kept apart then. Reward, return, length, ends and success stay those
-    of the step.
+    The last observation then goes into the `final_` arrays. Reward, return, length, flags and
+    success stay those of the step.
     """
-    return over and mode == SAME_STEP
+    return is_over and mode == SAME_STEP
 
 
-def clear(out: Any, i: int) -> None:
-    """Forget the last step of world i, which begins anew, in `StepArrays` or compiled ones."""
-    out.rewards[i] = out.returns[i] = 0.0
-    out.terminated[i] = out.truncated[i] = out.success[i] = False
-    out.lengths[i] = 0
+def clear_outputs(out: Any, line: int) -> None:
+    """Reset the results of the last step in one line of `StepArrays`, or of the compiled arrays."""
+    out.rewards[line] = out.returns[line] = 0.0
+    out.terminated[line] = out.truncated[line] = out.success[line] = False
+    out.lengths[line] = 0
 
 
-def tell(out: Any, i: int, w: Any, agent: int) -> None:
-    """Write what came of a step for an agent, in its line.
+def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
+    """Write an agent's results of a step into one line of `StepArrays`, or of the compiled arrays.
 
-    It is truncated, too, where the episode is over because of others; and beside its end where the
-    scenario says so.
+    An agent is also truncated if the episode ends by others, or if the scenario always reports
+    truncation.
     """
-    out.rewards[i] = w.reward[agent]
-    out.terminated[i] = w.done[agent] != 0
+    out.rewards[line] = w.reward[agent]
+    out.terminated[line] = w.done[agent] != 0
     over, cut = w.terminated != 0, w.truncated != 0
-    out.truncated[i] = (cut and over) or (w.done[agent] == 0 and (cut or over))
-    out.success[i] = w.success[agent] != 0
-    out.returns[i] = w.total[agent]
-    out.lengths[i] = w.steps
+    out.truncated[line] = (cut and over) or (w.done[agent] == 0 and (cut or over))
+    out.success[line] = w.success[agent] != 0
+    out.returns[line] = w.total[agent]
+    out.lengths[line] = w.steps
 
 
-Which = int | NDArray[np.int64]
-"""The number of one world, or (K,) numbers."""
+WorldIndex = int | NDArray[np.int64]
+"""Index of one world, or (K,) indices."""
 
 
-def looking(num_worlds: int, agents: int, worlds: Which) -> NDArray[np.int64]:
-    """(N * A,) for `Backend.step`: these worlds are looked at, the others left alone."""
+def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
+    """Return (N * A,) int64 actions for `Backend.step`: LOOK for these worlds, KEEP for all
+    others."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
     return actions.ravel()

@@ -1,4 +1,4 @@
-"""The one runner of calls: for object worlds, for states, and for expressions."""
+"""Runner of rule calls, for object worlds, states and expressions."""
 
 from __future__ import annotations
 
@@ -15,160 +15,177 @@ from gv_engine.rules.system import (
     to_measurement,
 )
 
-Wrap = Callable[[System, str, Callable[..., Any]], Callable[..., Any]]
-"""Takes a system, what of it is called (`function`, `remember` or `when`) and what is called now;
-returns what is called instead."""
+FunctionWrapper = Callable[[System, str, Callable[..., Any]], Callable[..., Any]]
+"""Function (system, name of the helper: `function`, `remember`, `when` or `answers`, current
+function) that returns the function to call instead."""
 
 
 class BoundCall:
-    """A call ready to run in worlds: those among its arguments run first, it gets their results.
+    """A rule call ready to run in worlds; calls among its arguments run first and give their
+    results.
 
-    What it remembers lasts from one `measure` to the next.
+    Measurements last from one `measure` to the next.
 
     Args:
-        call: the system and its arguments; an attribute too.
-        agents: how many there are.
+        call: system and arguments.
+        agents: number of agents.
 
     Attributes:
-        acts: `(w, agent, action)` → whether the transition, the reward or the terminating function,
-            or one that is nested in it, would answer the action.
+        call: system and arguments.
+        acts: function `(w, agent, action)` that is True if the call, or a nested one, answers the
+            action.
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
+        """Bind a call for this number of agents."""
         self.call = call
         self._agents = range(agents + 1)
         self._result: Any = None
         self._system = call.system
         self._function = call.system.function
         self._remember = call.system.remember
-        self._number = to_measurement if call.system.objects is None else _as_it_is
-        self._remembered = self._by_agent(self._remember, call.bind_arguments(self._remember))
+        self._convert_measurement = (
+            to_measurement if call.system.objects is None else _return_unchanged
+        )
+        self._remembered = self._list_by_agent(self._remember, call.bind_arguments(self._remember))
         self._until = call.system.until
-        self._holds = call.make_condition(call.system.when)
+        self._condition = call.make_condition(call.system.when)
         answers = call.system.answers
         self._answers = None if answers is None else call.make_condition(answers)
         self._otherwise = call.masked_value
         self._by_itself = call.system.is_spontaneous
         self._arguments = call.bind_arguments()
-        # where nothing comes between
-        self._given = self._by_agent(self._function, self._arguments)
-        self._first = self._by_agent(self._function, ())
-        self._was: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
-        self._nested: dict[int, Nested] = {
-            position: _bind(argument, agents)
+        # arguments of calls without measurements, nested calls or leading values
+        self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
+        self._leading = self._list_by_agent(self._function, ())
+        self._measurements: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
+        self._nested: dict[int, BoundArgument] = {
+            position: _bind_argument(argument, agents)
             for position, argument in enumerate(self._arguments)
-            # functions of states call what is nested in them themselves
+            # functions of states run their nested calls themselves
             if is_nested_call(argument) and call.system.objects is None
         }
-        self._more = bool(self._remember or self._nested)
-        self._inside = [
+        self._has_extra_arguments = bool(self._remember or self._nested)
+        self._inner = [
             each
             for nested in self._nested.values()
-            for each in _each(nested)
+            for each in _as_tuple(nested)
             if (each._system.phase is TRANSITION) is (call.system.phase is TRANSITION)
         ]
-        self.acts = self._asked()
+        self.acts = self._make_action_test()
 
-    def _by_agent(
+    def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        """What a function, or None, is called with after the world, by whose turn it is."""
+        """Return the arguments of a function after the world for each agent's turn, with the
+        agent's index if it takes one."""
         asks = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
-        """Before the transitions: what rewards and terminating functions remember of a world."""
+        """Call `remember` of this and of nested calls, before the transitions."""
         for nested in self._nested.values():
-            for call in _each(nested):
+            for call in _as_tuple(nested):
                 call.measure(w, agent)
         if self._remember:
             try:
-                was = self._remember(w, *self._remembered[agent])
+                measurement = self._remember(w, *self._remembered[agent])
             except Exception as error:
                 self._system.attach_to_error(error)
                 raise
-            self._was[agent] = (self._number(was),)
+            self._measurements[agent] = (self._convert_measurement(measurement),)
 
-    def watch(self, wrap: Wrap) -> None:
-        """See `Simulation.watch`; those that are nested in the arguments are watched too."""
+    def watch(self, wrap: FunctionWrapper) -> None:
+        """Replace the functions of this and of nested calls by wrapped ones, see
+        `Simulation.watch`."""
         self._function = wrap(self._system, "function", self._function)
         if self._remember:
             self._remember = wrap(self._system, "remember", self._remember)
-        if self._holds:
-            self._holds = wrap(self._system, "when", self._holds)
+        if self._condition:
+            self._condition = wrap(self._system, "when", self._condition)
         if self._answers:
             self._answers = wrap(self._system, "answers", self._answers)
-        self.acts = self._asked()
+        self.acts = self._make_action_test()
         for nested in self._nested.values():
-            for call in _each(nested):
+            for call in _as_tuple(nested):
                 call.watch(wrap)
 
     @property
     def can_act(self) -> bool:
-        """Whether there is an action that it, or one that is nested in it, may answer."""
+        """Return True if the call or a nested one may answer some action."""
         own = not self._by_itself if self._system.phase is TRANSITION else self._answers is not None
-        return own or any(call.can_act for call in self._inside)
+        return own or any(call.can_act for call in self._inner)
 
-    def _asked(self) -> Callable[[Any, int, int], bool]:
-        """See `acts`: the condition itself, if there is no more to ask."""
+    def _make_action_test(self) -> Callable[[Any, int, int], bool]:
+        """Return the function for `acts`: the condition alone if nothing else must be tested."""
         if self._system.phase is not TRANSITION:
-            return self._would_tell
-        if self._holds is None or self._by_itself:
-            return self._would_act
-        return self._holds
+            return self._test_answers
+        if self._condition is None or self._by_itself:
+            return self._test_transition
+        return self._condition
 
-    def _would_tell(self, w: Any, agent: int, action: int) -> bool:
-        if self._holds is not None and not self._holds(w, agent, action):  # another one's
+    def _test_answers(self, w: Any, agent: int, action: int) -> bool:
+        """Return True if the reward or end, or a nested one, answers the action."""
+        if self._condition is not None and not self._condition(
+            w, agent, action
+        ):  # the turn of another agent
             return False
         own = self._answers is not None and self._answers(w, agent, action)
-        return own or answered(self._inside, w, agent, action)
+        return own or answers_action(self._inner, w, agent, action)
 
-    def _would_act(self, w: Any, agent: int, action: int) -> bool:
-        holds = self._holds is None or self._holds(w, agent, action)
-        return holds and (not self._by_itself or answered(self._inside, w, agent, action))
+    def _test_transition(self, w: Any, agent: int, action: int) -> bool:
+        """Return True if the transition's condition holds, and a nested transition answers if it
+        only runs nested ones."""
+        holds = self._condition is None or self._condition(w, agent, action)
+        return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
 
-    def run(self, w: Any, agent: int, *between: Any) -> Any:
-        """Call the function if its condition holds; `between` precedes its parameters: a view."""
+    def run(self, w: Any, agent: int, *leading: Any) -> Any:
+        """Call the function if its condition holds and return its result, else the default result.
+
+        Args:
+            leading: values before the call's own arguments, such as a view.
+        """
         try:
-            holds = self._holds
+            holds = self._condition
             if holds is not None and not holds(w, agent, w.action[agent]):
                 return self._otherwise
-            given = self._given[agent]
-            if between or self._more:
-                arguments = self._results(w, agent) if self._nested else self._arguments
-                given = (*self._first[agent], *self._was[agent], *between, *arguments)
-            self._result = self._function(w, *given)
+            values = self._arguments_by_agent[agent]
+            if leading or self._has_extra_arguments:
+                arguments = self._run_nested(w, agent) if self._nested else self._arguments
+                values = (*self._leading[agent], *self._measurements[agent], *leading, *arguments)
+            self._result = self._function(w, *values)
         except Exception as error:
             self._system.attach_to_error(error)
             raise
         return self._result
 
-    def _results(self, w: Any, agent: int) -> list[Any]:
-        """The arguments, with results in place of what is nested in them."""
+    def _run_nested(self, w: Any, agent: int) -> list[Any]:
+        """Return the arguments with nested calls replaced by their results; repeat until `until`
+        holds."""
         results = list(self._arguments)
         for tried in count(1):
             for position, nested in self._nested.items():
-                several = tuple(call.run(w, agent) for call in _each(nested))
+                several = tuple(call.run(w, agent) for call in _as_tuple(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
             if self._until is None or self._until(w, tried, *self.call.bind_arguments(self._until)):
                 break
             w.clear()
         return results
 
-    def cause(self, agent: int) -> Call:
-        """Why a terminating function was true for an agent, just now: the innermost one that was,
-        the first of several."""
+    def find_cause(self, agent: int) -> Call:
+        """Return the innermost terminating call that has just been true for an agent, the first of
+        several."""
         for nested in self._nested.values():
-            for call in _each(nested):
-                asked = not call.call.agent_mask or call.call.agent_mask[agent]
-                if asked and call._system.phase is TERMINATING and call._result:
-                    return call.cause(agent)
+            for call in _as_tuple(nested):
+                runs = not call.call.agent_mask or call.call.agent_mask[agent]
+                if runs and call._system.phase is TERMINATING and call._result:
+                    return call.find_cause(agent)
         return self.call
 
 
-def answered(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Whether one of several calls would answer an action."""
-    for call in calls:  # a loop, as `any` costs the mask a third of its time
+def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
+    """Return True if one of several calls answers an action."""
+    for call in calls:  # a loop, as `any` would take a third of the mask's time
         try:
             if call.acts(w, agent, action):
                 return True
@@ -178,13 +195,13 @@ def answered(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> boo
     return False
 
 
-def mark_answered(
+def write_action_mask(
     calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
 ) -> None:
-    """Write 1 for each of several actions that one of the calls would answer, else 0."""
+    """Write 1 into `mask` for each action that one of the calls answers, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
-        # not by `answered`, as calls of it cost a tenth of the mask's time
+        # not by `answers_action`: the calls would take a tenth of the mask's time
         for call in calls:
             try:
                 if call.acts(w, agent, action):
@@ -195,18 +212,22 @@ def mark_answered(
                 raise
 
 
-def _as_it_is(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
+    """Return the value."""
     return value
 
 
-Nested = BoundCall | tuple[BoundCall, ...]
+BoundArgument = BoundCall | tuple[BoundCall, ...]
+"""Nested calls of one argument."""
 
 
-def _bind(argument: Any, agents: int) -> Nested:
+def _bind_argument(argument: Any, agents: int) -> BoundArgument:
+    """Return a nested call, or a tuple of nested calls, bound."""
     if isinstance(argument, Call):
         return BoundCall(argument, agents)
     return tuple(BoundCall(part, agents) for part in argument)
 
 
-def _each(nested: Nested) -> tuple[BoundCall, ...]:
+def _as_tuple(nested: BoundArgument) -> tuple[BoundCall, ...]:
+    """Return the nested calls of an argument as a tuple."""
     return nested if isinstance(nested, tuple) else (nested,)

@@ -1,4 +1,4 @@
-"""A row read like a world, without making one: for looking only.
+"""Columns of components over esper's entities, and rows that read like a world.
 
 >>> from gv_engine import Scenario
 >>> from gv_engine.world.simulation import Simulation
@@ -35,94 +35,104 @@ _LOCK = threading.RLock()
 _NUMBERS = itertools.count(1)
 
 
-def _forget(name: str) -> None:
+def _delete_world(name: str) -> None:
+    """Delete an esper world if it exists and is not the current one."""
     with _LOCK:
         if esper.current_world != name and name in esper.list_worlds():
             esper.delete_world(name)
 
 
 _RETIRED: deque[EsperContext] = deque()
-"""Contexts whose simulation is gone. Their processors hold the world, and with it the context; they
-are let go when the next context is made, not while memory is being reclaimed in midst of esper."""
+"""Contexts whose simulation is gone. Their processors refer to the world, and so to the context.
+They are removed when the next context is made, because garbage collection may run inside esper."""
 
 
 class EsperContext:
-    """`with context:` makes esper's functions speak of this context's world.
+    """Context manager: esper's functions refer to this context's world inside.
 
-    `clear` and `give` write into esper's own dictionaries, of which it hands out no more than
-    copies: with a call of `esper.add_component` for each component, resets took twice as long.
+    `clear` and `attach` write into esper's own dictionaries, which esper only hands out
+    as copies. With a call of `esper.add_component` for each component, resets took twice as long.
     """
 
     def __init__(self) -> None:
+        """Make a new esper world."""
         while _RETIRED:
-            _RETIRED.pop()._retire()
+            _RETIRED.pop()._remove_processors()
         self.name = f"gv_engine-{next(_NUMBERS)}"
         self._outer: list[str] = []
-        weakref.finalize(self, _forget, self.name)
+        weakref.finalize(self, _delete_world, self.name)
         with self:
             self._entities: dict[int, dict[type, Any]] = esper._entities
-            self._having: dict[type, set[int]] = esper._components
-            self._found_one = esper._get_component_cache
-            self._found_several = esper._get_components_cache
+            self._entities_by_class: dict[type, set[int]] = esper._components
+            self._single_query_cache = esper._get_component_cache
+            self._multi_query_cache = esper._get_components_cache
 
     @property
     def size(self) -> int:
-        """How many entities there are."""
+        """Return the number of entities."""
         return len(self._entities)
 
     def clear(self, size: int) -> None:
-        """Have so many entities, from 1 on, and none with a component."""
+        """Replace all entities by `size` entities without components, numbered from 1."""
         with self:
             esper.clear_dead_entities()
             if self.size == size == next(reversed(self._entities)):
                 for parts in self._entities.values():
                     parts.clear()
-                self._having.clear()
+                self._entities_by_class.clear()
                 esper.clear_cache()
                 return
             esper.clear_database()
-            # all ids ahead: one that esper deletes lazily and hands out again would lose its
-            # components at the next process
+            # all ids in advance: esper deletes lazily, so a reused id would lose its components in
+            # the next process
             for _ in range(size):
                 esper.create_entity()
 
-    def give(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
-        """Give an entity new components: of a class, with values, also put into these rows."""
-        parts, having = self._entities[e], self._having
+    def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
+        """Attach new components to an entity.
+
+        Args:
+            e: entity.
+            prefab: for each component its class, its values, and the rows that also hold the
+                component.
+        """
+        parts, having = self._entities[e], self._entities_by_class
         for cls, values, rows in prefab:
             rows[e] = parts[cls] = cls(*values)
             try:
                 having[cls].add(e)
             except KeyError:
                 having[cls] = {e}
-        self._found_one.clear()
-        self._found_several.clear()
+        self._single_query_cache.clear()
+        self._multi_query_cache.clear()
 
-    def give_each(
+    def attach_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
-        """Give each of several entities in a row new components, see `give`."""
-        each = [self._entities[e] for e in entities]
+        """Attach new components to each entity of a range, see `attach`."""
+        parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
-            made = [cls(*values) for _ in entities]
-            rows[entities.start : entities.stop] = made
-            self._having.setdefault(cls, set()).update(entities)
-            for parts, component in zip(each, made):
+            components = [cls(*values) for _ in entities]
+            rows[entities.start : entities.stop] = components
+            self._entities_by_class.setdefault(cls, set()).update(entities)
+            for parts, component in zip(parts_of_entities, components):
                 parts[cls] = component
-        self._found_one.clear()
-        self._found_several.clear()
+        self._single_query_cache.clear()
+        self._multi_query_cache.clear()
 
-    def belong_to(self, owner: object) -> None:
-        """Let go of all processors some time after the owner, who runs them, is gone."""
+    def release_with(self, owner: object) -> None:
+        """Remove all processors some time after `owner`, which runs them, is garbage-collected."""
         weakref.finalize(owner, _RETIRED.append, self).atexit = False
 
-    def _retire(self) -> None:
+    def _remove_processors(self) -> None:
+        """Remove all processors from esper."""
         with self:
-            # esper has no public list of them
+            # esper has no public list of processors
             for processor in tuple(esper._processors):
                 esper.remove_processor(type(processor))
 
     def __enter__(self) -> None:
+        """Lock esper and switch to this context's world."""
         _LOCK.acquire()
         current = esper.current_world
         self._outer.append(current)
@@ -135,6 +145,7 @@ class EsperContext:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Switch back to the previous esper world and unlock esper."""
         outer = self._outer.pop()
         if outer != self.name:
             esper.switch_world(outer)
@@ -150,16 +161,19 @@ class ObjectColumn:
     __slots__ = ("_cast", "_rows")
 
     def __init__(self, rows: list[Any], cast: type) -> None:
+        """Make a column over the components of all entities; `cast` converts written values."""
         self._rows = rows
         self._cast = cast
 
     def __getitem__(self, e: int) -> Any:
+        """Return the field of entity e's component."""
         try:
             return self._rows[e].field
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
+        """Write the field of entity e's component."""
         try:
             self._rows[e].field = self._cast(value)
         except IndexError:
@@ -168,7 +182,8 @@ class ObjectColumn:
 
 @cache
 def _column_class(field: str) -> type[ObjectColumn]:
-    """`ObjectColumn` whose code says the name of a field: `getattr` takes half as long again."""
+    """Return an `ObjectColumn` class whose code names the field; `getattr` takes half as long
+    again."""
     methods = {}
     for method in (ObjectColumn.__getitem__, ObjectColumn.__setitem__):
         names = (field if name == "field" else name for name in method.__code__.co_names)
@@ -178,25 +193,28 @@ def _column_class(field: str) -> type[ObjectColumn]:
 
 
 class ObjectPresence:
-    """Which entities have the component: `w.door.has`, only to be read."""
+    """Flag of each entity: has the component or not; read-only as `w.door.has`."""
 
-    __slots__ = ("_absent", "_cls", "_rows")
+    __slots__ = ("_cls", "_default", "_rows")
 
     def __init__(self, columns: ComponentColumns) -> None:
+        """Make the flags of a component's columns."""
         self._cls = columns.cls
         self._rows = columns.rows
-        self._absent = columns.absent
+        self._default = columns.default
 
     def __getitem__(self, e: int) -> bool:
+        """Return True if entity e has the component."""
         try:
-            return self._rows[e] is not self._absent
+            return self._rows[e] is not self._default
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
+        """Raise `ColumnError`: rules use `w.add` and `w.take`."""
         name = column_name(self._cls)
         raise ColumnError(
-            f"a rule writes w.{name}.has; give components by w.add(e, {name!r}) and take them by "
+            f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
             f"w.take(e, {name!r})"
         )
 
@@ -209,41 +227,47 @@ class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
     def __init__(self, cls: type, capacity: int) -> None:
+        """Make the columns of a component class for this number of entities."""
         self.cls = cls
-        self.absent = _absent(cls)
-        self.nowhere = [self.absent] * capacity
-        self.rows = self.nowhere.copy()
+        self.default = _make_default_component(cls)
+        self.default_rows = [self.default] * capacity
+        self.rows = self.default_rows.copy()
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
             kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
             setattr(self, field.name, _column_class(field.name)(self.rows, kind))
 
     def __getitem__(self, field: Any) -> Any:
+        """Return the column of a field name."""
         if isinstance(field, str):
             return getattr(self, field)
-        raise self._no_column(field)
+        raise self._make_no_column_error(field)
 
     def __setitem__(self, e: int, value: Any) -> None:
-        raise self._no_column(e)
+        """Raise `ColumnError` for an index in place of a column's name."""
+        raise self._make_no_column_error(e)
 
-    def _no_column(self, e: int) -> ColumnError:
+    def _make_no_column_error(self, e: int) -> ColumnError:
+        """Return the error for an index in place of a column's name."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
-        known = ", ".join(f"w.{name}.{column}[e]" for column in columns)
-        return ColumnError(f"w.{name}[{e!r}] asks a component, not a column of it: write {known}")
+        uses = ", ".join(f"w.{name}.{column}[e]" for column in columns)
+        return ColumnError(f"w.{name}[{e!r}] reads a component; read one of its columns: {uses}")
 
 
 @cache
-def _absent(cls: type) -> Any:
-    """What entities without the component read: its defaults, closed to writing."""
+def _make_default_component(cls: type) -> Any:
+    """Return the component that entities without it read: all defaults, read-only."""
 
     def refuse(self: object, name: str, value: object) -> None:
+        """Raise `ColumnError` for a write."""
         raise ColumnError(
             f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
             f"ask w.{column_name(cls)}.has[e] first"
         )
 
     def init(self: object) -> None:
+        """Set all fields to their defaults."""
         for field in fields_of(cls):
             object.__setattr__(self, field.name, field.default)
 
@@ -255,42 +279,48 @@ def _absent(cls: type) -> Any:
 
 
 class RowWorld:
-    """A row as rendering systems read a `World`: its values, columns, `cells`, `beneath` and
+    """A row that rendering systems read like a `World`: values, columns, `cells`, `beneath` and
     `appearance`.
 
     Args:
-        layout: of the row.
-        row: a () array of `layout.dtype`; its values are read when they are asked for.
+        layout: layout of the row.
+        row: () array of `layout.dtype`; values are read when they are used.
     """
 
     def __init__(self, layout: Layout, row: NDArray[Any]) -> None:
+        """Read a row of this layout."""
         self._layout, self._row = layout, row
 
     def __getattr__(self, name: str) -> Any:
+        """Return a field of the row: columns, an array, or a number."""
         value = self._row[name]
         return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
 
     @property
     def ground(self) -> NDArray[Any]:
-        """(H + 1, W + 1) what lies on the ground of each cell."""
-        found: NDArray[Any] = (
+        """Return (H + 1, W + 1) entities on the ground of each cell."""
+        ground: NDArray[Any] = (
             self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
         )
-        return found
+        return ground
 
     def agents(self) -> range:
-        """The agents: the entities from 1 on."""
+        """Return the range of the agents: the entities from 1 on."""
         return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]
 
     def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
-        return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
+        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
+        cell."""
+        return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """(H, W, 3) uint8: the same of the ground alone; None where nothing ever lies on it."""
-        return self._shown_in(self.ground) if "ground" in self._layout.layers else None
+        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
+        ground."""
+        return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
-    def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+    def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return (H, W, 3) uint8 type, state and colour index of the entities in an array of
+        cells."""
         row, at = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*at.shape, 3), np.uint8)
         kinds = grid[..., 0]
@@ -304,10 +334,10 @@ class RowWorld:
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
         row = self._row
         kind = int(row["kind"]["value"][e])
-        state = next((known.state for known in self._layout.types if known.index == kind), None)
+        state = next((of.state for of in self._layout.types if of.index == kind), None)
         shown = int(row[state[0]][state[1]][e]) if state else 0
         return kind, shown, int(row["color"]["value"][e])
 
@@ -316,7 +346,9 @@ class RowColumns:
     """All columns of one component: `has` and its fields, as arrays."""
 
     def __init__(self, record: NDArray[Any]) -> None:
+        """Read the columns of one component in a row."""
         self._record = record
 
     def __getattr__(self, name: str) -> Any:
+        """Return a column as an array."""
         return self._record[name]

@@ -1,6 +1,6 @@
-"""One PCG64 stream per world, exchanged between NumPy's Generator and a row.
+"""PCG64 generator of a world, copied between NumPy's `Generator` and a row.
 
-The draws on a row are in `gv_engine.compiler.rng`, bit-identical to NumPy's.
+Sampling from a row is in `gv_engine.compiler.rng`, bit for bit like NumPy.
 """
 
 from __future__ import annotations
@@ -20,28 +20,31 @@ def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any
     """
     state = generator.bit_generator.state
     if state["bit_generator"] != "PCG64":
-        raise TypeError(f"worlds draw from PCG64, this generator is {state['bit_generator']}")
+        raise TypeError(
+            f"worlds need a generator over PCG64, this one is over {state['bit_generator']}"
+        )
     words = state["state"]
     record["state_high"] = words["state"] >> 64
     record["state_low"] = words["state"] & _LOW
     record["inc_high"] = words["inc"] >> 64
     record["inc_low"] = words["inc"] & _LOW
     record["has_half"] = state["has_uint32"]
-    # an unused half is left over from an earlier draw and means nothing
+    # an unused half is left over from an earlier sample and has no meaning
     record["half"] = state["uinteger"] if state["has_uint32"] else 0
 
 
-class Draws(np.random.Generator):
-    """A generator that draws one of several numbers in a fifth of the time."""
+class FastGenerator(np.random.Generator):
+    """NumPy generator whose `choice(n)` takes a fifth of the time."""
 
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return a sample as `Generator.choice` does; faster for a single integer argument."""
         if args or kwargs or type(a) is not int or a < 1:
             return super().choice(a, *args, **kwargs)
-        return int(self.integers(a))  # what NumPy's own comes to
+        return int(self.integers(a))  # same result as NumPy's choice
 
 
 def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
-    """A Generator that continues the stream of a record."""
+    """Return a generator that continues the stream of a record."""
     bits = np.random.PCG64(0)
     bits.state = {
         "bit_generator": "PCG64",
@@ -52,20 +55,20 @@ def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
         "has_uint32": int(record["has_half"]),
         "uinteger": int(record["half"]),
     }
-    return Draws(bits)
+    return FastGenerator(bits)
 
 
 def copy_generator(source: Any, target: Any) -> None:
-    """Let one record of a generator be as another one."""
+    """Copy the state of one generator record to another."""
     target.state_high, target.state_low = source.state_high, source.state_low
     target.inc_high, target.inc_low = source.inc_high, source.inc_low
     target.has_half, target.half = source.has_half, source.half
 
 
-def draw_member(rng: Any, members: Any) -> int:
-    """The number of the member into whose share of [0, 1) a draw falls."""
-    drawn = rng.random()
+def sample_member(rng: Any, members: Any) -> int:
+    """Return the index of a mixture's member, sampled by the members' cumulative shares."""
+    sample = rng.random()
     member = 0
-    while drawn >= members[member].share:
+    while sample >= members[member].share:
         member += 1
     return member

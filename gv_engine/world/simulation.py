@@ -1,4 +1,4 @@
-"""One object world and its schedule: esper's processors, phase by phase, in scenario order."""
+"""One object world with its schedule: esper processors, phase by phase, in scenario order."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from gv_engine.rules.turns import (
     set_turn_order,
 )
 from gv_engine.rules.world import check_agent_placed
-from gv_engine.world.bound_call import BoundCall, Wrap, mark_answered
-from gv_engine.world.rng import draw_member
+from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
+from gv_engine.world.rng import sample_member
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 
@@ -44,17 +44,19 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-# ---- bound scenario ------------------------------------------------------------------------------
+# ---- processors ----------------------------------------------------------------------------------
 
 
-def in_turns(
+def make_runner(
     run: Callable[[Any, int], Any], world: Any, agents: Sequence[int]
 ) -> Callable[[], Any]:
-    """What runs for each of the agents that are there when it is called, in their order."""
-    if world.is_alone or NOTHING in agents:  # nobody ever comes or goes
+    """Return a function that calls `run(world, agent)` for each agent in the list, as it is at that
+    time."""
+    if world.is_alone or NOTHING in agents:  # the list never changes
         return partial(run, world, *agents)
 
     def each() -> None:
+        """Call `run` for each agent in the list."""
         for agent in agents:
             run(world, agent)
 
@@ -62,41 +64,46 @@ def in_turns(
 
 
 class SystemProcessor(esper.Processor):
-    """Runs one system, in a step or to draw; one subclass each, as esper keys by class."""
+    """Processor of one system; one subclass per system, as esper identifies processors by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
+        """Bind a call to a world."""
         self.world = world
         self.bound = BoundCall(call, world.layout.agents)
-        # one that asks for no agent runs once
+        # a system without an agent parameter runs once
         agents: Sequence[int] = world.acting if call.is_per_agent else (NOTHING,)
-        self.turns = in_turns(self.bound.run, world, agents)
+        self.turns = make_runner(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
+        """Run the system in a step, for its agents; do nothing while rendering."""
         if canvas is None:
             self.turns()
 
 
 class RenderingProcessor(SystemProcessor):
-    """Draws on the canvas, when there is one."""
+    """Processor of a rendering system, which paints on the canvas."""
 
     def process(self, canvas: Any = None) -> None:
+        """Paint on the canvas; do nothing in a step."""
         if canvas is not None:
             self.bound.run(self.world, canvas.agent, canvas)
 
 
 class RewardProcessor(SystemProcessor):
-    """Adds its term to the step's reward of each agent that takes part.
+    """Processor that adds its reward term to the reward of each agent that takes part.
 
     Attributes:
-        terms: by agent.
+        terms: reward term of the last step by agent.
     """
 
     def __init__(self, world: Any, call: Call) -> None:
+        """Bind a reward call to a world."""
         super().__init__(world, call)
         self.terms = [0.0] * (world.layout.agents + 1)
         self.playing = world.playing
 
     def process(self, canvas: Any = None) -> None:
+        """Compute the reward term of each agent in a step."""
         if canvas is None:
             world, terms = self.world, self.terms
             for agent in self.playing:
@@ -105,34 +112,39 @@ class RewardProcessor(SystemProcessor):
                     term = float(reward)
                 except (TypeError, ValueError):
                     title = self.bound.call.system.title
-                    raise RuleError(f"{title} returned {reward!r}, a reward is a number") from None
+                    raise RuleError(f"{title} returned {reward!r}; a reward is a number") from None
                 terms[agent] = term
                 world.reward[agent] += term
 
 
 class TerminatingProcessor(SystemProcessor):
-    """Ends the episode for an agent when its test is true."""
+    """Processor that ends the episode for an agent when its test is true."""
 
     def __init__(self, world: Any, call: Call) -> None:
+        """Bind a terminating call to a world."""
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.walk(), 1)}
 
     def process(self, canvas: Any = None) -> None:
+        """Test each agent in a step; set `done` and `ended_by`."""
         if canvas is None:
             world = self.world
             for agent in world.playing:
                 if self.bound.run(world, agent):
                     world.done[agent] = True
-                    world.ended_by[agent] = self._numbers[id(self.bound.cause(agent))]
+                    world.ended_by[agent] = self._numbers[id(self.bound.find_cause(agent))]
 
 
 class EnsurePlaced(esper.Processor):
-    """Between transitions and rewards: makes sure that agents stand somewhere."""
+    """Processor between transitions and rewards: raises an error if an agent does not stand in a
+    cell."""
 
     def __init__(self, world: Any) -> None:
-        self.turns = in_turns(check_agent_placed, world, world.playing)
+        """Make the check for a world's agents."""
+        self.turns = make_runner(check_agent_placed, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
+        """Check the agents in a step."""
         if canvas is None:
             self.turns()
 
@@ -144,16 +156,18 @@ _PROCESSORS = {
 }
 
 
-def processor(
+def make_processor(
     world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
 ) -> Any:
-    """The processor of a call: a `SystemProcessor` of the kind for its phase, or an author's."""
+    """Return the processor of a call: a `SystemProcessor` of the class for its phase, or the
+    author's own."""
     function: Any = call.system.function
     if not call.system.is_processor:
         base = kinds.get(phase, SystemProcessor)
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
+        """Run the author's processor and take over its changes and reward terms."""
         if (canvas is None) == (phase is not RENDERING):
             before = [*world.reward]
             try:
@@ -165,35 +179,36 @@ def processor(
             self.terms = [now - was for now, was in zip(world.reward, before, strict=True)]
 
     guest = type(function.__name__, (function,), {"process": process})
-    made = guest(*call.bind_arguments())
-    made.world = world
-    return made
+    processor = guest(*call.bind_arguments())
+    processor.world = world
+    return processor
 
 
 class BoundScenario:
-    """All that a scenario does in one world, phase by phase, in its order.
+    """Processors and calls of one scenario in one world, by phase.
 
     Attributes:
-        scenario: which one; a mixture has one of these for each of its members.
-        share: where its part of [0, 1) ends when a reset draws a member.
-        resets, observations, visibility: what runs on demand.
-        rewards: those of its processors that are rewards.
-        measuring: called before the transitions, of which something is remembered.
-        slots: the position of each reward among all of the mixture.
-        success: what is true where an episode ends well; None if the scenario does not say.
-        answering: asked for the action mask; those that may answer an action.
+        scenario: scenario; a mixture has a `BoundScenario` for each member.
+        share: upper end of the member's part of [0, 1), for sampling a member.
+        resets, observations, visibility: calls that run on demand.
+        rewards: processors of the rewards.
+        measurements: functions to call before the transitions.
+        slots: index of each reward among all rewards of the mixture.
+        success: call that tests the success of an ended episode; None if there is none.
+        mask_calls: calls that the action mask asks.
     """
 
     def __init__(
         self, scenario: Scenario, world: ObjectWorld, share: float, reward_names: tuple[str, ...]
     ) -> None:
+        """Bind all calls of a scenario to a world."""
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
         self.resets = [bind(call) for call in scenario.calls(RESET)]
         self.visibility = bind(scenario.visibility)
         self.observations = [bind(call) for call in scenario.calls(OBSERVATION)]
-        self.answering = [
+        self.mask_calls = [
             bound
             for phase in (TRANSITION, REWARD, TERMINATING)
             for bound in map(bind, scenario.calls(phase))
@@ -201,37 +216,39 @@ class BoundScenario:
         ]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
-        self.measuring: list[Callable[[], None]] = []
+        self.measurements: list[Callable[[], None]] = []
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         if self.success and any(part.system.remember for part in self.success.call.walk()):
-            self.measuring.append(in_turns(self.success.measure, world, world.playing))
+            self.measurements.append(make_runner(self.success.measure, world, world.playing))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             if phase is REWARD:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
-                made = processor(world, call, phase)
-                self._processors.append(made)
+                processor = make_processor(world, call, phase)
+                self._processors.append(processor)
                 if phase is REWARD:
-                    self.rewards.append(made)
+                    self.rewards.append(processor)
                 if any(part.system.remember for part in call.walk()):
-                    self.measuring.append(in_turns(made.bound.measure, world, world.playing))
+                    self.measurements.append(
+                        make_runner(processor.bound.measure, world, world.playing)
+                    )
                 if phase is not RENDERING and not call.system.is_processor:
-                    self._rules.append(made.bound)
+                    self._rules.append(processor.bound)
 
-    def enter(self) -> None:
-        """Hand the processors to esper, in the context of the moment."""
-        for made in self._processors:
-            esper.add_processor(made)
+    def add_processors(self) -> None:
+        """Add the processors to the current esper world."""
+        for processor in self._processors:
+            esper.add_processor(processor)
 
-    def leave(self) -> None:
-        """Take them from there again."""
-        for made in self._processors:
-            esper.remove_processor(type(made))
+    def remove_processors(self) -> None:
+        """Remove the processors from the current esper world."""
+        for processor in self._processors:
+            esper.remove_processor(type(processor))
 
-    def watch(self, wrap: Wrap) -> None:
-        """See `Simulation.watch`."""
+    def watch(self, wrap: FunctionWrapper) -> None:
+        """Wrap all functions, see `Simulation.watch`."""
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
 
@@ -240,88 +257,94 @@ class BoundScenario:
 
 
 class Simulation:
-    """Plays a scenario in an object world.
+    """A scenario in an object world.
 
     Attributes:
-        scenario: what is played; see `member` for a mixture.
-        world: its state; see `ObjectWorld` for reward, flags and components.
-        view: what an agent sees at the moment, filled by `observe`.
-        agents: their entities, of those too that a member of a mixture has not.
+        scenario: scenario; see `member` for a mixture.
+        world: state; see `ObjectWorld` for reward, flags and components.
+        view: the agent's current view, filled by `observe`.
+        agents: entities of all agents, including those that a member of a mixture does not use.
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        """Make an empty world of the scenario; `reset` starts an episode."""
         self.scenario = scenario
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
         self.agents = scenario.layout.everyone
-        self.world.context.belong_to(self)
+        self.world.context.release_with(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
             for member, share in zip(scenario.members, scenario.cumulative_weights, strict=True)
         ]
-        self._entered = self._members[0]
+        self._active_member = self._members[0]
         with self.world.context:
-            self._entered.enter()
+            self._active_member.add_processors()
 
     @property
     def member(self) -> Scenario:
-        """The scenario that the world plays; of a mixture, the member which the reset drew."""
-        return self._playing.scenario
+        """Return the scenario that the world plays; of a mixture, the member that the last reset
+        sampled."""
+        return self._bound.scenario
 
     @property
-    def _playing(self) -> BoundScenario:
+    def _bound(self) -> BoundScenario:
+        """Return the bound scenario of the world's member, with its processors added to esper."""
         playing = self._members[self.world.member]
-        if playing is not self._entered:
+        if playing is not self._active_member:
             with self.world.context:
-                self._entered.leave()
-                playing.enter()
-            self._entered = playing
+                self._active_member.remove_processors()
+                playing.add_processors()
+            self._active_member = playing
         return playing
 
-    def watch(self, wrap: Wrap) -> None:
-        """Put something around every function of the scenario, and around its `remember` and
-        `when`, but for rendering and processors.
+    def watch(self, wrap: FunctionWrapper) -> None:
+        """Replace each rule function, `remember`, `when` and `answers` by `wrap(system, name,
+        function)`.
+
+        Rendering systems and processors of authors are not wrapped.
         """
         for member in self._members:
             member.watch(wrap)
 
     def reset(self, generator: np.random.Generator | None = None) -> None:
-        """Draw a new level, from this generator if one is given, else from the world's own."""
+        """Start a new episode with a new level, from `generator` or else from the world's own
+        generator."""
         world = self.world
         if generator is not None:
             world.rng = generator
         if len(self._members) > 1:
-            world.member = draw_member(world.rng, self._members)
+            world.member = sample_member(world.rng, self._members)
         world.present = len(self.member.sharing.names)
         with world.context:
             world.clear()
-            for reset in self._playing.resets:
+            for reset in self._bound.resets:
                 for agent in world.agents() if reset.call.is_per_agent else (NOTHING,):
                     reset.run(world, agent)
-        self._forget_terms()
+        self._clear_terms()
 
     def step(self, *actions: int) -> None:
-        """Let the agents act and everything else happen; an episode that is over goes on.
+        """Step the world by the agents' actions; an episode that is over simply goes on.
 
         Args:
-            actions: for each agent the number of a `gv_engine.rules.geometry.Action`, not in
+            actions: number of a `gv_engine.rules.geometry.Action` for each agent, not its index in
                 the action space.
 
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        world, playing = self.world, self._playing
-        alone = world.is_alone
-        if alone:
+        world, playing = self.world, self._bound
+        single = world.is_alone
+        if single:
             (world.action[1],) = actions
             clear_step_results(world, 1)
         else:
-            self._arrange(actions, playing.scenario.sharing)
+            self._set_turn_order(actions, playing.scenario.sharing)
         world.terminated = world.truncated = False
         if world.objects is not None:
             world.objects.before = None
         with world.context:
-            for measure in playing.measuring:
+            for measure in playing.measurements:
                 measure()
             esper.process()
             for agent in world.playing:
@@ -330,50 +353,52 @@ class Simulation:
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
         world.terminated = (
-            world.done[1] if alone else is_episode_over(world, scenario.sharing.ends == ANY)
+            world.done[1] if single else is_episode_over(world, scenario.sharing.ends == ANY)
         )
         world.steps += 1
         limit = scenario.max_steps
         goes_on = not world.terminated or scenario.always_truncates
         world.truncated = limit is not None and world.steps >= limit and goes_on
 
-    def _arrange(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
-        """Find out which of several agents take part in a step, and in which order."""
+    def _set_turn_order(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
+        """Set the actions of several agents, the agents that take part in the step, and their
+        order."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
         begin_step(world, sharing.done == LEAVE)
         set_turn_order(world, TURNS.index(sharing.turns))
-        there = world.agents()
-        world.playing[:] = [agent for agent in there if world.live[agent]]
+        present_agents = world.agents()
+        world.playing[:] = [agent for agent in present_agents if world.live[agent]]
         world.acting[:] = [
-            agent for agent in world.order[: len(there)].tolist() if world.live[agent]
+            agent for agent in world.order[: len(present_agents)].tolist() if world.live[agent]
         ]
-        self._forget_terms()
+        self._clear_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:
-        """An agent's reward of the last step, function by function as in the scenario's
+        """Return an agent's reward of the last step by reward function, in the order of
         `reward_names`."""
         if len(self._members) == 1:
-            return tuple([reward.terms[agent] for reward in self._entered.rewards])
-        playing, values = self._playing, [0.0] * len(self.scenario.reward_names)
+            return tuple([reward.terms[agent] for reward in self._active_member.rewards])
+        playing, values = self._bound, [0.0] * len(self.scenario.reward_names)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             values[slot] = reward.terms[agent]
         return tuple(values)
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
-        """Make these an agent's terms."""
-        playing, given = self._playing, list(values)
+        """Set an agent's reward terms."""
+        playing, term_values = self._bound, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
-            reward.terms[agent] = given[slot]
+            reward.terms[agent] = term_values[slot]
 
-    def _forget_terms(self) -> None:
+    def _clear_terms(self) -> None:
+        """Set the reward terms of all agents to 0."""
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
     @property
     def terms(self) -> tuple[float, ...]:
-        """Those of the first agent."""
+        """Return the first agent's reward terms."""
         return self.terms_of(1)
 
     @terms.setter
@@ -381,23 +406,25 @@ class Simulation:
         self.set_terms(1, values)
 
     def look(self, agent: int = 1) -> ObjectView:
-        """Look around as an agent does: fill and return the view."""
+        """Fill the view with what an agent sees, and return it."""
         self.view.look(self.world, agent)
-        self._playing.visibility.run(self.world, agent, self.view)
+        self._bound.visibility.run(self.world, agent, self.view)
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
-        """Write an agent's observation into arrays of (h, w, 3) and (3,) uint8; if it has left, or
-        is not there, nothing is seen."""
+        """Write an agent's observation into `grid`, (h, w, 3) uint8, and `item`, (3,) uint8.
+
+        Nothing is seen if the agent has left or does not exist.
+        """
         if self._is_away(agent):
             grid[...], item[...] = (HIDDEN, 0, 0), (NONE_GRID_OBJECT, 0, 0)
             return
         self.look(agent).show(self.world, agent, grid, item)
-        for observation in self._entered.observations:
+        for observation in self._active_member.observations:
             observation.run(self.world, agent, self.view, (grid, item))
 
     def _is_away(self, agent: int) -> bool:
-        """Whether one of several agents has left, or is not there."""
+        """Return True if one of several agents has left or does not exist."""
         return not self.world.is_alone and self.world.position.y[agent] < 0
 
     def render(
@@ -410,10 +437,10 @@ class Simulation:
         """Run the rendering systems, which change nothing.
 
         Args:
-            show: takes the finished frame.
-            observation: (h, w, 3) uint8 that the agent was shown last; looked for anew if None.
-            message: a note for the player.
-            agent: whose view is shown.
+            show: gets the finished frame.
+            observation: (h, w, 3) uint8 last observation; computed if None.
+            message: note for the player.
+            agent: agent whose view is shown.
         """
         if observation is None:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
@@ -424,20 +451,24 @@ class Simulation:
             esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write 1 for every action that some rule would answer, else 0, into (actions,); 0 for all
-        if the agent is away, or done and others are not."""
-        world, answering = self.world, self._playing.answering
+        """Write 1 into (actions,) `mask` for each action that a rule answers, else 0.
+
+        All are 0 if the agent is away, or done while others are not.
+        """
+        world, answering = self.world, self._bound.mask_calls
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
             return
-        mark_answered(answering, world, agent, self.scenario.actions, mask)
+        write_action_mask(answering, world, agent, self.scenario.actions, mask)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return scenario, row and reward terms for pickling."""
         terms = [self.terms_of(agent) for agent in self.agents]
-        return _thaw, (self.scenario, self.world.snapshot(), terms)
+        return _rebuild, (self.scenario, self.world.snapshot(), terms)
 
 
-def _thaw(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
+def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
+    """Return a simulation from its pickled scenario, row and reward terms."""
     simulation = Simulation(scenario)
     simulation.world.restore(row)
     for agent, values in zip(simulation.agents, terms, strict=True):

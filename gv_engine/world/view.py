@@ -1,4 +1,5 @@
-"""What an agent may see: the area around it, cut out of the grid and turned so that it looks up."""
+"""View of an agent: the area around it, cut out of the grid and turned so that the agent looks
+up."""
 
 from __future__ import annotations
 
@@ -19,77 +20,86 @@ from gv_engine.rules.geometry import Area, relative_position
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
 
-FIXED = "a rule writes view.{}, which every look of every world has in common"
+READ_ONLY_MESSAGE = "a rule writes view.{}, which all views of all worlds share; it is read-only"
+"""Message about a write to a field that all views share."""
 
 
-def _fixed(name: str) -> Any:
-    """A value of all looks, which rules may not write."""
+def _make_read_only_property(name: str) -> Any:
+    """Return a property that reads `_<name>` and raises `RuleError` when a rule writes it."""
 
     def refuse(view: ObjectView, value: object) -> None:
-        raise RuleError(FIXED.format(name))
+        """Raise `RuleError` for a write."""
+        raise RuleError(READ_ONLY_MESSAGE.format(name))
 
     return property(attrgetter(f"_{name}"), refuse)
 
 
 class ObjectView:
-    """One look, in the object world; compiled rows share a record with the same fields.
+    """View in an object world; compiled worlds have a record with the same fields.
 
-    `look` and `show` are the object world's twins of those in compiled code, three times as
-    fast as the same text interpreted cell by cell.
+    `look` and `show` have twins in compiled code. They are three times as fast as the compiled
+    code's text interpreted cell by cell.
 
     Attributes:
-        height, width: of the area, in cells.
-        y, x: the agent's cell in it.
-        entity: (h, w) the entity that shows in each cell, the thing or else what is on the ground;
-            NOTHING on free floor, OUTSIDE beyond the grid.
-        opaque: (h, w) whether the cell blocks vision.
-        seen: (h, w) whether the agent sees the cell: what visibility functions fill in. Before
-            them nothing is seen.
-        lit: (h * w,) room to count the light in the cells, row by row, with anything in it.
+        height, width: size of the area in cells.
+        y, x: the agent's cell in the area.
+        entity: (h, w) entity that shows in each cell: the thing, or else the ground; NOTHING on
+            free floor, OUTSIDE off the grid.
+        opaque: (h, w) True if the cell blocks vision.
+        seen: (h, w) True if the agent sees the cell; visibility systems write it, at first all are
+            False.
+        lit: (h * w,) int32 scratch space for visibility systems, with any content.
     """
 
-    height, width, y, x = map(_fixed, ("height", "width", "y", "x"))
+    height, width, y, x = map(_make_read_only_property, ("height", "width", "y", "x"))
 
     def __init__(self, area: Area) -> None:
+        """Make a view of an area, with nothing in it."""
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
         self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
-        self._take([NOTHING] * (self._height * self._width), [0] * (self._height * self._width))
+        size = self._height * self._width
+        self._set_cells([NOTHING] * size, [0] * size)
 
-    def _take(self, entities: list[int], opaque: list[Any]) -> None:
+    def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
+        """Set the entities and opaque flags of all cells, row-major; nothing is seen."""
         width = self._width
         self._entities, self._opaque = entities, opaque
         self._entity: NDArray[Any] | None = None
-        self._clear: _Written | list[tuple[int, int]] = [
-            _clear(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
+        self._clear: _WritableRows | list[tuple[int, int]] = [
+            _compute_clear_bits(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
         ]
-        # row by row; an array as soon as a rule asks for it
+        # lists by row; an array once a rule reads `seen`
         self._seen: Any = [[0] * width] * self._height
 
     @property
     def entity(self) -> NDArray[Any]:
+        """Return (h, w) entities that show in the cells."""
         if self._entity is None:
-            self._entity = self._array(self._entities)
+            self._entity = self._make_cell_array(self._entities)
         return self._entity
 
     @property
     def opaque(self) -> NDArray[Any]:
+        """Return (h, w) opaque flags; from now on rules may write them."""
         if isinstance(self._clear, list):
-            self._clear = _Written(self._array(self._opaque))
+            self._clear = _WritableRows(self._make_cell_array(self._opaque))
         return self._clear.opaque
 
     @property
     def seen(self) -> NDArray[Any]:
+        """Return (h, w) seen flags, which rules may write."""
         array: NDArray[Any] = np.asarray(self._seen, object)
         self._seen = array
         return array
 
-    def _array(self, values: list[Any]) -> NDArray[Any]:
+    def _make_cell_array(self, values: list[Any]) -> NDArray[Any]:
+        """Return a list of values as an (h, w) object array."""
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
-        """Cut the area around the agent out of the grid, turned so that the agent looks up."""
+        """Fill the view with the area around an agent, turned so that the agent looks up."""
         blocks_vision = w.blocks_vision
         entities, self._ground = w.around(agent, self.area)
         opaque = [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
@@ -107,24 +117,27 @@ class ObjectView:
                 if 0 <= i < self._height and 0 <= j < self._width:
                     k = i * self._width + j
                     entities[k], opaque[k] = other, opaque[k] or blocks_vision(other)
-        self._take(entities, opaque)
+        self._set_cells(entities, opaque)
 
     def clear_row(self, i: int) -> int:
-        """Bits of the cells of a row that let sight through; bit j is column j."""
+        """Return the transparent cells of a row as bits; bit j is column j."""
         return self._clear[i][0]
 
     def clear_row_from_right(self, i: int) -> int:
-        """The same, counted from the right: bit j is column width - 1 - j."""
+        """Return the transparent cells of a row as bits, from the right: bit j is column width - 1
+        - j."""
         return self._clear[i][1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
-        """Let the agent see the cells of a row whose bits are set."""
-        self._seen[i] = _seen(seen, from_right, self._width)
+        """Set the seen cells of a row as bits: from the left in `seen`, from the right in
+        `from_right`."""
+        self._seen[i] = _unpack_bits(seen, from_right, self._width)
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
     ) -> None:
-        """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
+        """Write the seen cells as (type, state, colour) into (h, w, 3) `grid`, and the held object
+        into `item`."""
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
@@ -135,9 +148,10 @@ class ObjectView:
     def show_ground(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], out: NDArray[np.uint8]
     ) -> None:
-        """Write what lies on the ground of the cells that are seen, as `show` has written `grid`.
+        """Write the ground of the seen cells into (h, w, 3) `out`, where `grid` is the result of
+        `show`.
 
-        Floor where nothing lies, and Hidden where `grid` is.
+        Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
         entities = self._ground or [NOTHING] * len(self._entities)
         seen = grid[..., 0] != HIDDEN
@@ -146,11 +160,12 @@ class ObjectView:
             w.layout.object_types.turn_to_view(out, w.agent.facing[agent])
 
 
-def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
-    """Write how all cells look, seen or not, as `StepArrays.whole` has it."""
+def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
+    """Write all cells of an object world, seen or not, into (H, W, 3) `out`, see
+    `StepArrays.whole`."""
     out[...] = HIDDEN, 0, 0
     cells, (height, width, _) = w.cells(), out.shape
-    # of several in a cell the first shows, and above all the agent itself
+    # of several in a cell the first shows; the agent itself has precedence
     for other in (*reversed(w.everyone), agent):
         y, x = w.position.y[other], w.position.x[other]
         if w.inside(y, x):
@@ -160,8 +175,8 @@ def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _clear(opaque: tuple[Any, ...]) -> tuple[int, int]:
-    """Bits of the cells that are not opaque, counted from the left and from the right."""
+def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
+    """Return bits of the cells that are not opaque, counted from the left and from the right."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
         for cells in (opaque, opaque[::-1])
@@ -170,43 +185,47 @@ def _clear(opaque: tuple[Any, ...]) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _seen(bits: int, from_right: int, width: int) -> list[int]:
+def _unpack_bits(bits: int, from_right: int, width: int) -> list[int]:
+    """Return (width,) flags of a row from bits counted from the left and from the right."""
     return [bits >> j & 1 | from_right >> width - 1 - j & 1 for j in range(width)]
 
 
-class _Written:
-    """What is clear of the rows of an array into which rules may write."""
+class _WritableRows:
+    """Transparent cells by row, read from an array that rules may write."""
 
     def __init__(self, opaque: NDArray[Any]) -> None:
+        """Read from an (h, w) array of opaque flags."""
         self.opaque = opaque
 
     def __getitem__(self, i: int) -> tuple[int, int]:
-        return _clear(tuple(self.opaque[i].tolist()))
+        """Return the bits of row i's transparent cells, from the left and from the right."""
+        return _compute_clear_bits(tuple(self.opaque[i].tolist()))
 
 
-def tile_size(shape: tuple[int, ...]) -> int:
-    """Rows and columns of a view that compiled code cuts out at once."""
+def get_tile_size(shape: tuple[int, ...]) -> int:
+    """Return the side of the square tiles in which compiled code cuts out a view: 8 or 16 cells."""
     return 8 if max(shape) <= 8 else 16
 
 
 _AREA = "view_{}_{}_{}_{}"
 
 
-def sizes(names: Iterable[str]) -> dict[str, int]:
-    """Height, width, y and x of a view, from the names of its record's fields; {} if it is none."""
-    found = next((name for name in names if name.startswith("view_")), "")
-    return dict(zip(("height", "width", "y", "x"), map(int, found.split("_")[1:]), strict=False))
+def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
+    """Return height, width, y and x of a view from the field names of its record; {} for another
+    record."""
+    field = next((name for name in names if name.startswith("view_")), "")
+    return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
 
 
-def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
-    """dtype of the record that stands for an `ObjectView` in compiled code.
+def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np.dtype[Any]:
+    """Return the dtype of the record that stands for an `ObjectView` in compiled code.
 
     Args:
-        area: what is seen of the grid.
-        rows: whether it holds rows of bits or cells.
-        entities: whether it says which entities are in the cells.
+        area: part of the grid that is seen.
+        by_rows: use rows of bits instead of cells.
+        with_entities: include the entity in each cell.
     """
-    tile = tile_size(area.shape)
+    tile = get_tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]
     height, width = area.shape
     cells = np.uint8, area.shape
@@ -216,19 +235,19 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
             ("width", np.int64),
             ("y", np.int64),
             ("x", np.int64),
-            # what is constant in compiled code stands in its type
+            # constants of compiled code are part of the type
             (_AREA.format(*area.shape, *area.observer), np.uint8),
             ("looks", np.uint32, whole),
             *(
                 [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
                 + [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
-                if rows
+                if by_rows
                 else [
-                    *([("entity", np.int32, area.shape)] if entities else ()),
+                    *([("entity", np.int32, area.shape)] if with_entities else ()),
                     ("lit", np.int32, height * width),
                     ("opaque", *cells),
                     ("seen", *cells),
-                    # rows are read and written in whole tiles, and as many of them
+                    # spare bytes: rows are read and written in whole tiles
                     ("spare", np.uint8, (whole[0] - height + 1) * width + tile),
                 ]
             ),
@@ -237,9 +256,9 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
     )
 
 
-def view_record(area: Area, rows: bool, entities: bool = True) -> np.ndarray[Any, Any]:
-    """A (1,) array of `view_dtype`."""
-    record = np.zeros(1, view_dtype(area, rows, entities))
+def make_view_record(area: Area, by_rows: bool, with_entities: bool = True) -> np.ndarray[Any, Any]:
+    """Return a (1,) array of `make_view_dtype`, with the sizes filled in."""
+    record = np.zeros(1, make_view_dtype(area, by_rows, with_entities))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer
     return record

@@ -1,8 +1,8 @@
-"""The object world: one world whose entities are esper's, read and written through columns.
+"""Object world: one world whose entities live in esper, read and written through columns.
 
-`w.door.status[e]` is the field of the very component that esper hands out for entity `e`, so rules
-written as systems, esper queries and debuggers all look at the same objects. A whole world can be
-taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.scenario.layout`.
+`w.door.status[e]` is a field of the component that esper returns for entity `e`, so rules, esper
+queries and debuggers all see the same objects. A world can be saved as one row (`snapshot`) and
+loaded (`restore`), see `gv_engine.scenario.layout`.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from gv_engine.world.rng import generator_from_row, generator_to_row
 
 
 class ObjectWorld(Verbs, World):
-    """The state of one world; what rules see of it says `World`.
+    """State of one world; `World` describes the part that rules use.
 
     Attributes:
-        layout: which components, types and sizes it has room for.
-        context: where its entities live in esper.
-        free: no entity below this one is free.
-        everyone: the agents that there may be; is_alone: whether that is one.
-        present: how many of them, the first ones, are there.
-        live: (A + 1,) whether an agent takes part in the step.
-        order: (A,) in which agents take turns in it.
-        playing, acting: those who take part, by number, and in their order.
-        error: 0; in rows, the number of what has gone wrong in the step.
-        objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
+        layout: components, object types and sizes of the world.
+        context: esper world of the entities.
+        free: all entities below this one are in use.
+        everyone: range of all agents; is_alone: True if there is one.
+        present: number of agents that exist, the first ones.
+        live: (A + 1,) True if an agent takes part in the step.
+        order: (A,) agents in turn order.
+        playing, acting: agents that take part in the step, by number and in turn order.
+        error: 0; in rows, the code of the step's error.
+        objects: object store of `gv_engine.gridverse`; None until it is used.
     """
 
-    # The engine writes here what `World` lets rules only read.
+    # `World` declares these as read-only for rules; the engine writes them.
     at: Any = None
     ground: Any = None
     who: Any = None
@@ -76,6 +76,7 @@ class ObjectWorld(Verbs, World):
     terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
+        """Make an empty world of a layout."""
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
@@ -92,14 +93,14 @@ class ObjectWorld(Verbs, World):
         for kind in layout.types:
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
-        # what every look asks of every cell
+        # columns that every view reads for every cell
         self._kinds, self._colors, self._places = (
             self.kind.rows,
             self.color.rows,
             self.position.rows,
         )
-        self._prefabs = tuple(map(self._prefab, layout.prefabs))
-        self._agents = tuple(map(self._prefab, layout.agent_prefabs))
+        self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
+        self._agents = tuple(map(self._bind_prefab, layout.agent_prefabs))
         self.everyone = layout.everyone
         self.is_alone = layout.agents == 1
         self.present = layout.agents
@@ -111,41 +112,42 @@ class ObjectWorld(Verbs, World):
             self.ground.flags.writeable = False
         self.clear()
 
-    def _prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
-        """The components of a prefab, each with the rows of its columns."""
+    def _bind_prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
+        """Return (class, values, rows of the columns) for each component of a prefab."""
         return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
-    if TYPE_CHECKING:  # as a method it would slow all that is read of a world
+    if TYPE_CHECKING:  # a real method would slow down all attribute reads
 
         def __getattr__(self, name: str) -> Any:
-            """Columns and verbs."""
+            """Return a component's columns or a verb (declared for type checkers only)."""
 
     def __getitem__(self, column: str) -> Any:
+        """Return the columns of a component by name."""
         return getattr(self, column)
 
     @property
     def alive(self) -> NDArray[Any]:
-        """(entities,) which are in use."""
+        """Return (entities,) flags: True if the entity is in use."""
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Back to an empty world without a grid, nothing but agents in it; the generator stays."""
+        """Reset to a world without a grid and with nothing but agents; the generator stays."""
         self.height = self.width = 0
         self.steps = self.error = 0
         self.terminated = self.truncated = False
         self._alive = [False] * self.capacity
-        for name, value in _AT_FIRST:
+        for name, value in _AGENT_DEFAULTS:
             setattr(self, name, [value] * (len(self.everyone) + 1))
         for agent in self.everyone[self.present :]:
             self.done[agent] = 1
-        # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
+        # object arrays: values are Python ints, indexing and its errors are NumPy's
         shape = self.layout.height + 1, self.layout.width + 1
-        self._looked_at: list[NDArray[Any]] = []
+        self._flat_layers: list[NDArray[Any]] = []
         for name in self.layout.layers:
-            # one more, so that a look finds OUTSIDE where it counts from the end
+            # one more cell at the end, so that index OUTSIDE (-1) reads OUTSIDE
             cells = np.zeros(shape[0] * shape[1] + 1, object)
             cells[OUTSIDE] = OUTSIDE
-            self._looked_at.append(cells)
+            self._flat_layers.append(cells)
             setattr(self, name, cells[:OUTSIDE].reshape(shape))
         if not self.is_alone:
             for name in CELL_AGENT_COLUMNS:
@@ -157,59 +159,59 @@ class ObjectWorld(Verbs, World):
         self.free = NOTHING + 1
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
-            columns.rows[:] = columns.nowhere
+            columns.rows[:] = columns.default_rows
         for prefab in self._agents:
-            self._make(prefab)
+            self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:
-        """Give an entity a component; from now on the columns read this very instance."""
+        """Attach a component to an entity; the columns read this very instance."""
         with self.context:
             esper.add_component(e, component)
         self._by_class[type(component)].rows[e] = component
 
     def detach(self, e: int, cls: type) -> None:
-        """Take a component off an entity."""
+        """Remove a component from an entity."""
         with self.context:
             esper.try_remove_component(e, cls)
         columns = self._by_class[cls]
-        columns.rows[e] = columns.absent
+        columns.rows[e] = columns.default
 
     def spawn(self, kind: int) -> int:
-        """A new object of a type, without a place yet: the lowest free entity.
+        """Return a new object of a type, not yet in a cell: the lowest free entity.
 
         Raises:
             CapacityError: all entities are in use.
-            RuleError: the type is of another world.
+            RuleError: the type is not one of this world.
         """
         prefabs = self._prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise RuleError(UNKNOWN_TYPE)
-        return self._make(prefabs[kind])
+        return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
-        """The lowest free entity, from now on in use, without any component.
+        """Return the lowest free entity, now in use, without any component.
 
         Raises:
             CapacityError: all entities are in use.
         """
-        return self._make(())
+        return self._allocate_entity(())
 
-    def _make(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """The lowest free entity, from now on in use, with the components of a prefab."""
+    def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
+        """Return the lowest free entity, now in use, with the components of a prefab."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
         if e >= capacity:
             raise CapacityError(CAPACITY)
-        self.context.give(e, prefab)
+        self.context.attach(e, prefab)
         alive[e] = True
         self.free = e + 1
         return e
 
     def place(self, e: int, y: int, x: int) -> None:
-        """Put an entity into a free cell, out of the cell where it stood."""
+        """Move an entity into a free cell, out of the cell where it stood."""
         places = self._places
-        # the same without a call for each column: resets do little else
+        # fast path without a call per column: resets spend most time here
         if (
             0 < e < len(places)
             and 0 <= y < self.height
@@ -229,9 +231,9 @@ class ObjectWorld(Verbs, World):
 
     def enclose(self, kind: int) -> None:
         """Put new objects of a type into all cells at the edge of the grid, row by row."""
-        cells, prefabs = _edge(self.height, self.width), self._prefabs
+        cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
         new = range(self.free, self.free + len(cells))
-        # the same for all of them at once, in a third of the time
+        # fast path for all cells at once, in a third of the time
         if (
             0 <= kind < len(prefabs)
             and prefabs[kind]
@@ -240,7 +242,7 @@ class ObjectWorld(Verbs, World):
             and not any(self._alive[new.start : new.stop])
             and not self.at.any()
         ):
-            self.context.give_each(new, prefabs[kind])
+            self.context.attach_range(new, prefabs[kind])
             for e, (y, x) in zip(new, cells):
                 self.at[y, x] = e
                 self._places[e].y, self._places[e].x = y, x
@@ -252,25 +254,25 @@ class ObjectWorld(Verbs, World):
             super().enclose(kind)
 
     def remove(self, e: int) -> None:
-        """Take an entity out of the world; its index is free again."""
+        """Remove an entity from the world; its index is free again."""
         if e == NOTHING:
             return
         self.lift(e)
-        self._make_sure_of(e)
+        self._check_writable(e)
         with self.context:
             for columns in self._columns:
-                if columns.rows[e] is not columns.absent:
+                if columns.rows[e] is not columns.default:
                     self.detach(e, columns.cls)
         self._alive[e] = False
         self.free = min(self.free, e)
 
     def state_of(self, e: int) -> int:
-        """Index of the state of an entity, 0 for types with one state."""
+        """Return the state of an entity, 0 for types with one state."""
         column = self._state_columns[self.kind.value[e]]
         return 0 if column is None else column[e]
 
     def set_state(self, e: int, state: int) -> None:
-        """Bring an entity into a state, with the components that the type has in it."""
+        """Set the state of an entity, with the components that the type has in this state."""
         kind = self.kind.value[e]
         column = self._state_columns[kind]
         if column is None:
@@ -280,106 +282,118 @@ class ObjectWorld(Verbs, World):
             columns = self._by_class[cls]
             if values is None:
                 self.detach(e, cls)
-            elif columns.rows[e] is columns.absent:
+            elif columns.rows[e] is columns.default:
                 self.attach(e, cls(*values))
 
     def num_states(self, kind: int) -> int:
-        """How many states objects of a type have, 1 for types without."""
+        """Return the number of states of a type, 1 for types without states."""
         return self.layout.num_states[kind]
 
     def left_by(self, kind: int) -> int:
-        """The type of what an object of a type leaves when it is used up, -1 for nothing."""
+        """Return the type of what a used-up object of a type leaves, -1 for nothing."""
         return self.layout.leaves[kind]
 
     def on_ground(self, kind: int) -> bool:
-        """Whether objects of a type live on the ground."""
+        """Return True if objects of a type live on the ground."""
         return kind in self._grounds
 
     def add(self, e: int, column: str) -> None:
-        """Give an entity a component, by the name of its columns, in place of one it may have."""
-        columns = self._named(column)
-        self._make_sure_of(e)
+        """Add a component, by the name of its columns, with default values; an existing one is
+        replaced."""
+        columns = self._get_columns(column)
+        self._check_writable(e)
         self.attach(e, columns.cls())
 
     def take(self, e: int, column: str) -> None:
-        """Take a component off an entity, by the name of its columns."""
-        columns = self._named(column)
-        self._make_sure_of(e)
+        """Remove a component from an entity, by the name of its columns."""
+        columns = self._get_columns(column)
+        self._check_writable(e)
         self.detach(e, columns.cls)
 
-    def _make_sure_of(self, e: int) -> None:
-        """Refuse what is no entity; to count from the end makes sense in reading alone."""
+    def _check_writable(self, e: int) -> None:
+        """Raise an error unless `e` is an entity other than NOTHING; negative indices are not
+        allowed."""
         if not 0 <= e < self.capacity:
             raise OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
             raise ColumnError(TO_NOTHING)
 
-    def _named(self, column: str) -> ComponentColumns:
+    def _get_columns(self, column: str) -> ComponentColumns:
+        """Return the columns of a component by name.
+
+        Raises:
+            ColumnError: there are no columns of this name.
+        """
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            known = describe_allowed(column, self.layout.names)
-            raise ColumnError(f"there are no columns {column!r}: {known}")
+            suggestion = describe_allowed(column, self.layout.names)
+            raise ColumnError(f"there are no columns {column!r}: {suggestion}")
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """The objects on the grid that have a component, row by row, in a cell the one on the
-        ground first."""
-        cls: Any = columns.cls  # ours are `ComponentColumns`
+        """Return (n,) int64 objects on the grid that have a component, row by row.
+
+        Of two objects in a cell, the one on the ground comes first.
+        """
+        cls: Any = columns.cls  # always `ComponentColumns` here
         with self.context:
             entities = [e for e, _ in esper.get_component(cls)]
         ys, xs = self.position.y, self.position.x
         cells = sorted((ys[e], xs[e], e) for e in entities)
         if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
             return np.array([e for *_, e in cells], np.int64)
-        # some are on the ground, in hand, or in a box; or a rule has put them into cells without a
-        # word to them
+        # some objects are on the ground, held or in a box, or a rule has moved them without
+        # updating their position
         layers = (getattr(self, name) for name in reversed(self.layout.layers))
         stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
-        """The objects of a type on the grid, row by row."""
+        """Return (n,) int64 objects of a type on the grid, row by row."""
         count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
         with self.context:
             entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
         ys, xs = self.position.y, self.position.x
-        places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
-        if len(places) == count and all(cells[y, x] == e for y, x, e in places):
-            return np.array([e for *_, e in places], np.int64)
+        sorted_places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
+        if len(sorted_places) == count and all(cells[y, x] == e for y, x, e in sorted_places):
+            return np.array([e for *_, e in sorted_places], np.int64)
         own = self.kind.value
-        there = cells[: self.height, : self.width].ravel().tolist()
-        return np.array([e for e in there if e != NOTHING and own[e] == kind][:count], np.int64)
+        entities_on_grid = cells[: self.height, : self.width].ravel().tolist()
+        return np.array(
+            [e for e in entities_on_grid if e != NOTHING and own[e] == kind][:count], np.int64
+        )
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
+        """Return (H, W) int64 distances from a cell to each cell around obstacles; -1 where there
+        is no way."""
         steps = np.empty((self.height, self.width), np.int64)
         self.walk_from(y, x, steps)
         return steps
 
     def agents(self) -> range:
-        """The agents: the entities from 1 on."""
+        """Return the range of the agents: the entities from 1 on."""
         return self.everyone[: self.present] if self.layout.has_smaller_members else self.everyone
 
     def agent_at(self, y: int, x: int) -> int:
-        """The agent in a cell, or NOTHING."""
+        """Return the agent in a cell, or NOTHING."""
         if not self.is_alone:
             return int(self.who[y, x])
         place = self._places[1]
         return int(place.y == y and place.x == x)
 
     def is_taken(self, y: int, x: int) -> bool:
-        """Whether an agent is in a cell that lets no other one in."""
+        """Return True if an agent is in a cell that holds one agent only."""
         return not self.is_alone and super().is_taken(y, x)
 
     def stand(self, agent: int, y: int, x: int) -> None:
-        """Let an agent stand in a cell, on top of whatever is there."""
+        """Put an agent into a cell, on top of whatever is there."""
         if self.is_alone:
             self.position.y[agent], self.position.x[agent] = y, x
         else:
             super().stand(agent, y, x)
 
     def fail(self, message: str) -> None:
-        """Give up: a rule is not defined on this world.
+        """Raise an error because a rule is not defined on this world.
 
         Raises:
             RuleError: always.
@@ -387,56 +401,68 @@ class ObjectWorld(Verbs, World):
         raise RuleError(message)
 
     def adopt(self) -> None:
-        """Take over what foreign code did to the components through esper itself.
+        """Take over changes that other code made to the components through esper.
 
         Raises:
-            RuleError: it left something that a world cannot hold; the message says what instead.
+            RuleError: the code left something that a world cannot hold; the message names the right
+                way.
         """
         with self.context:
             if self.context.size != self.capacity - 1:
-                raise RuleError(STRAY)
+                raise RuleError(STRAY_ENTITIES)
             for columns in self._columns:
                 rows = columns.rows
                 pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
                 for e, component in pairs:
                     rows[e] = component
-                if sum(row is not columns.absent for row in rows) != len(pairs):
+                if sum(row is not columns.default for row in rows) != len(pairs):
                     having = {e for e, _ in pairs}
                     for e in range(self.capacity):
                         if e not in having:
-                            rows[e] = columns.absent
+                            rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of what shows in every cell; or (n, 3), in
-        those that an (H, W) array marks."""
-        things, below = self._inside(self.at, marked), self._inside(self.ground, marked)
-        return self._shown_in(np.where(things != NOTHING, things, below))
+        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
+        cell.
+
+        Args:
+            marked: (H, W) bool; if given, return (n, 3) for these cells only.
+        """
+        things, below = self._select_cells(self.at, marked), self._select_cells(self.ground, marked)
+        return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
-        """The same of the ground alone; None where nothing ever lies on it."""
+        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
+        ground."""
         if "ground" not in self.layout.layers:
             return None
-        return self._shown_in(self._inside(self.ground, marked))
+        return self._get_appearances(self._select_cells(self.ground, marked))
 
-    def _inside(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
+    def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return the cells inside the grid; only the marked ones if `marked` is given."""
         inside = cells[: self.height, : self.width]
         return inside if marked is None else inside[marked]
 
-    def _shown_in(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
+    def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return (..., 3) uint8 type, state and colour index of an array of entities."""
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
-        """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
-        empty list in worlds without; OUTSIDE beyond the grid."""
+        """Return the entities in an agent's area, row by row: (h * w) things and (h * w) ground
+        objects.
+
+        Cells off the grid are OUTSIDE. The second list is empty in worlds without ground.
+        """
         numbers = area.cell_numbers(self, agent, self.at.shape[1])
-        things = self._looked_at[0].take(numbers).tolist()
-        # without a loop over layers, as nearly all worlds have one
-        has_ground = len(self._looked_at) > 1
-        return things, self._looked_at[1].take(numbers).tolist() if has_ground else []
+        things = self._flat_layers[0].take(numbers).tolist()
+        # no loop over layers, as nearly all worlds have one
+        has_ground = len(self._flat_layers) > 1
+        return things, self._flat_layers[1].take(numbers).tolist() if has_ground else []
 
     def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
-        """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
+        """Return type, state and colour of entities as 3 bytes each; Hidden for unseen entities and
+        OUTSIDE."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         looks = _HIDDEN * len(entities)
         for k, e in compress(zip(count(0, len(_HIDDEN)), entities), seen):
@@ -451,16 +477,16 @@ class ObjectWorld(Verbs, World):
         return looks
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
         return self.kind.value[e], self.state_of(e), self.color.value[e]
 
     # ---- the row -------------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
-        """The whole world as one row: a () array of `layout.dtype`, independent of the world.
+        """Return the world as one row: a () array of `layout.dtype`, independent of the world.
 
         Raises:
-            RuleError: a rule left a value that its column cannot hold; compiled, it would wrap.
+            RuleError: a value does not fit into its column; compiled code would wrap it around.
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
@@ -468,7 +494,7 @@ class ObjectWorld(Verbs, World):
         tables += () if self.is_alone else CELL_AGENT_COLUMNS
         tables += ("present",) if self.layout.has_smaller_members else ()
         for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, *self.layout.layers, *tables):
-            with _told_as(f"w.{name}"):
+            with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
             if (last := row[name].max()) >= self.capacity:
@@ -484,15 +510,15 @@ class ObjectWorld(Verbs, World):
                 for field in fields_of(columns.cls):
                     column = fields[field.name]
                     values = [getattr(component, field.name) for _, component in having]
-                    with _told_as(f"w.{column_name(columns.cls)}.{field.name}"):
+                    with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
                         column[entities] = np.array(values, column.dtype)
         return row
 
     def restore(self, row: NDArray[Any]) -> None:
-        """Become the world that a row holds; what follows is what would have followed there.
+        """Load the world from a row; it continues in the same way as the original.
 
         Args:
-            row: of a world of this layout; from elsewhere, see `Scenario.check`.
+            row: row of a world of this layout; check rows from elsewhere by `Scenario.check`.
 
         Raises:
             ValueError: the row has another layout.
@@ -525,47 +551,53 @@ class ObjectWorld(Verbs, World):
                     self.attach(e, columns.cls(*(column[e] for column in values)))
 
     def fork(self) -> ObjectWorld:
-        """An independent world with the same state and the same future."""
+        """Return an independent world with the same state and the same future."""
         other = ObjectWorld(self.layout)
         other.restore(self.snapshot())
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ObjectWorld:
+        """Return an independent copy, see `fork`."""
         return self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _thaw, (self.layout, self.snapshot())
+        """Return layout and row for pickling."""
+        return _rebuild_world, (self.layout, self.snapshot())
 
     def __copy__(self) -> ObjectWorld:
+        """Return an independent copy, see `fork`."""
         return self.fork()
 
 
-_AT_FIRST = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items()]
+_AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items()]
+"""Initial value of each per-agent attribute."""
 
 
 @lru_cache(maxsize=64)
-def _edge(height: int, width: int) -> list[tuple[int, int]]:
-    """The cells at the edge of a grid, row by row."""
+def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
+    """Return the (y, x) cells at the edge of a grid, row by row."""
     whole = product(range(height), range(width))
     return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
 
 @contextmanager
-def _told_as(place: str) -> Iterator[None]:
-    """Say of a value that its array cannot hold where it stands."""
+def _name_value_in_errors(place: str) -> Iterator[None]:
+    """Context manager: errors about a value that does not fit into its array become `RuleError`
+    with its name."""
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
         raise RuleError(f"{place}: {error}") from None
 
 
-def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
+def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
+    """Return a world from its pickled layout and row."""
     world = ObjectWorld(layout)
     world.restore(row)
     return world
 
 
-STRAY = (
+STRAY_ENTITIES = (
     "entities were created or deleted through esper; use world.spawn(kind) and "
     "world.remove(e), which keep the grid in step"
 )

@@ -334,7 +334,9 @@ broken.__module__ = "gv_engine.compiler.observation"
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
     monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(sight, "write_view", broken)
-    with pytest.raises(DoesNotCompileError, match=r"asks for 'nothing'; .*fault of the engine"):
+    with pytest.raises(
+        DoesNotCompileError, match=r"uses 'nothing', which is not defined; .*fault of the engine"
+    ):
         make(Scenario.load("empty-4x4"))
 
 
@@ -342,7 +344,7 @@ def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
 def test_nothing_compiles_where_numba_is_switched_off(monkeypatch):
     monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
-    with pytest.raises(DoesNotCompileError, match="switched off, by NUMBA_DISABLE_JIT; all rules"):
+    with pytest.raises(DoesNotCompileError, match="switched off by NUMBA_DISABLE_JIT; all rules"):
         GridEnv("empty-4x4")
 
 

@@ -162,4 +162,4 @@ def test_who_does_not_ask_for_it_has_no_room_for_it():
     plain = make_batch(scenario(BOARD, **RULES), 2, "object").outputs
     assert plain.ground.nbytes == plain.final_ground.nbytes == 0
     assert len(plain.observed) == len(plain.final_observed) == 2
-    assert {"ground", "final_ground"} <= plain.unwanted
+    assert {"ground", "final_ground"} <= plain.unused_names

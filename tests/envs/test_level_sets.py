@@ -17,7 +17,7 @@ from gv_engine.envs.level_sets import (
     level_set,
     make_larger,
 )
-from gv_engine.vector.planning import state_keys
+from gv_engine.vector.planning import hash_states
 from tests.comparing import same
 
 LEVEL = "keydoor-5x5"
@@ -119,7 +119,7 @@ def test_things_that_came_in_another_order_are_the_same_level():
     env.reset(seed=0)
     rows = env.snapshot()
     found = {*contents(env)}
-    assert len(found) < len({*state_keys(rows, False, True, False).tolist()})
+    assert len(found) < len({*hash_states(rows, False, True, False).tolist()})
     places = rows["position"]["y"] * 16 + rows["position"]["x"]
     moving = np.where(rows["moving_obstacle"]["has"], places, -1)
     agent = rows["position"]["y"][:, 1] * 16 + rows["position"]["x"][:, 1]

@@ -369,7 +369,7 @@ def test_masks_can_be_left_out(kind, mode):
 @pytest.mark.compiled
 @pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
 def test_any_number_of_threads_gives_the_same(level, monkeypatch):
-    monkeypatch.setattr(compiled_backend, "_LEAST", 1)
+    monkeypatch.setattr(compiled_backend, "_MIN_CHUNK", 1)
     many = [
         GridVectorEnv(level, 23, world="compiled", num_threads=threads, max_steps=SHORT)
         for threads in (1, 2, 5)
@@ -391,7 +391,7 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
 @pytest.mark.compiled
 def test_threads_report_the_first_world_that_fails(monkeypatch):
     level = scenario("K<", **distances(object_type="Key"))
-    monkeypatch.setattr(compiled_backend, "_LEAST", 1)
+    monkeypatch.setattr(compiled_backend, "_MIN_CHUNK", 1)
     envs = GridVectorEnv(level, 7, world="compiled", num_threads=3)
     envs.reset(seed=0)
     with pytest.raises(RuleError, match=r"^world 2: needs exactly one object of its object_type"):

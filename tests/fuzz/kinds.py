@@ -30,7 +30,7 @@ import yaml
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.compiler import program_cache
-from gv_engine.compiler.program_cache import KeptProgram
+from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.learning.policy_file import POLICY_FILE, RunError
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder, RolloutError
@@ -419,12 +419,12 @@ class Caches:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "cache"
-        program_cache.make_folder(self._folder)
+        program_cache.make_private_folder(self._folder)
         errors = {1: RuleError("no"), 7: CapacityError("full")}
-        self._kept = KeptProgram("made", bytes(range(256)), ("a", "b"), ("c",), errors)
+        self._kept = CachedProgram("made", bytes(range(256)), ("a", "b"), ("c",), errors)
         with self._in_place():
-            program_cache.keep_program("k", self._kept)
-            program_cache.keep_unit("k", ["int64", "bool"], self._kept.code)
+            program_cache.write_program("k", self._kept)
+            program_cache.write_unit("k", ["int64", "bool"], self._kept.code)
         self._files = {name: (self._folder / name).read_bytes() for name in _CACHED}
 
     def make(self, rng: Random) -> Case:
@@ -454,7 +454,7 @@ class Caches:
         for name, mode in modes.items():
             (self._folder / name).chmod(mode)
         with self._in_place():
-            program, unit = program_cache.kept_program("k"), program_cache.kept_unit("k")
+            program, unit = program_cache.read_program("k"), program_cache.read_unit("k")
         for name, found in (("compiled/k/program", program), ("units/k.unit", unit)):
             way = (".", name, *(str(parent) for parent in Path(name).parents))
             whole = data[name].read_bytes() == self._files[name]

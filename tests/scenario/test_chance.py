@@ -14,7 +14,7 @@ import yaml
 from components.appearance import FLOOR
 from components.objects import BEACON, EXIT, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.compiler.parameters import parameters
+from gv_engine.compiler.parameters import make_parameters
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import step_x, step_y
@@ -304,7 +304,7 @@ def test_another_level_is_data():
     """So that it compiles nothing: the record of parameters has the same fields."""
     other = LEVEL.replace("[1, $n]", "1").replace("in: east", "in: [[1, 2], [4, 4]]")
     other = other.replace("aaa?bb", "a?.bbb").replace("[RED, GREEN, BLUE]", "[RED, BLUE]", 1)
-    assert parameters(level()).dtype == parameters(level(other)).dtype
+    assert make_parameters(level()).dtype == make_parameters(level(other)).dtype
     assert level().layout == level(other).layout
 
 

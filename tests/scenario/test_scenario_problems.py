@@ -358,7 +358,9 @@ def test_what_only_other_functions_take_is_ignored(tmp_path, old, new, expected)
     (tmp_path / "level.yaml").write_text(LEVEL.replace(MAP, FOR_SOME).replace(old, new))
     with pytest.warns(UserWarning, match=expected):
         scenario = Scenario.load(tmp_path / "level.yaml")
-    assert not any(call.agent_mask or call.ending_message for phase in Phase for call in scenario.calls(phase))
+    assert not any(
+        call.agent_mask or call.ending_message for phase in Phase for call in scenario.calls(phase)
+    )
 
 
 # ---- too much ------------------------------------------------------------------------------------

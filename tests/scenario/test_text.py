@@ -12,7 +12,13 @@ from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine import Scenario
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.map import grid_to_text, frame_to_text, describe_object, format_reward, view_to_text
+from gv_engine.scenario.map import (
+    describe_object,
+    format_reward,
+    frame_to_text,
+    grid_to_text,
+    view_to_text,
+)
 from gv_engine.session.session import Session
 
 

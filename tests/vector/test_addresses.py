@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from gv_engine.compiler.addresses import batch_at
-from gv_engine.compiler.array_args import elements_of, places_of
+from gv_engine.compiler.addresses import make_batch_cast
+from gv_engine.compiler.array_args import get_array_dtypes, make_address_record
 
 
 def arrays(n=3):
@@ -19,7 +19,7 @@ def arrays(n=3):
 
 
 def compiled(function, declared):
-    batch = batch_at(elements_of(declared))
+    batch = make_batch_cast(get_array_dtypes(declared))
 
     @numba.njit
     def run(address):
@@ -43,7 +43,7 @@ def test_every_array_is_found_under_its_name_in_any_order():
     turned = {name: given[name].copy() for name in given}
     backwards = dict(reversed(turned.items()))
     for declared, kernel in ((given, run), (backwards, compiled(write, backwards))):
-        places = places_of(declared)
+        places = make_address_record(declared)
         assert kernel(places.ctypes.data) == (3, 3)
         assert declared["numbers"].tolist() == [0, 15, 20]
         assert declared["pairs"].tolist() == [[0, 1], [2, 3], [0.5, 5]]
@@ -53,7 +53,7 @@ def test_every_array_is_found_under_its_name_in_any_order():
 
 def test_a_program_takes_arrays_of_any_length():
     run = compiled(write, arrays())
-    places = places_of(longer := arrays(5))
+    places = make_address_record(longer := arrays(5))
     assert run(places.ctypes.data) == (5, 5)
     assert longer["numbers"].tolist() == [0, 15, 20, 30, 40]
 
@@ -62,4 +62,4 @@ def test_a_name_that_is_not_declared_does_not_compile():
     without = arrays()
     del without["flags"]
     with pytest.raises(TypingError, match="flags"):
-        compiled(write, without)(places_of(without).ctypes.data)
+        compiled(write, without)(make_address_record(without).ctypes.data)

@@ -179,7 +179,10 @@ def test_a_copy_of_a_simulation_has_the_terms_of_all():
 def test_the_whole_grid_shows_all_agents():
     played = level(*CREWS[0])
     for worlds in both(played, seed=2):
-        rows, whole = worlds.snapshot(np.arange(WORLDS)), worlds.outputs.of_worlds("whole", WORLDS)
+        rows, whole = (
+            worlds.snapshot(np.arange(WORLDS)),
+            worlds.outputs.reshape_by_world("whole", WORLDS),
+        )
         places = [[row["position"][axis][1:3].tolist() for axis in "yx"] for row in rows]
         for seen, (ys, xs) in zip(whole, places, strict=True):
             for own, picture in enumerate(seen):

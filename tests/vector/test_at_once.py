@@ -27,12 +27,12 @@ from tests.world.test_worlds import assert_same_rows
 
 pytestmark = pytest.mark.compiled
 
-AWAITED = DeferredBackend._awaited
+AWAITED = DeferredBackend._start_compilation
 
 
 @pytest.fixture(autouse=True)
 def _nobody_waits(_programs_are_waited_for, monkeypatch):
-    monkeypatch.setattr(DeferredBackend, "_awaited", AWAITED)
+    monkeypatch.setattr(DeferredBackend, "_start_compilation", AWAITED)
 
 
 class Over:
@@ -57,9 +57,9 @@ def compiled_after(monkeypatch):
         monkeypatch.setattr(CompiledBatch, "load", lambda worlds: False)
         monkeypatch.setattr(
             background_compile,
-            "compilation_of",
+            "get_compilation",
             lambda worlds: Over(
-                looks, dict.fromkeys(background_compile.keys_of(worlds), *failures or [""])
+                looks, dict.fromkeys(background_compile.get_program_keys(worlds), *failures or [""])
             ),
         )
 

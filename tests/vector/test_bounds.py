@@ -437,7 +437,7 @@ def test_check_and_the_game_tell_of_it(folder):
 
 def test_what_has_no_bounds_does_not_compile(folder):
     scenario = Scenario.load({**LEVEL, "transition_functions": ["./rules.py:flat"]}, folder)
-    with pytest.raises(DoesNotCompileError, match=r"rules\.py, line \d+\): flat asks for \.flat"):
+    with pytest.raises(DoesNotCompileError, match=r"rules\.py, line \d+\): flat uses \.flat"):
         CompiledBatch(scenario, 1)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gv_engine.compiler.addresses import batch_at
-from gv_engine.compiler.array_args import places_of
-from gv_engine.compiler.intrinsics import filling
+from gv_engine.compiler.addresses import make_batch_cast
+from gv_engine.compiler.array_args import make_address_record
+from gv_engine.compiler.intrinsics import make_row_fill
 
 pytestmark = pytest.mark.compiled
 
@@ -22,7 +22,7 @@ run = st.tuples(st.integers(0, 255), st.integers(1, 40)).map(lambda run: bytes([
 def test_bytes_are_written_where_they_belong(start, parts):
     values = b"".join(parts)
     dtype = np.dtype([("before", np.uint8, (10,)), ("bytes", np.uint8, (400,))])
-    fill, batch = filling(start, values), batch_at({"rows": dtype})
+    fill, batch = make_row_fill(start, values), make_batch_cast({"rows": dtype})
 
     @numba.njit
     def fill_first(address):
@@ -31,5 +31,5 @@ def test_bytes_are_written_where_they_belong(start, parts):
     rows = np.full(2, 9, np.uint8).repeat(dtype.itemsize).view(dtype)
     expected = rows.copy().view(np.uint8)
     expected[start : start + len(values)] = np.frombuffer(values, np.uint8)
-    fill_first(places_of({"rows": rows}).ctypes.data)
+    fill_first(make_address_record({"rows": rows}).ctypes.data)
     assert rows.tobytes() == expected.tobytes()

@@ -155,7 +155,7 @@ def assert_kept(batch):
         world = RowWorld(batch.scenario.layout, batch.snapshot(i))
         for cell in np.ndindex(world.height, world.width):
             above, below = (packed(world, int(cells[cell])) for cells in (world.at, world.ground))
-            assert batch.beside["beneath"][i][cell] == below
+            assert batch.derived_rows["beneath"][i][cell] == below
             shown = above | below & 1 << 31 if world.at[cell] else below
             assert batch.looks[i][cell] == shown
 

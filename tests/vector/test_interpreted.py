@@ -14,8 +14,8 @@ from gv_engine.compiler import rng
 from gv_engine.rules.geometry import Area
 from gv_engine.scenario.layout import RNG
 from gv_engine.world.columns import RowWorld
-from gv_engine.world.rng import draw_member, generator_to_row
-from gv_engine.world.view import view_record
+from gv_engine.world.rng import generator_to_row, sample_member
+from gv_engine.world.view import make_view_record
 from systems import queries, visibility
 from tests.boards import scenario
 
@@ -36,7 +36,7 @@ class Row(RowWorld):
 
 
 def cut(w, view, turned, line, next_line, cell, next_cell):
-    """What `vectors.cut` does, cell by cell."""
+    """What `simd.cut_looks` does, cell by cell."""
     for name in ("clear_rows", "clear_from_right"):
         getattr(view, name, np.zeros(1)).fill(0)
     for i, j in np.ndindex(view.height, view.width):
@@ -55,7 +55,7 @@ def cut(w, view, turned, line, next_line, cell, next_cell):
 
 
 def show(view, grid):
-    """What `vectors.show` does, cell by cell."""
+    """What `simd.write_seen_looks` does, cell by cell."""
     for i, j in np.ndindex(grid.shape[:2]):
         if hasattr(view, "seen"):
             seen = view.seen[i, j]
@@ -68,18 +68,20 @@ def show(view, grid):
 @pytest.fixture(autouse=True)
 def no_vectors(monkeypatch):
     """Without the code that only LLVM knows."""
-    monkeypatch.setattr(sight, "cut", cut)
-    monkeypatch.setattr(sight, "show", show)
+    monkeypatch.setattr(sight, "cut_looks", cut)
+    monkeypatch.setattr(sight, "write_seen_looks", show)
 
 
 def view_of(area, by_bits):
     """The record of a view with the methods that compiled code gives it."""
-    (record,) = view_record(area, by_bits).view(np.recarray)
+    (record,) = make_view_record(area, by_bits).view(np.recarray)
     for name in record.dtype.names:
         if record.dtype[name].shape:
             record[name].fill(7)  # whatever was looked at before
     view = SimpleNamespace(**{name: record[name] for name in record.dtype.names})
-    for name, function in (sight.BY_BITS if by_bits else sight.BY_ENTITIES).items():
+    for name, function in (
+        sight.BIT_VIEW_METHODS if by_bits else sight.ENTITY_VIEW_METHODS
+    ).items():
         setattr(view, name, partial(function, view))
     return view
 
@@ -121,7 +123,7 @@ def test_from_anywhere_it_is_the_view_of_the_object_world(visible, by_bits, area
             world.agent.holding[AGENT] = world.at[(y + 1) % world.height, x]
             row = Row(played.layout, world.snapshot())
             grid, item = np.full(shape, 9, np.uint8), np.full(3, 9, np.uint8)
-            sight.look(row, AGENT, view)
+            sight.cut_view(row, AGENT, view)
             played.visibility.system.function(row, AGENT, view)
             sight.write_view(row, AGENT, view, grid, item)
             expected, held = np.zeros(shape, np.uint8), np.zeros(3, np.uint8)
@@ -138,7 +140,7 @@ def test_a_look_begins_with_nothing_seen():
     simulation = Simulation(played)
     simulation.reset(np.random.default_rng(0))
     view = view_of(played.area, by_bits=True)
-    sight.look(Row(played.layout, simulation.world.snapshot()), AGENT, view)
+    sight.cut_view(Row(played.layout, simulation.world.snapshot()), AGENT, view)
     assert not view.seen_rows.any()
 
 
@@ -233,7 +235,7 @@ DRAWS: dict[str, Any] = {
     **{
         f"pick({n}, {size})": (
             (n, size),
-            rng.pick,
+            rng.sample_without_replacement,
             lambda g, n, size: g.choice(n, size=size, replace=False),
         )
         for n, size in [
@@ -270,7 +272,7 @@ def test_a_masked_draw_takes_the_first_that_fits(last):
         while expected > last:
             expected = int(generator.integers(2**32, dtype=np.uint32)) & mask
         with np.errstate(over="ignore"):
-            assert rng._interval(record, last) == expected
+            assert rng._sample_up_to(record, last) == expected
 
 
 def test_no_draw_is_made_from_nothing():
@@ -279,7 +281,7 @@ def test_no_draw_is_made_from_nothing():
         with pytest.raises(ValueError, match="low >= high" if low else "high <= 0"):
             rng.integers(record, low, high)
     with pytest.raises(ValueError, match="larger sample than population"):
-        rng.pick(record, 3, 4)
+        rng.sample_without_replacement(record, 3, 4)
 
 
 @pytest.mark.parametrize(
@@ -287,4 +289,4 @@ def test_no_draw_is_made_from_nothing():
 )
 def test_a_member_is_drawn_by_its_share(drawn, member):
     members = [SimpleNamespace(share=share) for share in (0.25, 0.75, 1.0)]
-    assert draw_member(SimpleNamespace(random=lambda: drawn), members) == member
+    assert sample_member(SimpleNamespace(random=lambda: drawn), members) == member

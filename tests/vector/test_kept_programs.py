@@ -18,7 +18,7 @@ import pytest
 
 from gv_engine.compiler import program_cache
 from gv_engine.compiler.compiler import compile_function
-from gv_engine.compiler.program_cache import KeptProgram
+from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.rules.errors import CapacityError, RuleError
 from tests.caches import own_cache
 from tests.vector.test_programs import BASE
@@ -135,14 +135,14 @@ def test_what_a_kept_program_raises_is_told(play):
 
 def test_the_oldest_make_room(tmp_path, monkeypatch):
     monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(program_cache, "KEPT_PROGRAMS", 2)
-    monkeypatch.setattr(program_cache, "KEPT_UNITS", 3)
+    monkeypatch.setattr(program_cache, "MAX_PROGRAMS", 2)
+    monkeypatch.setattr(program_cache, "MAX_UNITS", 3)
     for age in range(5):
-        program_cache.make_place(f"{age}")
-        program_cache.keep_unit(f"{age}", None, b"")
+        program_cache.ensure_writable(f"{age}")
+        program_cache.write_unit(f"{age}", None, b"")
         for path in (tmp_path / "compiled" / f"{age}", tmp_path / "units" / f"{age}.unit"):
             os.utime(path, (age, age))
-    program_cache.make_room()
+    program_cache.delete_oldest()
     assert sorted(path.name for path in (tmp_path / "compiled").iterdir()) == ["3", "4"]
     assert sorted(path.stem for path in (tmp_path / "units").iterdir()) == ["2", "3", "4"]
 
@@ -171,18 +171,18 @@ def cache(tmp_path, monkeypatch):
     """A cache with one program, one unit, and a link to the folder of units."""
     base = tmp_path / "cache"
     monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(base))
-    monkeypatch.setattr(program_cache, "_INSTEAD", {})
-    program_cache.make_folder(base)
-    program_cache.make_folder(tmp_path / "units")
+    monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
+    program_cache.make_private_folder(base)
+    program_cache.make_private_folder(tmp_path / "units")
     (base / "units").symlink_to(tmp_path / "units")
     errors = {1: RuleError("no"), 2: CapacityError("full")}
-    program_cache.keep_program("k", KeptProgram("made", b"a\nb", ("s",), (), errors))
-    program_cache.keep_unit("k", ["int64", "bool"], b"\n\n")
+    program_cache.write_program("k", CachedProgram("made", b"a\nb", ("s",), (), errors))
+    program_cache.write_unit("k", ["int64", "bool"], b"\n\n")
     return base
 
 
 def kept():
-    return program_cache.kept_program("k"), program_cache.kept_unit("k")
+    return program_cache.read_program("k"), program_cache.read_unit("k")
 
 
 def test_what_is_kept_is_plain_and_comes_back(cache):
@@ -198,8 +198,8 @@ def test_what_is_kept_is_plain_and_comes_back(cache):
         other = cache / name.replace("/k", "/other")
         other.parent.mkdir(mode=0o700, exist_ok=True)
         shutil.copy(cache / name, other)
-    assert program_cache.kept_program("other") is None
-    assert program_cache.kept_unit("other") is None
+    assert program_cache.read_program("other") is None
+    assert program_cache.read_unit("other") is None
 
 
 @posix
@@ -207,10 +207,10 @@ def test_all_that_is_made_is_for_this_user_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "a" / "b"))
     before = os.umask(0)
     try:
-        program_cache.make_place("k")
-        program_cache.keep_program("k", KeptProgram("", b"", (), (), {}))
-        program_cache.keep_unit("k", None, b"")
-        with program_cache.alone("k"):
+        program_cache.ensure_writable("k")
+        program_cache.write_program("k", CachedProgram("", b"", (), (), {}))
+        program_cache.write_unit("k", None, b"")
+        with program_cache.compile_lock("k"):
             pass
         compile_function.cache_clear()
         compile_function(add_up)(np.ones(3, np.uint64))
@@ -238,10 +238,10 @@ def test_what_others_can_write_is_not_read(cache, tmp_path, change, which):
     (cache / "compiled" / "k" / "program").write_bytes(pickle.dumps(Planted(ran)))
     (tmp_path / "units" / "k.unit").write_bytes(pickle.dumps(Planted(ran)))
     assert kept() == (None, None)
-    program_cache.keep_program("k", KeptProgram("made", b"", (), (), {}))
-    assert program_cache.kept_program("k")
+    program_cache.write_program("k", CachedProgram("made", b"", (), (), {}))
+    assert program_cache.read_program("k")
     change(cache / which)
-    assert program_cache.kept_program("k") is None
+    assert program_cache.read_program("k") is None
     assert not ran.exists()
 
 
@@ -250,8 +250,8 @@ def test_what_others_can_write_is_not_read(cache, tmp_path, change, which):
 @pytest.mark.parametrize("which", ["cache/units", "units", "units/k.unit"])
 def test_units_that_others_can_write_are_not_read(cache, tmp_path, change, which):
     change(tmp_path / which)  # to open a link opens what it leads to
-    assert program_cache.kept_unit("k") is None
-    assert program_cache.kept_program("k")
+    assert program_cache.read_unit("k") is None
+    assert program_cache.read_program("k")
 
 
 @posix
@@ -259,14 +259,14 @@ def test_a_folder_of_others_is_told_once_and_left_alone(cache):
     before = sorted(cache.rglob("*"))
     cache.chmod(0o777)
     with pytest.warns(RuntimeWarning, match="others can write to .*, as its mode 0777 says"):
-        program_cache.make_place("new")
+        program_cache.ensure_writable("new")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        program_cache.make_place("other")
-        program_cache.keep_program("new", KeptProgram("", b"", (), (), {}))
-        program_cache.keep_unit("new", None, b"")
-    assert program_cache.kept_program("new")
-    assert program_cache.kept_unit("new")
+        program_cache.ensure_writable("other")
+        program_cache.write_program("new", CachedProgram("", b"", (), (), {}))
+        program_cache.write_unit("new", None, b"")
+    assert program_cache.read_program("new")
+    assert program_cache.read_unit("new")
     assert sorted(cache.rglob("*")) == before
 
 
@@ -274,9 +274,9 @@ def test_a_folder_of_others_is_told_once_and_left_alone(cache):
 def test_units_in_a_folder_of_others_are_told_once(cache, tmp_path):
     (tmp_path / "units").chmod(0o777)
     with pytest.warns(RuntimeWarning, match="others can write to .*units, as its mode 0777 says"):
-        program_cache.make_place("new")
-    program_cache.keep_unit("new", None, b"")
-    assert program_cache.kept_unit("new")
+        program_cache.ensure_writable("new")
+    program_cache.write_unit("new", None, b"")
+    assert program_cache.read_unit("new")
 
 
 @posix
@@ -288,7 +288,7 @@ def test_nobody_waits_for_a_pipe(cache, tmp_path):
 
     def read_and_lock():
         kept()
-        with program_cache.alone("k"):
+        with program_cache.compile_lock("k"):
             pass
 
     reader = threading.Thread(target=read_and_lock, daemon=True)
@@ -304,7 +304,7 @@ def test_programs_last_as_long_as_the_process_if_there_is_no(lacks, tmp_path, mo
     def fail(*_):
         raise {"home": RuntimeError, "working directory": FileNotFoundError}[lacks]
 
-    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
     if lacks == "home":
         monkeypatch.delenv("GV_ENGINE_CACHE_DIR", raising=False)
         monkeypatch.setattr("platformdirs.user_cache_dir", fail)
@@ -312,9 +312,9 @@ def test_programs_last_as_long_as_the_process_if_there_is_no(lacks, tmp_path, mo
         monkeypatch.setenv("GV_ENGINE_CACHE_DIR", "here")
         monkeypatch.setattr(os, "getcwd", fail)
     with pytest.warns(RuntimeWarning, match="there is no home folder, or no working directory"):
-        program_cache.make_place("k")
-    program_cache.keep_program("k", KeptProgram("", b"", (), (), {}))
-    assert program_cache.kept_program("k")
+        program_cache.ensure_writable("k")
+    program_cache.write_program("k", CachedProgram("", b"", (), (), {}))
+    assert program_cache.read_program("k")
 
 
 @posix
@@ -332,11 +332,11 @@ def test_a_folder_open_to_all_may_lie_above_if_it_is_sticky(tmp_path, monkeypatc
     monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(above / "cache"))
     for mode, stranger in ((0o1777, ""), (0o777, f"others can write to {above},")):
         above.chmod(mode)
-        assert program_cache.find_stranger(above / "cache").startswith(stranger)
-        assert bool(program_cache.find_stranger(above / "cache")) == bool(stranger)
+        assert program_cache.find_foreign_access(above / "cache").startswith(stranger)
+        assert bool(program_cache.find_foreign_access(above / "cache")) == bool(stranger)
     above.chmod(0o1777)
     (above / "cache").chmod(0o1777)
-    assert program_cache.find_stranger(above / "cache")
+    assert program_cache.find_foreign_access(above / "cache")
 
 
 @posix

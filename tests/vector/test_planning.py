@@ -31,7 +31,7 @@ def played(level, world, num_envs=6, steps=5, **options):
 @pytest.mark.parametrize("level", ["keydoor-5x5", "dynamic-obstacles-5x5", "medley-7x7"])
 @pytest.mark.parametrize("at_once", [5, 1000])
 def test_states_go_on_as_worlds_would(level, world, at_once, monkeypatch):
-    monkeypatch.setattr(vector_environment, "at_once", lambda _: at_once)
+    monkeypatch.setattr(vector_environment, "get_expansion_size", lambda _: at_once)
     envs = played(level, world)
     rows, actions = envs.snapshot(), [0, 4, 5]
     shown = copy.deepcopy(envs._batch.outputs)
@@ -84,7 +84,7 @@ def test_what_cannot_be_expanded():
 
 @KINDS
 def test_failures_are_told_by_their_positions(world, monkeypatch):
-    monkeypatch.setattr(vector_environment, "at_once", lambda _: 4)
+    monkeypatch.setattr(vector_environment, "get_expansion_size", lambda _: 4)
     rules = {"reward_functions": [{"name": "getting_closer", "object_type": "Exit"}]}
     good, bad = (
         scenario(picture, **rules) for picture in ("#####\n#>.E#\n#####", "#####\n#>..#\n#####")
@@ -150,7 +150,7 @@ def test_keys_pass_over_what_lies_between_the_fields(world):
     envs = played("keydoor-5x5", world, 1)
     (row,) = envs.snapshot()
     other = row.reshape(1).copy()
-    between = planning._bytes_of(row.dtype) == 0  # where a copy may hold anything
+    between = planning._make_byte_mask(row.dtype) == 0  # where a copy may hold anything
     other.view(np.uint8)[between] = ~np.frombuffer(row.tobytes(), np.uint8)[between]
     assert np.array_equal(other, row.reshape(1))
     assert other.tobytes() != row.tobytes()
@@ -177,7 +177,7 @@ def test_ways_that_meet_have_one_key():
 @pytest.mark.parametrize("few", [0, 32])
 @pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7"])
 def test_a_restore_of_some_worlds_runs_over_these_alone(level, few, monkeypatch):
-    monkeypatch.setattr(compiled_backend, "_FEW", few)
+    monkeypatch.setattr(compiled_backend, "_MAX_SINGLE_WORLDS", few)
     envs, others = played(level, "compiled", 40), played(level, "object", 40)
     rows = envs.snapshot()[[3, 8, 5]]
     spans = []

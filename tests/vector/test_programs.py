@@ -245,13 +245,13 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 TINY = """
 from numba import njit, types
-from gv_engine.compiler.function_cache import ProgramCache
+from gv_engine.compiler.function_cache import CompiledFunctionCache
 
 def double(x):
     return 2 * x
 
 compiled = njit(double)
-compiled._cache = ProgramCache(double, "tiny", lambda: print("compiling"), print)
+compiled._cache = CompiledFunctionCache(double, "tiny", lambda: print("compiling"), print)
 print(compiled(21))
 """
 
@@ -275,19 +275,19 @@ def triple(x):
 
 def tripled(number):
     function: Any = triple
-    return compiler._kept(function, "triple", [function], "triple")(number)
+    return compiler._jit_cached(function, "triple", [function], "triple")(number)
 
 
 def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
     with pytest.warns(RuntimeWarning, match="cannot be kept .*Set GV_ENGINE_CACHE_DIR"):
         assert tripled(14) == 42
     assert tripled(14) == 42
     assert capsys.readouterr().err.count("compiling triple") == 1
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
     with pytest.warns(RuntimeWarning, match="cannot be kept"):
         assert tripled(14) == 42
 
@@ -367,7 +367,7 @@ def undefined(w, agent):
         ("exception", r"rules\.py, line \d+\): this kind of try/except"),
         ("library", r"rules\.py, line 22\): a function of another library"),
         ("imports", r"rules\.py, line 26\): an import inside of a function"),
-        ("undefined", r"rules\.py, line 28\): undefined asks for 'nothing'"),
+        ("undefined", r"rules\.py, line 28\): undefined uses 'nothing'"),
     ],
 )
 def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys, rule, cause):
@@ -384,8 +384,8 @@ def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
         raise AttributeError("'Boolean' object has no attribute 'bitwidth'")
 
     level = load("./rules.py:harden")
-    monkeypatch.setattr(programs, "kept_program", lambda key: None)
-    for module, broken in ((link_units, "compile_whole"), (compiler, "link_scenario")):
+    monkeypatch.setattr(programs, "read_program", lambda key: None)
+    for module, broken in ((link_units, "compile_program"), (compiler, "link_scenario")):
         monkeypatch.setattr(programs, "_PROGRAMS", {})
         monkeypatch.setattr(module, broken, fail)
         with pytest.warns(RuntimeWarning, match=r"scenario: a rule .*'bitwidth' \(AttributeError"):
@@ -395,7 +395,7 @@ def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
 def test_numba_tells_its_listeners_again_when_nobody_compiles():
     compiled: Any = njit
     with event.install_recorder("numba:compiler_lock") as told:
-        with numba_pipeline.unobserved():
+        with numba_pipeline.without_events():
             compiled(lambda: 1)()
         assert not told.buffer
         compiled(lambda: 2)()
@@ -416,7 +416,7 @@ def test_what_emits_code_for_a_function_is_a_part_of_it():
 
         return told
 
-    keys = [compiler.function_key(emitting(value)) for value in (1, 2, 1)]
+    keys = [compiler.function_cache_key(emitting(value)) for value in (1, 2, 1)]
     assert keys[0] == keys[2] != keys[1]
     assert compiler.compile_function(emitting(2))() == 2
 
@@ -431,9 +431,9 @@ def sum_of(narrow, wide):
 
 def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
     written: Any = further
-    numba_pipeline.mark_parts([written])
-    compiled: Any = njit(**numba_pipeline.PARTS)(sum_of)
-    with numba_pipeline.few():
+    numba_pipeline.register_parts([written])
+    compiled: Any = njit(**numba_pipeline.PART_OPTIONS)(sum_of)
+    with numba_pipeline.widen_integers():
         compiled.compile((types.int8, types.int64))
     (result,) = compiled.overloads.values()
     (once,) = {each for each in result.library._linking_libraries if each.name == "further"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.scenario.layout import RNG
-from gv_engine.vector.seeding import seeded, seeded_pairs
+from gv_engine.vector.seeding import make_paired_generators, make_seeded_generators
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
 MANY = 20
@@ -29,7 +29,7 @@ def expected(seed):
 @example(list(range(2**64 - MANY, 2**64)))
 @example(list(range(2**64 - MANY, 2**64 + MANY)))
 def test_any_seeds_are_numpys(seeds):
-    found = seeded(seeds)
+    found = make_seeded_generators(seeds)
     assert found.shape == (len(seeds),)
     for record, seed in zip(found, seeds, strict=True):
         assert record == expected(seed)
@@ -40,14 +40,14 @@ def test_any_seeds_are_numpys(seeds):
 @example(2**32, list(range(MANY)))
 @example(0, list(range(2**32 - MANY, 2**32 + MANY)))
 def test_pairs_of_numbers_are_numpys(seed, numbers):
-    found = seeded_pairs(seed, numbers)
+    found = make_paired_generators(seed, numbers)
     assert found.shape == (len(numbers),)
     for record, number in zip(found, numbers, strict=True):
         assert record == expected([seed, number])
 
 
 def test_they_go_on_as_numpys():
-    for seed, record in enumerate(seeded(range(MANY))):
+    for seed, record in enumerate(make_seeded_generators(range(MANY))):
         draws, numpys = generator_from_row(record), np.random.default_rng(seed)
         np.testing.assert_array_equal(draws.random(5), numpys.random(5))
 

@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.vector.backend import BACKENDS, Backend
-from gv_engine.world.autoreset import KEEP, begins, begins_at_once
+from gv_engine.world.autoreset import KEEP, resets_in_step, starts_episode
 from gv_engine.world.simulation import Simulation
 from tests.world.test_worlds import assert_same_rows
 
@@ -19,7 +19,7 @@ class RowBatch(Backend):
 
     world = "rows"
 
-    def make(self, num_worlds):
+    def make_worlds(self, num_worlds):
         self.rows = np.repeat(self.scenario.layout.defaults()[None], num_worlds, axis=0)
         self.simulation = Simulation(self.scenario)
 
@@ -29,7 +29,7 @@ class RowBatch(Backend):
     def step(self, actions, mode):
         for i in np.flatnonzero(actions != KEEP).tolist():
             world, out = self.enter(i).world, self.outputs
-            if begins(actions[i], mode, world.terminated or world.truncated):
+            if starts_episode(actions[i], mode, world.terminated or world.truncated):
                 out.rewards[i] = out.returns[i] = out.lengths[i] = 0
                 out.terminated[i] = out.truncated[i] = out.success[i] = False
                 self.begin(i)
@@ -39,7 +39,7 @@ class RowBatch(Backend):
                 out.rewards[i], out.returns[i] = world.reward[1], world.total[1]
                 out.lengths[i], out.success[i] = world.steps, world.success[1]
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
-                if begins_at_once(mode, world.terminated or world.truncated):
+                if resets_in_step(mode, world.terminated or world.truncated):
                     self.show(i, "final_")
                     self.begin(i)
             self.show(i)
@@ -67,10 +67,10 @@ class RowBatch(Backend):
     def snapshot(self, worlds):
         return self.rows[np.atleast_1d(worlds)].reshape(np.shape(worlds))
 
-    def put(self, worlds, rows):
+    def set_rows(self, worlds, rows):
         self.rows[worlds] = rows
 
-    def put_generators(self, worlds, records):
+    def set_generators(self, worlds, records):
         self.rows["rng"][worlds] = records
 
     def render(self, i, show):

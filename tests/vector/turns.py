@@ -60,5 +60,5 @@ def assert_as_fresh(batch: CompiledBatch, names: Iterable[str]) -> None:
     batch.reset(np.ones(WORLDS, np.bool_))
     fresh = begun(batch.scenario)
     fresh.restore(ALL, batch.snapshot(ALL), trusted=True)
-    for name in {*names}.intersection(batch.beside.dtype.names):
-        np.testing.assert_array_equal(batch.beside[name], fresh.beside[name])
+    for name in {*names}.intersection(batch.derived_rows.dtype.names):
+        np.testing.assert_array_equal(batch.derived_rows[name], fresh.derived_rows[name])

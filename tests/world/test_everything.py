@@ -121,7 +121,7 @@ def test_no_world_depends_on_those_around_it(
 ):
     """Whatever their order, their number, who begins anew, and which thread they are on."""
     chosen = np.array(order[:number])
-    with mock.patch.object(compiled_backend, "_LEAST", 1):
+    with mock.patch.object(compiled_backend, "_MIN_CHUNK", 1):
         every = make_batch(played, WORLDS, "compiled")
         some = make_batch(played, number, kind, threads)
     for i in range(WORLDS):

@@ -277,7 +277,7 @@ def test_walls_that_cannot_be_put_around_say_why(kind, full, said):
 
 
 def test_a_component_is_no_column(by_hand):
-    says = re.escape("w.door[1] asks a component, not a column of it: write w.door.has[e], w.door.")
+    says = re.escape("w.door[1] reads a component; read one of its columns: w.door.has[e], w.door.")
     with pytest.raises(RuleError, match=says):
         by_hand.door[AGENT]
     with pytest.raises(RuleError, match=says):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numba.extending import register_jitable
 
 from gv_engine.compiler import rng
-from gv_engine.compiler.addresses import batch_at
-from gv_engine.compiler.array_args import places_of
+from gv_engine.compiler.addresses import make_batch_cast
+from gv_engine.compiler.array_args import make_address_record
 from gv_engine.scenario.layout import RNG
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
@@ -28,14 +28,14 @@ for kernel in vars(rng).values():
 
 def compiled(draw):
     """A function of a generator and numbers, compiled for a generator's row."""
-    inner, batch = register_jitable(draw), batch_at({"rows": RNG})
+    inner, batch = register_jitable(draw), make_batch_cast({"rows": RNG})
 
     @numba.njit
     def run(address, *arguments):
         return inner(batch(address).rows[0], *arguments)
 
     def draw_from(row, *arguments):
-        places = places_of({"rows": np.atleast_1d(row)})
+        places = make_address_record({"rows": np.atleast_1d(row)})
         return run(places.ctypes.data, *arguments)
 
     return draw_from
@@ -223,7 +223,9 @@ def test_an_unused_half_means_nothing():
 
 
 def test_only_pcg64_has_a_row():
-    with pytest.raises(TypeError, match="worlds draw from PCG64, this generator is MT19937"):
+    with pytest.raises(
+        TypeError, match="worlds need a generator over PCG64, this one is over MT19937"
+    ):
         record_of(np.random.Generator(np.random.MT19937(0)))
 
 

@@ -10,7 +10,7 @@ import pytest
 from components.appearance import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import observation as sight
-from gv_engine.compiler.simd import cut
+from gv_engine.compiler.simd import cut_looks
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.validation import differential
 from gv_engine.validation.differential import play_in_lockstep
@@ -165,7 +165,7 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
 
     def cut_cells(view, w, turned, line, next_line, cell, next_cell):
         kept = view.seen.copy()
-        cut(w, view, turned, line, next_line, cell, next_cell)
+        cut_looks(w, view, turned, line, next_line, cell, next_cell)
         view.opaque[:] = 0
         view.seen[:] = kept
 
@@ -174,7 +174,7 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
         monkeypatch.setattr(ObjectView, "look", look)
     else:
         monkeypatch.setattr(sight, "cut_cells", cut_cells)
-        monkeypatch.setitem(sight.BY_CELLS, "cut", cut_cells)
+        monkeypatch.setitem(sight.CELL_VIEW_METHODS, "cut", cut_cells)
     # of a shape of its own, as Numba keeps what it has compiled for a view
     level = load("./rules.py:glance", area=[[-2, 0], [-4, 3]])
     assert f"of 4 {kind} worlds" in differential._fault_of_turns(level, kind, 20, seed=0)

@@ -31,7 +31,7 @@ from gv_engine.envs.arg_checks import (
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.world import autoreset
-from gv_engine.world.autoreset import KEEP, RESTART, begins, begins_at_once
+from gv_engine.world.autoreset import KEEP, RESTART, resets_in_step, starts_episode
 
 # ---- chunk ---------------------------------------------------------------------------------------
 
@@ -116,14 +116,14 @@ class EnvWorker:
             if action == KEEP:
                 continue
             world = env.simulation
-            if begins(action, self._mode, bool(world.outcome)):
+            if starts_episode(action, self._mode, bool(world.outcome)):
                 env.begin(seeds[i])
                 self._write(i, world.success)
                 continue
             world.step(action)
             self._tell(i, world)
             success = world.success
-            if begins_at_once(self._mode, bool(world.outcome)):
+            if resets_in_step(self._mode, bool(world.outcome)):
                 finished.append(FinalStep(i, env.observation(), env.info()))
                 env.begin(None)
             self._write(i, success)

@@ -100,7 +100,7 @@ class ExpressionWorld(Move):
         self._max_steps = max_steps
         self._success = None if success is None else BoundCall(success)
         self.context = EsperContext()
-        self.context.belong_to(self)
+        self.context.release_with(self)
         self._entities: list[int] = []  # in order; empty until somebody looks
         self._numbers = itertools.count(1)  # of identities
         self._clear()
