@@ -12,7 +12,7 @@ from .environments import (
 )
 from .gym_env import ExpressionEnv
 from .parsing import ExpressionError
-from .scenario import MathyScenario
+from .scenario import AlgebraScenario
 from .state import (
     MathyAgentState,
     MathyEnvState,
@@ -34,6 +34,7 @@ from .world import ExpressionWorld
 
 __all__ = [
     "ENVIRONMENTS",
+    "AlgebraScenario",
     "BinomialDistribute",
     "ComplexSimplify",
     "EnvRewards",
@@ -48,7 +49,6 @@ __all__ = [
     "MathyEnvState",
     "MathyEnvStateStep",
     "MathyObservation",
-    "MathyScenario",
     "PolyCombineInPlace",
     "PolyCommuteLikeTerms",
     "PolyGroupLikeTerms",
