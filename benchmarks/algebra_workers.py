@@ -152,7 +152,7 @@ def every_move(problems: ErrorCollector) -> Callable[[int], int]:
     """with mathy_core asked for every move"""
     from gv_engine.domains.algebra import rule_set
 
-    rule_set._apply_by_template = rule_set._apply_to_part
+    rule_set._apply_cached = rule_set._apply_to_part
     return gv_engine(problems)
 
 
@@ -170,7 +170,7 @@ def whole_trees(problems: ErrorCollector) -> Callable[[int], int]:
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
         tree = parsing.to_library(root)
-        change = rule_set._library_change(self[number], tree.nodes[node])
+        change = rule_set._get_change(self[number], tree.nodes[node])
         result = parsing.from_library(change.result.get_root(), tree.sources)  # type: ignore[union-attr]  # there is one
         return result.text, rule_set.parse_again(result)
 

@@ -13,12 +13,7 @@ from .environments import (
 from .gym_env import ExpressionEnv
 from .parsing import ExpressionError
 from .scenario import AlgebraScenario
-from .state import (
-    MathyAgentState,
-    MathyEnvState,
-    MathyEnvStateStep,
-    MathyObservation,
-)
+from .state import MathyAgentState, MathyEnvState, MathyEnvStateStep, MathyObservation
 from .types import (
     EnvRewards,
     MathyEnvDifficulty,

@@ -134,9 +134,7 @@ class Actions:
         return mask
 
     def random_action(
-        self,
-        expression: lib.MathExpression,
-        rule: RuleType | tuple[RuleType, ...] | None = None,
+        self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None
     ) -> int:
         """Sample one of the valid actions on a subtree, all with equal probability.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra.expression import have_same_value
+from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.goals import Goals
 from gv_engine.domains.algebra.library import (
     DEFAULT_ORDER,
@@ -246,7 +246,7 @@ class MathyEnv(Goals):
         points = tuple(
             {name: int(self.rng.integers(1, 101)) for name in names[0]} for _ in range(3)
         )
-        if not have_same_value(first, last, points):
+        if not is_equivalent(first, last, points):
             raise ValueError(f"{first.text} and {last.text} have different values")
 
     # ---- output -------------------------------------------------------------------------------

@@ -69,10 +69,7 @@ class SampledMathyEnv(MathyEnv):
         return {name: sampler.within(row[column]) for name, row in self.argument_ranges.items()}
 
     def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
         """Return a win if the goal is reached, else None."""
         if not self.is_reached(env_state, expression):
@@ -265,11 +262,7 @@ class PolyGroupLikeTerms(PolySimplify):
         }[difficulty]
         easy = difficulty is EASY
         text = sample_separated_pair(
-            sampler,
-            sampler.integer(*terms),
-            1,
-            powers=not easy,
-            parentheses=0.5 if easy else 0.1,
+            sampler, sampler.integer(*terms), 1, powers=not easy, parentheses=0.5 if easy else 0.1
         )
         return text, sampler.integer(*blockers) + 2
 
@@ -302,10 +295,7 @@ class PolyHaystackLikeTerms(PolySimplify):
         return len(env_state.agent.history) > 1
 
     def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
         """Return a win if the move acted on a term that has a like term. With no moves left, return
         a loss that grows with the distance to such a term."""

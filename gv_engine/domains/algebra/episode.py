@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
-from gv_engine.domains.algebra.world import ExpressionSnapshot, ExpressionWorld, action_names
+from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, action_names
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.session.episode import Seen, Told, of_one_world
 
@@ -210,11 +210,11 @@ class AlgebraEpisode(Told):
             sentences.append("random draws: more or fewer of them")
         return sentences
 
-    def snapshot(self) -> ExpressionSnapshot:
+    def snapshot(self) -> WorldSnapshot:
         """Return a snapshot of the world, which is the whole episode."""
         return self.world.snapshot()
 
-    def restore(self, snapshot: ExpressionSnapshot) -> None:
+    def restore(self, snapshot: WorldSnapshot) -> None:
         """Restore the episode from a snapshot, which may come from another process."""
         self.world.restore(snapshot)
 

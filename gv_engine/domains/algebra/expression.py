@@ -48,7 +48,7 @@ CA, CS, CS_ANY, DM, DF, AG, VM, RS = (1 << bit for bit in range(8))
 that also swaps terms in preferred order."""
 
 
-MAX_FACTORED_COEFFICIENT = 10**10
+MAX_FACTORED = 10**10
 """Largest coefficient from which a common factor is taken out. mathy_core tries every divisor up to
 the square root: larger coefficients take seconds, and above 2^64 mathy_core fails."""
 
@@ -287,7 +287,7 @@ def _all_are(kind: NodeKind, *nodes: Node | None) -> bool:
     return all(node is not None and node.kind is kind for node in nodes)
 
 
-def _starts_with_constant(node: Node, kind: NodeKind) -> bool:
+def _has_number(node: Node, kind: NodeKind) -> bool:
     """Return True if the node has this kind and a constant as its left operand."""
     return node.kind is kind and _kind_of(node.left) is CONSTANT
 
@@ -299,7 +299,7 @@ def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
         rule_bits = CS | CS_ANY
         if _can_factor_out(left, right):
             rule_bits |= DF
-        if _is_negative_addend(right):
+        if _is_negative(right):
             rule_bits |= RS
     elif kind is MULTIPLY:
         rule_bits = CS_ANY
@@ -325,25 +325,21 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
             return True
         if kind is right.kind and (kind is ADD or kind is MULTIPLY):
             inner = right.left
-            return inner is not None and (
-                inner.kind is CONSTANT or _starts_with_constant(inner, kind)
-            )
+            return inner is not None and (inner.kind is CONSTANT or _has_number(inner, kind))
         return False
     if kind is not MULTIPLY or left.kind is not MULTIPLY:
         return False
-    if _starts_with_constant(left, MULTIPLY):
+    if _has_number(left, MULTIPLY):
         if right.kind is CONSTANT:
             return _kind_of(left.right) is VARIABLE
         if right.kind is MULTIPLY:
             inner = right.left
-            if inner is not None and (
-                inner.kind is CONSTANT or _starts_with_constant(inner, MULTIPLY)
-            ):
+            if inner is not None and (inner.kind is CONSTANT or _has_number(inner, MULTIPLY)):
                 return True
     return (
         left.right is not None
-        and _starts_with_constant(left.right, MULTIPLY)
-        and _starts_with_constant(right, MULTIPLY)
+        and _has_number(left.right, MULTIPLY)
+        and _has_number(right, MULTIPLY)
     )
 
 
@@ -352,7 +348,7 @@ def _can_factor_out(left: Node, right: Node) -> bool:
     sums."""
     one, two = left.term, right.term
     if one is None and two is None:
-        one, two = _operand_term(left, ADD, "right"), _operand_term(right, ADD, "left")
+        one, two = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
         if one is None or two is None or one.variable is None or two.variable is None:
             return False
     elif two is None:
@@ -367,7 +363,7 @@ def _can_factor_out(left: Node, right: Node) -> bool:
     return _have_common_factor(one, two)
 
 
-def _operand_term(node: Node, kind: NodeKind, side: str) -> Term | None:
+def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
     """Return the term on one side of `node` if `node` is of this kind; else None."""
     inner: Node | None = getattr(node, side) if node.kind is kind else None
     return None if inner is None else inner.term
@@ -379,7 +375,7 @@ def _adjacent_term(node: Node, side: str) -> Term | None:
     if node.kind is not ADD:
         return None
     inner: Node = getattr(node, side)
-    return inner.term if inner.term is not None else _operand_term(inner, ADD, side)
+    return inner.term if inner.term is not None else _side_term(inner, ADD, side)
 
 
 def _have_common_factor(one: Term, two: Term) -> bool:
@@ -388,9 +384,7 @@ def _have_common_factor(one: Term, two: Term) -> bool:
         return False
     first = 1 if one.coefficient is None else one.coefficient
     second = 1 if two.coefficient is None else two.coefficient
-    if not (
-        0 != abs(first) <= MAX_FACTORED_COEFFICIENT and 0 != abs(second) <= MAX_FACTORED_COEFFICIENT
-    ):
+    if not (0 != abs(first) <= MAX_FACTORED and 0 != abs(second) <= MAX_FACTORED):
         return False
     same_power = one.exponent == two.exponent or not (one.exponent or two.exponent)
     if one.variable == two.variable and same_power:
@@ -404,23 +398,23 @@ def _can_add_exponents(left: Node, right: Node) -> bool:
     products."""
     one, two = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
-        near = _operand_term(left, MULTIPLY, "right")
+        near = _side_term(left, MULTIPLY, "right")
         if near is not None and two is not None and near.variable == two.variable:
             return True
     if one is None or one.variable is None:
         return False
     if two is None:
-        two = _operand_term(right, MULTIPLY, "left")
+        two = _side_term(right, MULTIPLY, "left")
     return two is not None and one.variable == two.variable
 
 
-def _is_negative_addend(right: Node) -> bool:
+def _is_negative(right: Node) -> bool:
     """Return True if an addend is negative: a negative number, or a product that begins with
     one."""
     if right.kind is CONSTANT:
         return right.value < 0  # type: ignore[operator]  # a number
     return (
-        _starts_with_constant(right, MULTIPLY)
+        _has_number(right, MULTIPLY)
         and _kind_of(right.right) in (VARIABLE, POWER)
         and right.left is not None
         and right.left.value < 0  # type: ignore[operator]  # a number
@@ -433,7 +427,7 @@ _TOLERANCE = 1e-9
 _MAX_FACTORIAL = 1000
 _MAX_BITS = 100_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SAMPLE_POINTS: tuple[dict[str, Any], ...] = (
+POINTS: tuple[dict[str, Any], ...] = (
     {letter: 2 + number for number, letter in enumerate(_LETTERS)},
     {letter: 3 + 5 * number % 53 for number, letter in enumerate(_LETTERS)},
     {letter: Fraction(3 + 7 * number % 53, 2) for number, letter in enumerate(_LETTERS)},
@@ -512,9 +506,7 @@ def is_close(one: Any, two: Any) -> bool:
         return False
 
 
-def have_same_value(
-    one: Node, two: Node, points: tuple[Mapping[str, Any], ...] = SAMPLE_POINTS
-) -> bool:
+def is_equivalent(one: Node, two: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
     """Return True if two expressions have equal values at all points.
 
     Two equations count as equal if the differences of their sides are proportional: sides may be
@@ -524,9 +516,7 @@ def have_same_value(
     if equations != (two.kind is EQUAL):
         return False
     try:
-        pairs = [
-            (_value_or_difference(one, point), _value_or_difference(two, point)) for point in points
-        ]
+        pairs = [(_value_at(one, point), _value_at(two, point)) for point in points]
     except NoValueError:
         return False
     if not equations:
@@ -536,7 +526,7 @@ def have_same_value(
     return proportional and bool(first) == bool(second)
 
 
-def _value_or_difference(node: Node, point: Mapping[str, Any]) -> Any:
+def _value_at(node: Node, point: Mapping[str, Any]) -> Any:
     """Return the value of an expression, or left minus right side of an equation."""
     if node.kind is not EQUAL:
         return evaluate(node, point)

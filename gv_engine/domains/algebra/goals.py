@@ -60,10 +60,7 @@ class Goals(Actions):
         return problem.complexity * 3
 
     def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
         """Return the timestep that the environment itself decides for a state, before all reward
         rules.

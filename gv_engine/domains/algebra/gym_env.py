@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.state import NUM_TYPES, TYPE_BUCKETS, tree_edges
-from gv_engine.domains.algebra.world import ExpressionSnapshot
+from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs.arg_checks import known_options
 from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays
@@ -198,11 +198,11 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
 
     # ---- snapshots -----------------------------------------------------------------------
 
-    def snapshot(self) -> ExpressionSnapshot:
+    def snapshot(self) -> WorldSnapshot:
         """Return an opaque snapshot of the episode and the generator, which can be pickled."""
         return self.simulation.snapshot()
 
-    def restore(self, snapshot: ExpressionSnapshot) -> tuple[Arrays, dict[str, Any]]:
+    def restore(self, snapshot: WorldSnapshot) -> tuple[Arrays, dict[str, Any]]:
         """Restore the episode and the generator of a snapshot; return observation and info.
 
         Raises:
@@ -217,7 +217,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         options = self.scenario, self.render_mode, None, self._representation
         return ExpressionEnv, options, snapshot
 
-    def __setstate__(self, snapshot: ExpressionSnapshot) -> None:
+    def __setstate__(self, snapshot: WorldSnapshot) -> None:
         self.restore(snapshot)
 
     def _new_renderer(self, mode: str) -> Renderer:

@@ -104,7 +104,7 @@ def _estimate_sum_moves(terms: list[Node]) -> int:
     moves = 0
     last: dict[tuple[str | None, Any], int] = {}
     for place, term in enumerate(terms):
-        key = _like_term_key(term)
+        key = _term_key(term)
         if key is not None:
             if key in last:
                 moves += place - last[key] - 1 + (1 if key[0] is None else 2)
@@ -112,7 +112,7 @@ def _estimate_sum_moves(terms: list[Node]) -> int:
     return moves
 
 
-def _like_term_key(node: Node) -> tuple[str | None, Any] | None:
+def _term_key(node: Node) -> tuple[str | None, Any] | None:
     """Return the (variable, exponent) key that like terms share; None if the node is no term.
 
     The coefficient may still be an unevaluated expression.
@@ -122,13 +122,7 @@ def _like_term_key(node: Node) -> tuple[str | None, Any] | None:
     left, right = node.left, node.right
     if node.kind is not MULTIPLY or left is None or right is None:
         return None
-    return (
-        _like_term_key(right)
-        if _is_number(left)
-        else _like_term_key(left)
-        if _is_number(right)
-        else None
-    )
+    return _term_key(right) if _is_number(left) else _term_key(left) if _is_number(right) else None
 
 
 def _estimate_product_moves(factors: list[Node]) -> int:
@@ -197,23 +191,21 @@ class HintFinder:
     `gv_engine.session.autoplay.HintProvider`."""
 
     def __init__(self, scenario: Any) -> None:
-        self._search_thread: HintSearch | None = None
+        self._thread: HintSearch | None = None
 
     def ask(self, game: Any) -> None:
         """Start a search from the session's current state."""
-        self._search_thread = HintSearch(game)
+        self._thread = HintSearch(game)
 
     def answer(self) -> Way | None:
         """Return the next move; None while the search runs."""
-        if self._search_thread is None or self._search_thread.is_alive():
+        if self._thread is None or self._thread.is_alive():
             return None
-        hint = self._search_thread.hint
+        hint = self._thread.hint
         if hint is None:
-            return Way((), self._search_thread.answer)
-        return Way(
-            (f"{self._search_thread.rules[hint.rule]} {hint.node}",), self._search_thread.answer
-        )
+            return Way((), self._thread.answer)
+        return Way((f"{self._thread.rules[hint.rule]} {hint.node}",), self._thread.answer)
 
     def close(self) -> None:
         """Drop the search."""
-        self._search_thread = None
+        self._thread = None

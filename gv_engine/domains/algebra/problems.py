@@ -146,12 +146,7 @@ def sample_like_terms(
 
 
 def sample_binomials(
-    sampler: Sampler,
-    variables: int,
-    *,
-    powers: float,
-    like: float,
-    coefficients: bool = False,
+    sampler: Sampler, variables: int, *, powers: float, like: float, coefficients: bool = False
 ) -> tuple[str, int]:
     """Sample a product of two sums, `(x + 2) * (x + 7)`; return the text and its complexity.
 
@@ -176,12 +171,7 @@ def sample_binomial_and_monomial(
 
 
 def _sample_factors(
-    sampler: Sampler,
-    count: int,
-    variables: int,
-    powers: float,
-    like: float,
-    coefficients: bool,
+    sampler: Sampler, count: int, variables: int, powers: float, like: float, coefficients: bool
 ) -> list[str]:
     """Sample the terms of a product: `variables` of them with a variable, the others numbers."""
     power = min(1.0, 2 * powers) if sampler.chance(powers) else 0.0
@@ -204,12 +194,7 @@ def sample_adjacent_pair(
 
 
 def sample_separated_pair(
-    sampler: Sampler,
-    terms: int,
-    blockers: int,
-    *,
-    powers: bool = False,
-    parentheses: float = 0.1,
+    sampler: Sampler, terms: int, blockers: int, *, powers: bool = False, parentheses: float = 0.1
 ) -> str:
     """Sample two like terms with others between and around them: `4y + 24x + 56l + 12x + 43n`.
 

@@ -26,13 +26,7 @@ from gv_engine.domains.algebra.types import (
 from gv_engine.rules.call import Call, is_nested
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.modules import is_engine_module
-from gv_engine.rules.system import (
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Phase,
-    System,
-)
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
 from gv_engine.scenario.calls import ENDING_KEYS, Calls
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.domains.algebra import expression
-from gv_engine.domains.algebra.expression import Node, NodeKind, have_same_value
+from gv_engine.domains.algebra.expression import Node, NodeKind, is_equivalent
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule
 from gv_engine.domains.algebra.library import expressions as lib_expressions
 from gv_engine.domains.algebra.library import rules as lib
@@ -222,7 +222,7 @@ class RuleSet(Sequence[BaseRule]):
         except RewriteError as error:
             self._record_failure(number, root, node, error)
             return False
-        same = have_same_value(root, result)
+        same = is_equivalent(root, result)
         if not same:
             self._record_failure(number, root, node, f"it changes the value: {text}")
         return same
@@ -265,7 +265,7 @@ class RuleSet(Sequence[BaseRule]):
             part, on_right = above.pop()
             side, depth = "right" if on_right else "left", depth + 1
         if properties.only_moves:
-            result = _apply_by_template(rule, part, side, depth)
+            result = _apply_cached(rule, part, side, depth)
         else:
             result = _apply_to_part(rule, part, side, depth)
         for parent, on_right in reversed(above):
@@ -279,7 +279,7 @@ class RuleSet(Sequence[BaseRule]):
         Raises:
             RewriteError: the rule fails.
         """
-        return _library_change(self._rules[number], to_library(root).nodes[node])
+        return _get_change(self._rules[number], to_library(root).nodes[node])
 
 
 class LazyChange(ExpressionChangeRule):
@@ -341,7 +341,7 @@ _TEMPLATES: dict[tuple[type[BaseRule], str, TreeShape], Template] = {}
 """Cached templates of rules that only move subtrees: by rule class, side and shape of the part."""
 
 
-def _apply_by_template(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
     """Apply a rule that only moves subtrees to a part, through a cached template; see
     `_apply_to_part`."""
     shape, parts = split_expression(part, depth)
@@ -373,12 +373,12 @@ def _apply_in_tree(
 ) -> Node:
     """Apply a rule to a node of a mathy_core tree and return the new tree, with unchanged nodes
     reused."""
-    result = _library_change(rule, node).result
-    assert result is not None, "_library_change raises otherwise"
+    result = _get_change(rule, node).result
+    assert result is not None, "_get_change raises otherwise"
     return from_library(result.get_root(), tree.sources)
 
 
-def _library_change(
+def _get_change(
     rule: BaseRule, node: lib_expressions.MathExpression | None
 ) -> ExpressionChangeRule:
     """Return mathy_core's change of applying a rule to a node; raise RewriteError if there is

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra.expression import have_same_value
+from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.scenario.plugin import CheckReport
@@ -74,7 +74,7 @@ def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, 
         if action in valid_actions:
             if info["decided_by"] == "refuse":
                 raise _Fault(f"{where}: the action is valid, but was refused")
-            if not have_same_value(first, env.simulation.state.root):
+            if not is_equivalent(first, env.simulation.state.root):
                 raise _Fault(f"{where}: {info['text']} has another value than {first.text}")
         elif env.simulation.state.agent.problem != before.agent.problem:
             raise _Fault(f"{where}: the action is invalid, but changed {before.agent.problem}")

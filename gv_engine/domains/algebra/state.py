@@ -33,12 +33,15 @@ _NO_NUMBER = struct.pack("=f", 0.0)
 
 
 class MathyEnvStateStep(NamedTuple):
-    """Entry of an episode's history."""
+    """Entry of an episode's history.
+
+    Attributes:
+        raw: text of the expression.
+        action: (rule, node) that led to the expression; (-1, -1) at the start.
+    """
 
     raw: str
-    """Text of the expression."""
     action: tuple[int, int]
-    """(rule, node) that led to the expression; (-1, -1) at the start."""
 
 
 START = (-1, -1)
@@ -47,18 +50,21 @@ START = (-1, -1)
 
 @dataclass(slots=True)
 class MathyAgentState:
-    """Progress of an episode."""
+    """Progress of an episode.
+
+    Attributes:
+        moves_remaining: number of moves left; at 0 the episode is lost.
+        problem: text of the current expression.
+        problem_type: namespace of the environment.
+        reward: reward of the last move.
+        history: expressions and the moves that led to them, from the initial problem on.
+    """
 
     moves_remaining: int
-    """Number of moves left; at 0 the episode is lost."""
     problem: str
-    """Text of the current expression."""
     problem_type: str = "mathy.unknown"
-    """Namespace of the environment."""
     reward: float = 0.0
-    """Reward of the last move."""
     history: tuple[MathyEnvStateStep, ...] = ()
-    """Expressions and the moves that led to them, from the initial problem on."""
 
     def __post_init__(self) -> None:
         self.history = self.history or (MathyEnvStateStep(self.problem, START),)
@@ -97,10 +103,7 @@ class MathyEnvState:
     __slots__ = ("_mask", "_over", "_root", "_visits", "agent", "max_moves")
 
     def __init__(
-        self,
-        problem: str,
-        max_moves: int = 10,
-        problem_type: str = "mathy.unknown",
+        self, problem: str, max_moves: int = 10, problem_type: str = "mathy.unknown"
     ) -> None:
         if not isinstance(problem, str):
             raise TypeError(f"problem={problem!r}: expected the text of an expression")
@@ -184,18 +187,21 @@ class MathyEnvState:
 
 
 class MathyObservation(NamedTuple):
-    """Observation with room for L nodes, in order."""
+    """Observation with room for L nodes, in order.
+
+    Attributes:
+        nodes: (L,) type ids, 0 where there is no node.
+        values: (L,) value of every constant, 0 elsewhere.
+        mask: (L, rules) 1 for every valid action.
+        type: (2,) hash of the environment's namespace, from 0 to 127.
+        time: (1,) fraction of the moves that are used.
+    """
 
     nodes: NDArray[np.int64]
-    """(L,) type ids, 0 where there is no node."""
     values: NDArray[np.float32]
-    """(L,) value of every constant, 0 elsewhere."""
     mask: NDArray[np.int8]
-    """(L, rules) 1 for every valid action."""
     type: NDArray[np.int64]
-    """(2,) hash of the environment's namespace, from 0 to 127."""
     time: NDArray[np.float32]
-    """(1,) fraction of the moves that are used."""
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:

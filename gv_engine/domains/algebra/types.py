@@ -59,13 +59,17 @@ def source_location(thing: Any) -> str:
 
 
 class MathyEnvProblem(NamedTuple):
-    """Problem that an environment has sampled."""
+    """Problem that an environment has sampled.
+
+    Attributes:
+        text: text of the expression.
+        complexity: number of terms by default; the number of allowed moves depends on it.
+        type: namespace of the environment, such as `mathy.polynomials.simplify`.
+    """
 
     text: str
     complexity: int
-    """Number of terms by default. The number of allowed moves depends on it."""
     type: str
-    """Namespace of the environment, such as `mathy.polynomials.simplify`."""
 
 
 class StepType(enum.IntEnum):

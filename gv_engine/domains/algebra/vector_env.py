@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario, expression_space
 from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.world import ExpressionSnapshot, ExpressionWorld
+from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot
 from gv_engine.envs.arg_checks import Seeds, Wanted, at_least, places, written
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
@@ -151,11 +151,11 @@ class EnvWorker:
             columns["reward_terms"][i, self._terms[world.decided_by]] = world.reward
         self._texts[i] = state.problem, world.outcome, world.decided_by
 
-    def snapshot(self, i: int) -> ExpressionSnapshot:
+    def snapshot(self, i: int) -> WorldSnapshot:
         """Return a snapshot of environment `i`."""
         return self._envs[i].snapshot()
 
-    def restore(self, i: int, token: ExpressionSnapshot) -> None:
+    def restore(self, i: int, token: WorldSnapshot) -> None:
         """Restore environment `i` from a snapshot."""
         self._envs[i].restore(token)
         self._write_state(i, self._envs[i].simulation.success)
@@ -472,12 +472,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._workers[number].call(method, i - self._cuts[number], *arguments)
         return self._workers[number].result()
 
-    def snapshot(self, i: int) -> ExpressionSnapshot:
+    def snapshot(self, i: int) -> WorldSnapshot:
         """Return an opaque snapshot of environment i, which can be pickled."""
-        token: ExpressionSnapshot = self._call_one(i, "snapshot")
+        token: WorldSnapshot = self._call_one(i, "snapshot")
         return token
 
-    def restore(self, i: int, token: ExpressionSnapshot) -> None:
+    def restore(self, i: int, token: WorldSnapshot) -> None:
         """Restore environment i from a snapshot.
 
         Raises:

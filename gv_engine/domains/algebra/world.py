@@ -64,7 +64,7 @@ _SNAPSHOT_ATTRIBUTES = (
 
 
 @dataclass(frozen=True)
-class ExpressionSnapshot:
+class WorldSnapshot:
     """Snapshot of a world for `ExpressionWorld.restore`; opaque to callers."""
 
     attributes: Mapping[str, Any]
@@ -184,10 +184,10 @@ class ExpressionWorld(Move):
         if len(history) < 2:
             return frozenset()
         before, after = history[-2:]
-        nodes = self._library_nodes_after(parse(before.raw), after.action)
+        nodes = self._nodes_after(parse(before.raw), after.action)
         return _changed_indices(nodes) if len(nodes) == self.state.root.size else frozenset()
 
-    def _library_nodes_after(
+    def _nodes_after(
         self, before: Node, action: tuple[int, int]
     ) -> list[expressions.MathExpression]:
         """Return the nodes of mathy_core after a move, in order, with their ids and change
@@ -211,7 +211,7 @@ class ExpressionWorld(Move):
     def _update_entities(self, before: Node) -> None:
         """Keep the entities of nodes that remain after a move, create new ones and delete the
         rest."""
-        nodes = self._library_nodes_after(before, self.action)
+        nodes = self._nodes_after(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._delete_entities()
             return
@@ -272,22 +272,22 @@ class ExpressionWorld(Move):
 
     # ---- snapshots ----------------------------------------------------------------------------
 
-    def snapshot(self) -> ExpressionSnapshot:
+    def snapshot(self) -> WorldSnapshot:
         """Return an opaque snapshot of the world and its generator, which can be pickled."""
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
         attributes = {name: getattr(self, name) for name in _SNAPSHOT_ATTRIBUTES}
         generator = self.env.rng.bit_generator.state
-        return ExpressionSnapshot(attributes, generator, tuple(numbers), frozenset(changed))
+        return WorldSnapshot(attributes, generator, tuple(numbers), frozenset(changed))
 
-    def restore(self, snapshot: ExpressionSnapshot) -> None:
+    def restore(self, snapshot: WorldSnapshot) -> None:
         """Restore the world and its generator from a snapshot.
 
         Raises:
             TypeError: the argument is no snapshot.
         """
-        if not isinstance(snapshot, ExpressionSnapshot):
+        if not isinstance(snapshot, WorldSnapshot):
             raise TypeError(
                 f"found a {type(snapshot).__name__}, expected a snapshot from snapshot()"
             )
