@@ -1,8 +1,8 @@
-"""GridVerse as objects: states, grids and things to write rules and levels with.
+"""Object API of GridVerse: states, grids and objects for writing rules and levels.
 
-The names are those of the GridVerse documents, and so are the modules: `gv_engine.gridverse.grid`
-has `Grid`, `gv_engine.gridverse.envs.reset_functions` the registry of resets. All is found here
-as well.
+Names and modules are those of the GridVerse documents: `gv_engine.gridverse.grid` has `Grid`,
+`gv_engine.gridverse.envs.reset_functions` the registry of resets. All names can be imported from
+here, too.
 """
 
 from gv_engine.gridverse.action import Action

@@ -203,6 +203,7 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     sources: dict[str, Node] = {}
 
     def convert(node: Node, depth: int) -> Any:
+        """Return the new node of mathy_core for a node, with all nodes below it."""
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
             kind, left, right = Placeholder, None, None
@@ -346,7 +347,7 @@ class _SpanFinder:
         return self._tokens[self._next].start()
 
 
-# ---- fonts ----------------------------------------------------------------------------------------
+# ---- fonts ---------------------------------------------------------------------------------------
 
 _EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
 """Caret with its exponent, which is drawn raised without the caret. Before parentheses the caret

@@ -275,6 +275,7 @@ class TreeStage(Stage):
         self._changed_nodes: frozenset[int] = frozenset()
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
+        """Show a frame: prepare the animation from the previous one, and drop hint, note and marks."""
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._centers)
         self._start_centers = dict(self._centers) if moves else {}
         staying = {node.identity for node in frame.nodes}

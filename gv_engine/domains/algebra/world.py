@@ -227,6 +227,7 @@ class ExpressionWorld(Move):
         entities = self._entities
 
         def set_components(node: Node, first: int, depth: int) -> int:
+            """Set the components of a subtree whose nodes count from `first`; return its entity."""
             place = first + (node.left.size if node.left is not None else 0)
             left = NOTHING if node.left is None else set_components(node.left, first, depth + 1)
             right = (
