@@ -61,7 +61,7 @@ def _nested_phase(name: str) -> Phase | None:
     return NESTED.get(name) or NESTED.get(name.removesuffix("s"))
 
 
-def to_system_argument(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
+def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
     """Return a user's argument in the form that systems take.
 
     Args:
@@ -77,20 +77,18 @@ def to_system_argument(name: str, value: Any, call: Callable[[Any, Phase], Call]
     return _CONVERTERS[name][0](value) if name in _CONVERTERS else value
 
 
-def to_function_argument(
-    name: str, value: Any, function: Callable[[Call], Any], types: ObjectTypes
-) -> Any:
+def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: ObjectTypes) -> Any:
     """Return a scenario's argument in the form that user-defined functions take.
 
     Args:
         name: name of the parameter.
         value: argument as scenarios store it.
-        function: function that converts a nested call to a function of states.
+        fn: function that converts a nested call to a function of states.
         types: object types of the scenario.
     """
     if is_nested(value):
         several = isinstance(value, tuple)
-        return [function(part) for part in value] if several else function(value)
+        return [fn(part) for part in value] if several else fn(value)
     if name in TYPES and value is not None:
         return class_of(types[value])
     return _CONVERTERS[name][1](value) if name in _CONVERTERS and value is not None else value

@@ -108,14 +108,14 @@ def _default_object(cls: type[GridObject]) -> GridObject:
 def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """Return an integer array of a shape, in which None stands for any size; raise ValueError
     otherwise."""
-    integers = np.asarray(array)
-    fits = integers.ndim == len(shape) and all(
-        size in (None, actual) for size, actual in zip(shape, integers.shape, strict=True)
+    values = np.asarray(array)
+    fits = values.ndim == len(shape) and all(
+        size in (None, actual) for size, actual in zip(shape, values.shape, strict=True)
     )
-    if not fits or integers.dtype.kind not in "iu" or integers.size == 0:
+    if not fits or values.dtype.kind not in "iu" or values.size == 0:
         expected = ", ".join("H" if size is None else str(size) for size in shape)
         raise ValueError(
-            f"{name} has shape {integers.shape} and dtype {integers.dtype}: expected ({expected}) "
-            f"integers"
+            f"{name} has shape {values.shape} and dtype {values.dtype}: expected ({expected}) "
+            f"values"
         )
-    return integers
+    return values

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.arguments import to_function_argument, to_system_argument
+from gv_engine.gridverse.arguments import to_function_arg, to_system_arg
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
@@ -25,10 +25,10 @@ from gv_engine.gridverse.object_store import get_store, new_world, use_object_ty
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import (
     Rng,
+    arg_names,
     call_function,
     function_name,
-    positional_names,
-    scenario_parameters,
+    parameters_of,
 )
 from gv_engine.gridverse.state import State, load_state, state_of
 from gv_engine.rules.call import Call
@@ -78,8 +78,8 @@ class BuiltInFunction:
         self.__doc__ = system.function.__doc__
         self.__module__ = system.function.__module__
         kind = inspect.Parameter
-        first = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in positional_names(system.phase)]
-        # resets have no positional_names arguments, so their parameters may be positional
+        first = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in arg_names(system.phase)]
+        # resets have no arg_names arguments, so their parameters may be positional
         own = kind.KEYWORD_ONLY if first else kind.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature(
             [
@@ -103,7 +103,7 @@ class BuiltInFunction:
         except TypeError as error:
             raise TypeError(f"{self.__name__}{self.__signature__}: {error}") from None
         rng = bound.pop("rng", None)
-        first = [bound.pop(name) for name in positional_names(self.system.phase)]
+        first = [bound.pop(name) for name in arg_names(self.system.phase)]
         return run(_make_call(self.system, bound), *first, rng=rng)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -129,7 +129,7 @@ def _make_call(system: System, values: dict[str, Any]) -> Call:
     arguments = {}
     for name, value in values.items():
         try:
-            arguments[name] = to_system_argument(name, value, to_call)
+            arguments[name] = to_system_arg(name, value, to_call)
         except (TypeError, ValueError, KeyError) as error:
             reason = error.args[0] if error.args else error
             raise TypeError(f"{system.name}: {name}={value!r}: {reason}") from None
@@ -142,9 +142,7 @@ def to_call(function: Callable[..., Any], phase: Phase) -> Call:
     if isinstance(function, functools.partial) and not function.args:
         plain, values = function.func, function.keywords
     system = system_of(plain)
-    return (
-        Call(_make_adapter(function, phase), {}) if system is None else _make_call(system, values)
-    )
+    return Call(_adapt(function, phase), {}) if system is None else _make_call(system, values)
 
 
 def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
@@ -167,11 +165,8 @@ def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     if system.phase not in (OBSERVATION, VISIBILITY):
         return functools.partial(run, call_, layout=layout)
     types = OBJECT_TYPES if layout is None else layout.known
-    arguments = {
-        name: to_function_argument(name, value, to_function, types)
-        for name, value in call_.arguments.items()
-        if name not in system.tables
-    }
+    values = {k: v for k, v in call_.arguments.items() if k not in system.tables}
+    arguments = {k: to_function_arg(k, v, to_function, types) for k, v in values.items()}
     if system.objects is None:
         return functools.partial(BuiltInFunction(system), **arguments)
     return lambda *first, rng=None: call_function(system.objects, first, arguments, rng)
@@ -300,10 +295,10 @@ def make_system(function: Callable[..., Any], phase: Phase, name: str = "") -> S
     Raises:
         TypeError: the function does not fit the protocol of the phase.
     """
-    return _make_adapter(function, phase, scenario_parameters(function, phase), name)
+    return _adapt(function, phase, parameters_of(function, phase), name)
 
 
-def _make_adapter(
+def _adapt(
     function: Callable[..., Any],
     phase: Phase,
     parameters: tuple[Parameter, ...] = (),
@@ -319,7 +314,7 @@ def _make_adapter(
             pairs = zip((p.name for p in parameters), arguments, strict=True)
             types = w.layout.known
             kwargs = {
-                name: to_function_argument(name, value, to_function, types) for name, value in pairs
+                name: to_function_arg(name, value, to_function, types) for name, value in pairs
             }
             with use_object_types(w.layout):
                 return call_function(function, first, kwargs, rng)

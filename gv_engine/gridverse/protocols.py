@@ -79,23 +79,23 @@ PROTOCOLS: dict[Phase, type] = {
 }
 
 
-def positional_names(phase: Phase) -> tuple[str, ...]:
+def arg_names(phase: Phase) -> tuple[str, ...]:
     """Return the names of the positional arguments that functions of a phase receive."""
     names = list(inspect.signature(PROTOCOLS[phase].__call__).parameters)
     return tuple(names[1:-1])  # without self and rng
 
 
-_POSITIONAL = {name for phase in PROTOCOLS for name in positional_names(phase)}
+_POSITIONAL = {name for phase in PROTOCOLS for name in arg_names(phase)}
 """Names of positional arguments, which scenario parameters must not have."""
 
 
-def scenario_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
+def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     """Return the parameters of a function that scenarios set: those beyond its protocol.
 
     Raises:
         TypeError: the function does not fit; the message says why, and the expected signature.
     """
-    name, first = function_name(function), positional_names(phase)
+    name, first = function_name(function), arg_names(phase)
     expected = f"{name}({', '.join((*first, '*', 'rng=None'))})"
 
     def refuse(fault: str) -> TypeError:
@@ -155,12 +155,10 @@ def function_name(function: Any) -> str:
     return getattr(plain, "__name__", type(plain).__name__)
 
 
-def call_function(
-    function: Any, first: tuple[Any, ...], arguments: dict[str, Any], rng: Any
-) -> Any:
+def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any) -> Any:
     """Call a user-defined function, with the generator if the function has a parameter `rng`."""
     try:
         takes_rng = takes(function, "rng")
     except TypeError:  # partials of unhashable arguments
         takes_rng = takes.__wrapped__(function, "rng")
-    return function(*first, **arguments, **({"rng": rng} if takes_rng else {}))
+    return function(*args, **kwargs, **({"rng": rng} if takes_rng else {}))

@@ -21,7 +21,7 @@ from typing import Any, TypeVar, overload
 import systems  # noqa: F401  # fills the registries of systems
 from gv_engine.gridverse.functions import BuiltInFunction, make_system
 from gv_engine.gridverse.observation_functions import SHORTHANDS, from_visibility
-from gv_engine.gridverse.protocols import PROTOCOLS, positional_names
+from gv_engine.gridverse.protocols import PROTOCOLS, arg_names
 from gv_engine.rules.errors import nearest
 from gv_engine.rules.system import (
     OBSERVATION,
@@ -114,9 +114,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             TypeError: a parameter is missing or unknown.
         """
         function = self[name]
-        signature = [*inspect.signature(function).parameters.values()][
-            len(positional_names(self.phase)) :
-        ]
+        signature = [*inspect.signature(function).parameters.values()][len(arg_names(self.phase)) :]
         allowed = {parameter.name: parameter for parameter in signature if parameter.name != "rng"}
         for key in parameters:
             if key not in allowed:
@@ -124,8 +122,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
                 raise TypeError(f"{name} takes no parameter {key!r}: {suggestion}")
         for key, parameter in allowed.items():
             if parameter.default is parameter.empty and key not in parameters:
-                names = ", ".join(allowed)
-                raise TypeError(f"{name} needs the parameter {key!r} (it takes {names})")
+                raise TypeError(f"{name} needs {key!r} (it takes {', '.join(allowed)})")
         return functools.partial(function, **parameters)
 
 

@@ -85,15 +85,13 @@ class _GridSpace:
             return f"the grid has {grid.shape[:2]} cells, the space's {tuple(self.grid_shape)}"
         kinds = [kind.type_index() for kind in self.object_types]
         return (
-            self._find_unlisted(grid[..., 0], (*kinds, *self._always_allowed), "type", "the grid")
-            or self._find_unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
-            or self._find_unlisted(grid[..., 2], self.colors, "colour", "the grid")
-            or self._find_unlisted(item[2], self.colors, "colour", "the hand")
+            self._unlisted(grid[..., 0], (*kinds, *self._always_allowed), "type", "the grid")
+            or self._unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
+            or self._unlisted(grid[..., 2], self.colors, "colour", "the grid")
+            or self._unlisted(item[2], self.colors, "colour", "the hand")
         )
 
-    def _find_unlisted(
-        self, values: NDArray[Any], allowed: Iterable[int], kind: str, where: str
-    ) -> str:
+    def _unlisted(self, values: NDArray[Any], allowed: Iterable[int], kind: str, where: str) -> str:
         """Return a sentence on the first value that is not allowed; empty if all are."""
         for index in np.setdiff1d(values, [int(value) for value in allowed]).tolist():
             types = self._types

@@ -68,9 +68,7 @@ class Actions:
                 f"action {action!r}: allowed are node * {len(self.rules)} + rule, and (rule, node)"
             ) from None
 
-    def check_action(
-        self, state: MathyEnvState, action: MathyAction
-    ) -> tuple[tuple[int, int], bool]:
+    def check(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
         """Return (rule, node) of an action, and True if the action is valid.
 
         Raises:
@@ -80,7 +78,7 @@ class Actions:
         pair = self.to_action(action)
         valid = self.is_valid(state, pair)
         if not valid and self.invalid_action_response == "raise":
-            raise ValueError(self._invalid_action_message(state, action, pair))
+            raise ValueError(self._explain(state, action, pair))
         return pair, valid
 
     def is_valid(self, state: MathyEnvState, pair: tuple[int, int]) -> bool:
@@ -159,9 +157,7 @@ class Actions:
         nodes = expression.to_list("inorder")
         return nodes[index] if 0 <= index < len(nodes) else None
 
-    def _invalid_action_message(
-        self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]
-    ) -> str:
+    def _explain(self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]) -> str:
         """Return the error message for an invalid action: what is wrong, and what is allowed."""
         rule, node = pair
         text = state.agent.problem

@@ -12,7 +12,6 @@ from gv_engine.domains.algebra.goals import Goals
 from gv_engine.domains.algebra.library import (
     DEFAULT_ORDER,
     BaseRule,
-    BoundOrder,
     ExpressionChangeRule,
     bind_order,
 )
@@ -67,9 +66,8 @@ class MathyEnv(Goals):
         ValueError: the response, a rule, `max_moves` or `max_seq_len` is not allowed.
     """
 
-    order: BoundOrder = bind_order(DEFAULT_ORDER)
-    """Systems of a move. The first system of TERMINATING or REWARD that sets the verdict decides.
-    """
+    order = bind_order(DEFAULT_ORDER)
+    """Systems of a move. The first of TERMINATING or REWARD that sets the verdict decides."""
 
     takes_equations = True
     """True if a problem may be an equation."""
@@ -192,7 +190,7 @@ class MathyEnv(Goals):
         """
         if self._is_over(env_state):
             raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
-        pair, valid = self.check_action(env_state, action)
+        pair, valid = self.check(env_state, action)
         move = Move(self, env_state, pair, valid)
         verdict = self._decide(move, TRANSITION, TERMINATING, REWARD)
         state = move.state

@@ -210,7 +210,7 @@ class PolyCommuteLikeTerms(PolySimplify):
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
         """Return True if a common factor can be taken out."""
-        return any(byte & expression.DF for byte in env_state.root.applicable_rules())
+        return any(byte & expression.DF for byte in env_state.root.rule_bytes())
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
         """Return True if a common factor can be taken out."""

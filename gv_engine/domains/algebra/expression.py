@@ -33,14 +33,7 @@ SYMBOLS: dict[NodeKind, str] = {
 }
 """Text of each binary operator."""
 
-_PRECEDENCE: dict[NodeKind, int] = {
-    EQUAL: -1,
-    ADD: 0,
-    SUBTRACT: 0,
-    MULTIPLY: 1,
-    DIVIDE: 1,
-    POWER: 2,
-}
+_PRECEDENCE: dict[Any, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
 _ATOM = 3
 
 CA, CS, CS_ANY, DM, DF, AG, VM, RS = (1 << bit for bit in range(8))
@@ -157,9 +150,9 @@ class Node:
         else:
             self.text = f"{self.value}({child.text})"
         if self.left is not None:
-            self._before = child.applicable_rules()
+            self._before = child.rule_bytes()
         else:
-            self._after = child.applicable_rules()
+            self._after = child.rule_bytes()
 
     def _init_binary(self, left: Node, right: Node) -> None:
         """Set the derived attributes (size, text, precedence, term, rule bits) of a binary
@@ -196,14 +189,11 @@ class Node:
             self.text = f"{one} {SYMBOLS[kind]} {two}"
             self.is_plain = plain and kind is MULTIPLY
             # products in a row are read from the left
-            self.is_exact = (
-                exact
-                and self.is_plain
-                and (right.kind is not MULTIPLY or right.precedence == _ATOM)
-            )
+            is_chain = right.kind is MULTIPLY and right.precedence != _ATOM
+            self.is_exact = exact and self.is_plain and not is_chain
         self.rule_bits = _operator_rules(kind, left, right)
-        self._before = left.applicable_rules(kind, right)
-        self._after = right.applicable_rules(kind, left)
+        self._before = left.rule_bytes(kind, right)
+        self._after = right.rule_bytes(kind, left)
 
     def _is_compact(self) -> bool:
         """Return True if a product is written without its sign, as 4x or 4x^2."""
@@ -212,9 +202,7 @@ class Node:
             left is not None
             and left.kind is CONSTANT
             and right is not None
-            and (
-                right.kind is VARIABLE or (right.kind is POWER and _kind_of(right.left) is VARIABLE)
-            )
+            and (right.kind is VARIABLE or (right.kind is POWER and _kind(right.left) is VARIABLE))
         )
 
     def _is_exponent(self) -> bool:
@@ -224,9 +212,7 @@ class Node:
             return all(child._is_exponent() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
 
-    def applicable_rules(
-        self, parent: NodeKind | None = None, sibling: Node | None = None
-    ) -> bytes:
+    def rule_bytes(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
         """Return (size,) bytes: for each node in order the bits of the core rules that apply to it.
 
         Args:
@@ -277,7 +263,7 @@ def _format_number(value: Number) -> str:
     return np.format_float_positional(value, trim="-")
 
 
-def _kind_of(node: Node | None) -> NodeKind | None:
+def _kind(node: Node | None) -> NodeKind | None:
     """Return the kind of a node; None without a node."""
     return None if node is None else node.kind
 
@@ -287,9 +273,9 @@ def _all_are(kind: NodeKind, *nodes: Node | None) -> bool:
     return all(node is not None and node.kind is kind for node in nodes)
 
 
-def _has_number(node: Node, kind: NodeKind) -> bool:
+def _has_number(node: Node | None, kind: NodeKind) -> bool:
     """Return True if the node has this kind and a constant as its left operand."""
-    return node.kind is kind and _kind_of(node.left) is CONSTANT
+    return node is not None and node.kind is kind and _kind(node.left) is CONSTANT
 
 
 def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
@@ -331,16 +317,12 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
         return False
     if _has_number(left, MULTIPLY):
         if right.kind is CONSTANT:
-            return _kind_of(left.right) is VARIABLE
+            return _kind(left.right) is VARIABLE
         if right.kind is MULTIPLY:
             inner = right.left
             if inner is not None and (inner.kind is CONSTANT or _has_number(inner, MULTIPLY)):
                 return True
-    return (
-        left.right is not None
-        and _has_number(left.right, MULTIPLY)
-        and _has_number(right, MULTIPLY)
-    )
+    return _has_number(left.right, MULTIPLY) and _has_number(right, MULTIPLY)
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
@@ -415,7 +397,7 @@ def _is_negative(right: Node) -> bool:
         return right.value < 0  # type: ignore[operator]  # a number
     return (
         _has_number(right, MULTIPLY)
-        and _kind_of(right.right) in (VARIABLE, POWER)
+        and _kind(right.right) in (VARIABLE, POWER)
         and right.left is not None
         and right.left.value < 0  # type: ignore[operator]  # a number
     )
@@ -432,8 +414,7 @@ POINTS: tuple[dict[str, Any], ...] = (
     {letter: 3 + 5 * number % 53 for number, letter in enumerate(_LETTERS)},
     {letter: Fraction(3 + 7 * number % 53, 2) for number, letter in enumerate(_LETTERS)},
 )
-"""Values of all letters at which expressions are compared. No two letters share a value at a point.
-"""
+"""Values of all letters at which expressions are compared; letters never share a value."""
 
 
 class NoValueError(ArithmeticError):

@@ -98,6 +98,6 @@ def examine(
     """Check a scenario by random episodes, each played twice: with valid actions and with any."""
     if policy:
         raise PolicyError(
-            f"{scenario.name} is of the domain {scenario.domain}: only random actions can check it"
+            f"{scenario.name}: only random actions check scenarios of {scenario.domain}"
         )
     return self_check.check_random_episodes(scenario, episodes, seed)

@@ -140,7 +140,7 @@ def from_library(
     node: Node | None = None
     for source in reversed(chain):
         kind, old = type(source), sources.get(source.id)
-        if kind is Placeholder:
+        if kind is Stub:
             node = old
             continue
         right = None if source.right is None else from_library(source.right, sources)
@@ -175,6 +175,9 @@ def _python_number(value: object) -> int | float:
     return int(number) if number.is_integer() else number
 
 
+LibraryNode = lib.MathExpression
+
+
 class LibraryTree(NamedTuple):
     """Tree of mathy_core nodes made from a tree of our own nodes.
 
@@ -189,7 +192,7 @@ class LibraryTree(NamedTuple):
     sources: dict[str, Node]
 
 
-class Placeholder(lib.MathExpression):
+class Stub(lib.MathExpression):
     """Stands for a subtree below the depth that a rule reads."""
 
 
@@ -197,7 +200,7 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     """Return the tree as new nodes of mathy_core.
 
     Args:
-        depth: levels to convert; a `Placeholder` replaces what lies deeper. None converts all.
+        depth: levels to convert; a `Stub` replaces what lies deeper. None converts all.
     """
     nodes: list[Any] = []
     sources: dict[str, Node] = {}
@@ -206,7 +209,7 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
         """Return the new node of mathy_core for a node, with all nodes below it."""
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
-            kind, left, right = Placeholder, None, None
+            kind, left, right = Stub, None, None
         own: Any = kind.__new__(kind)
         own.__dict__.update(_default_attributes(kind))
         if left is not None:

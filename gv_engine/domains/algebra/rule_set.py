@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from gv_engine.domains.algebra import expression
 from gv_engine.domains.algebra.expression import Node, NodeKind, is_equivalent
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule
-from gv_engine.domains.algebra.library import expressions as lib_expressions
 from gv_engine.domains.algebra.library import rules as lib
 from gv_engine.domains.algebra.parsing import (
+    LibraryNode,
     LibraryTree,
-    Placeholder,
+    Stub,
     from_library,
     parse,
     to_library,
@@ -31,7 +31,7 @@ from gv_engine.rules.errors import GVEngineError
 # ---- rewrite templates ---------------------------------------------------------------------------
 
 TreeShape = tuple[NodeKind | None, ...]
-"""Kinds of the nodes of a tree in preorder. None stands for a missing operand, `Placeholder` for a
+"""Kinds of the nodes of a tree in preorder. None stands for a missing operand, `Stub` for a
 subtree below the depth limit."""
 
 Template = int | tuple[NodeKind, "Template | None", "Template | None"] | None
@@ -60,7 +60,7 @@ def _collect_nodes(node: Node, depth: int, shape: list[NodeKind | None], parts: 
     if left is None and right is None:
         shape.append(node.kind)
     elif not depth:
-        shape.append(Placeholder)
+        shape.append(Stub)
     else:
         shape.append(node.kind)
         for operand in (left, right):
@@ -179,7 +179,7 @@ class RuleSet(Sequence[BaseRule]):
         self.failures: dict[int, str] = {}
         self._properties = [core_rule_properties(rule) for rule in self._rules]
         self._other_rules = [
-            number for number, properties in enumerate(self._properties) if properties is None
+            number for number, properties in enumerate(self._properties) if not properties
         ]
         bits = [0 if properties is None else properties.bit for properties in self._properties]
         # (256, rules): 1 where a byte of rule bits includes the rule
@@ -194,7 +194,7 @@ class RuleSet(Sequence[BaseRule]):
     def mask(self, root: Node) -> NDArray[np.int8]:
         """Return (nodes, rules) int8: 1 where applying the rule to the node keeps the value of the
         expression."""
-        allowed = self._table.take(np.frombuffer(root.applicable_rules(), np.uint8), 0)
+        allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
         doubtful = self._other_rules if root.is_plain else range(len(self._rules))
         if self._other_rules:
             self._mask_other_rules(root, allowed)
@@ -368,9 +368,7 @@ def _apply_to_part(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
     return _apply_in_tree(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
 
 
-def _apply_in_tree(
-    rule: BaseRule, tree: LibraryTree, node: lib_expressions.MathExpression | None
-) -> Node:
+def _apply_in_tree(rule: BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
     """Apply a rule to a node of a mathy_core tree and return the new tree, with unchanged nodes
     reused."""
     result = _get_change(rule, node).result
@@ -378,9 +376,7 @@ def _apply_in_tree(
     return from_library(result.get_root(), tree.sources)
 
 
-def _get_change(
-    rule: BaseRule, node: lib_expressions.MathExpression | None
-) -> ExpressionChangeRule:
+def _get_change(rule: BaseRule, node: LibraryNode | None) -> ExpressionChangeRule:
     """Return mathy_core's change of applying a rule to a node; raise RewriteError if there is
     none."""
     try:

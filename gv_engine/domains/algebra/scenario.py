@@ -125,7 +125,7 @@ class AlgebraScenario:
         env.order = bind_order(self.order)
         function, moves = self.problem_function, self.max_moves
         if function is not None:
-            env.problem_fn = lambda params: _call_problem_function(function, params, env)  # type: ignore[method-assign]  # for this one
+            env.problem_fn = lambda params: _sample(function, params, env)  # type: ignore[method-assign]  # for this one
         if moves is not None:
             env.max_moves_fn = lambda problem, config: moves  # type: ignore[method-assign]  # for this one
         return env
@@ -158,7 +158,7 @@ class AlgebraScenario:
             return MathyEnvState(state.agent.problem, max_moves, state.agent.problem_type)
         if not isinstance(text, str):
             raise ProblemError(f"problem={text!r}: expected the text of an expression")
-        env_problem = _make_problem(text, env)
+        env_problem = _to_problem(text, env)
         state = env.begin(env_problem, max_moves or env.max_moves_fn(env_problem, config))
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
@@ -197,37 +197,31 @@ class AlgebraScenario:
         return AlgebraScenario.read, (self.document, self.changes)
 
 
-def _make_problem(
-    value: Any, env: MathyEnv, function: ProblemFunction | None = None
-) -> MathyEnvProblem:
+def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) -> MathyEnvProblem:
     """Return a problem from a text, or from the result of a problem function."""
-    text, complexity, *kind = (
-        (value, None) if isinstance(value, str) else _problem_parts(value, function)
-    )
+    text, complexity, *kind = (value, None) if isinstance(value, str) else _parts(value, fn)
     if complexity is None:
         complexity = max(1, len(parse(text).term_keys))
     return MathyEnvProblem(text, complexity, kind[0] if kind else env.get_env_namespace())
 
 
-def _call_problem_function(
-    function: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv
-) -> MathyEnvProblem:
+def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
     """Return the problem that a user-defined function samples."""
     try:
-        value = function(params, env.rng)
+        value = fn(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
         raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
-    return _make_problem(value, env, function)
+    return _to_problem(value, env, fn)
 
 
-def _problem_parts(value: Any, function: ProblemFunction | None) -> tuple[Any, ...]:
+def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
     """Return the result of a problem function as a tuple (text, complexity, ...)."""
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(
-            f"{source_location(function)}: the problem function "
-            f"{getattr(function, '__name__', function)} returned {value!r}: expected a text or "
+            f"{source_location(fn)}: the problem function "
+            f"{getattr(fn, '__name__', fn)} returned {value!r}: expected a text or "
             f"(text, complexity)"
         )
     return parts

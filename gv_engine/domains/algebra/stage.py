@@ -24,7 +24,7 @@ from gv_engine.ui.drawing.widgets import Pixel, wrap
 MIN_LINE, MAX_LINE = 3, 40
 """Smallest and largest height of the text in a node, in pixels."""
 
-MeasureWidth = Callable[[str, int], int]
+Measure = Callable[[str, int], int]
 """Function that returns the width of a text for a line height, both in pixels."""
 
 
@@ -43,7 +43,7 @@ class TreeLayout(NamedTuple):
 
 
 def fit_tree(
-    nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int, width: MeasureWidth
+    nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int, width: Measure
 ) -> TreeLayout:
     """Return the largest layout that fits into a room; the smallest possible one if none fits.
 
@@ -64,7 +64,7 @@ def fit_tree(
     return _stretch(lay_out_tree(nodes, low, width), room)
 
 
-def lay_out_tree(nodes: Sequence[TreeNode], line: int, width: MeasureWidth) -> TreeLayout:
+def lay_out_tree(nodes: Sequence[TreeNode], line: int, width: Measure) -> TreeLayout:
     """Return the narrowest layout with text of a line height in pixels.
 
     Between two nodes of one row there is always a node of another row, so a node may be wider than
@@ -179,12 +179,9 @@ class WrappedText:
     def character_at(self, position: tuple[int, int]) -> int | None:
         """Return the index of the character at a position in pixels; None if there is none."""
         for start, end in self._rows:
-            for character in range(start, end):
-                if any(
-                    rect.collidepoint(position)
-                    for rect in self.rects_of((character, character + 1))
-                ):
-                    return character
+            for index in range(start, end):
+                if any(rect.collidepoint(position) for rect in self.rects_of((index, index + 1))):
+                    return index
         return None
 
     def draw(
@@ -228,9 +225,7 @@ class WrappedText:
 
 MIN_ROOMY_LINES = 14  # lines of text: in a lower stage, notes cover the tree
 ZOOM = 1.25
-FIT_TOLERANCE = (
-    1.15  # a tree is fitted if its text gets smaller than readable by at most this factor
-)
+FIT_TOLERANCE = 1.15  # text of a fitted tree may be smaller than readable by this factor
 NODE_DOT = 2  # smallest size of a node on the map, in pixels
 
 
@@ -271,13 +266,14 @@ class TreeStage(Stage):
         self._buttons: list[tuple[pygame.Rect, int]] = []
         self._centers: dict[int, Pixel] = {}  # centers by identity, from the corner of the room
         self._removed: tuple[TreeNode, ...] = ()
-        self._start_centers: Mapping[int, Pixel] = {}
+        self._starts: Mapping[int, Pixel] = {}
         self._changed_nodes: frozenset[int] = frozenset()
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        """Show a frame: prepare the animation from the previous one, and drop hint, note and marks."""
+        """Show a frame: prepare the animation from the previous one, and drop hint, note and
+        marks."""
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._centers)
-        self._start_centers = dict(self._centers) if moves else {}
+        self._starts = dict(self._centers) if moves else {}
         staying = {node.identity for node in frame.nodes}
         left = previous.nodes if moves and previous is not None else ()
         self._removed = tuple(node for node in left if node.identity not in staying)
@@ -419,13 +415,11 @@ class TreeStage(Stage):
             node.identity: (place.centerx + self._corner[0], place.centery + self._corner[1])
             for node, place in zip(frame.nodes, layout.rects, strict=True)
         }
-        centers = dict(self._animated_centers(ends, progress)) if progress < 1 else ends
+        centers = dict(self._animate(ends, progress)) if progress < 1 else ends
         self._draw_edges(surface, layout, centers)
         for node in self._removed if progress < 1 else ():
-            if node.identity in self._start_centers:
-                self._draw_fading(
-                    surface, self._start_centers[node.identity], layout.line, 1 - progress
-                )
+            if node.identity in self._starts:
+                self._draw_fading(surface, self._starts[node.identity], layout.line, 1 - progress)
         for node, place in zip(frame.nodes, layout.rects, strict=True):
             moved = place.copy()
             x, y = centers[node.identity]
@@ -460,9 +454,7 @@ class TreeStage(Stage):
         )
         return x, y
 
-    def _animated_centers(
-        self, ends: Mapping[int, Pixel], progress: float
-    ) -> Iterator[tuple[int, Pixel]]:
+    def _animate(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
         """Yield (identity, center) of each node during the animation; new nodes come from their
         parent."""
         nodes = self._frame.nodes
@@ -470,8 +462,8 @@ class TreeStage(Stage):
             end = start = ends[node.identity]
             above: TreeNode | None = node
             while above is not None:
-                if above.identity in self._start_centers:
-                    start = self._start_centers[above.identity]
+                if above.identity in self._starts:
+                    start = self._starts[above.identity]
                     break
                 above = nodes[above.parent] if above.parent >= 0 else None
             x, y = (round(a + (b - a) * progress) for a, b in zip(start, end, strict=True))

@@ -249,7 +249,8 @@ def tree_edges(root: Node) -> NDArray[np.int64]:
     pairs: list[tuple[int, int]] = []
 
     def walk(node: Node, first: int) -> int:
-        """Collect the edges of a subtree whose nodes count from `first`; return its root's index."""
+        """Collect the edges of a subtree whose nodes count from `first`; return its root's
+        index."""
         own = first + (0 if node.left is None else node.left.size)
         if node.left is not None:
             pairs.append((own, walk(node.left, first)))

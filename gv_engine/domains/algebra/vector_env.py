@@ -314,7 +314,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._statistics, self._copy = episode_statistics, copy
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
-        worker_args = mode, self.scenario, render_mode, None, observation_representation
+        args = mode, self.scenario, render_mode, None, observation_representation
         space = expression_space(one.env, observation_representation)
         self._observed = tuple(space)
         dtype = row_dtype(space, len(self.scenario.reward_names))
@@ -322,14 +322,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._workers: list[EnvWorker | SubprocWorker]
         if len(parts) == 1:
             self._rows = np.zeros(num_envs, dtype)
-            self._workers = [EnvWorker(self._rows, *worker_args)]
+            self._workers = [EnvWorker(self._rows, *args)]
         else:
             spawn = multiprocessing.get_context("spawn")
             memory = spawn.RawArray("b", num_envs * dtype.itemsize)
             self._rows = shared_rows(memory, dtype)
-            self._workers = [
-                SubprocWorker(spawn, memory, dtype, part, *worker_args) for part in parts
-            ]
+            self._workers = [SubprocWorker(spawn, memory, dtype, part, *args) for part in parts]
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -131,7 +131,7 @@ class ExpressionWorld(Move):
         """
         if self.terminated or self.truncated:
             raise ValueError("the episode is over: call reset()")
-        self.begin(self.state, *self.env.check_action(self.state, action))
+        self.begin(self.state, *self.env.check(self.state, action))
         if self._success:
             self._success.measure(self, NOTHING)
         with self.context:
@@ -184,12 +184,10 @@ class ExpressionWorld(Move):
         if len(history) < 2:
             return frozenset()
         before, after = history[-2:]
-        nodes = self._nodes_after(parse(before.raw), after.action)
+        nodes = self._new_nodes(parse(before.raw), after.action)
         return _changed_indices(nodes) if len(nodes) == self.state.root.size else frozenset()
 
-    def _nodes_after(
-        self, before: Node, action: tuple[int, int]
-    ) -> list[expressions.MathExpression]:
+    def _new_nodes(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
         """Return the nodes of mathy_core after a move, in order, with their ids and change
         marks."""
         number, node = action
@@ -211,7 +209,7 @@ class ExpressionWorld(Move):
     def _update_entities(self, before: Node) -> None:
         """Keep the entities of nodes that remain after a move, create new ones and delete the
         rest."""
-        nodes = self._nodes_after(before, self.action)
+        nodes = self._new_nodes(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._delete_entities()
             return
@@ -226,13 +224,11 @@ class ExpressionWorld(Move):
         """Set the components of all entities from their nodes."""
         entities = self._entities
 
-        def set_components(node: Node, first: int, depth: int) -> int:
+        def assign(node: Node, first: int, depth: int) -> int:
             """Set the components of a subtree whose nodes count from `first`; return its entity."""
             place = first + (node.left.size if node.left is not None else 0)
-            left = NOTHING if node.left is None else set_components(node.left, first, depth + 1)
-            right = (
-                NOTHING if node.right is None else set_components(node.right, place + 1, depth + 1)
-            )
+            left = NOTHING if node.left is None else assign(node.left, first, depth + 1)
+            right = NOTHING if node.right is None else assign(node.right, place + 1, depth + 1)
             entity = entities[place]
             for kind in (Constant, Variable, Operator, Changed):
                 if esper.has_component(entity, kind):
@@ -244,7 +240,7 @@ class ExpressionWorld(Move):
                 esper.add_component(entity, Changed())
             return entity
 
-        set_components(self.state.root, 0, 0)
+        assign(self.state.root, 0, 0)
 
     def _delete_entities(self) -> None:
         """Delete all entities."""
@@ -289,9 +285,7 @@ class ExpressionWorld(Move):
             TypeError: the argument is no snapshot.
         """
         if not isinstance(snapshot, WorldSnapshot):
-            raise TypeError(
-                f"found a {type(snapshot).__name__}, expected a snapshot from snapshot()"
-            )
+            raise TypeError(f"found a {type(snapshot).__name__}, expected a snapshot")
         self.begin(snapshot.attributes["state"], snapshot.attributes["action"])
         vars(self).update(snapshot.attributes)
         self.env.rng.bit_generator.state = snapshot.generator
@@ -308,13 +302,9 @@ class WorldCanvas(ExpressionCanvas):
     """Canvas that completes the drawn nodes of a world to an `ExpressionFrame`."""
 
     def __init__(
-        self,
-        show: Callable[[ExpressionFrame], None],
-        world: ExpressionWorld,
-        title: str,
-        message: str,
+        self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str
     ) -> None:
-        self._show, self._world, self._title, self._message = show, world, title, message
+        self._show, self._world, self._title, self._note = show, world, title, note
         self._spans = parsing.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
 
@@ -352,7 +342,7 @@ class WorldCanvas(ExpressionCanvas):
             outcome=w.outcome,
             success=w.success,
             ending=w.ending,
-            message=self._message,
+            message=self._note,
         )
         self._show(frame)
 

@@ -224,7 +224,7 @@ class Board:
                 self._draw_object(surface, thing, at, alpha, shown)
             turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
             angle = ANGLES[agent[2]] - turn * (1 - progress)
-            place = interpolate(motion.agent, agent, progress)
+            place = lerp(motion.agent, agent, progress)
             self._draw_agent(surface, (*place, agent[2]), angle, color)
         surface.set_clip(before)
 
@@ -298,10 +298,10 @@ def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObj
     for thing, cell in motion.added:
         yield thing, cell, progress
     for thing, start, goal in motion.moved:
-        yield thing, interpolate(start, goal, progress), 1.0
+        yield thing, lerp(start, goal, progress), 1.0
 
 
-def interpolate(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
+def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
     """Return (y, x) between two cells; the goal if they are more than a cell apart."""
     if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
         return goal[0], goal[1]

@@ -149,16 +149,16 @@ class GridEpisode(Told):
 
     def refusal(self, action: str) -> str:
         """Return why an action is not allowed; empty if the action is allowed."""
-        for name, does in self._parse_actions(action).items():
+        for name, does in self._parse(action).items():
             if name not in self.agents:
                 return f"no agent {name!r}: {nearest(name, self.agents)}"
             if not does or does not in (*self.actions, self.wait):
                 return f"{does.replace('_', ' ').capitalize()}: not in this level"
-        if len(self.agents) > len(self._parse_actions(action)) and not self.wait:
+        if len(self.agents) > len(self._parse(action)) and not self.wait:
             return "Nobody can wait in this level: say what each agent does"
         return ""
 
-    def _parse_actions(self, action: str) -> dict[str, str]:
+    def _parse(self, action: str) -> dict[str, str]:
         """Return the actions that a text contains, by agent name."""
         if len(self._names) == 1:
             return {self._names[0]: action}
@@ -172,12 +172,12 @@ class GridEpisode(Told):
         policies."""
         if len(self._names) == 1 or self.refusal(action):
             return action
-        by_agent = self._parse_actions(action)
+        by_agent = self._parse(action)
         for agent, name in enumerate(self.agents, 1):
             done = self.world.done[agent] and not self.world.terminated
             if name in self.partners and name not in by_agent and not done:
                 by_agent[name] = self.actions[
-                    int(self.partners[name].act(*self._observation_of(agent))[0])
+                    int(self.partners[name].act(*self._seen_by(agent))[0])
                 ]
         acting = (name for name in self.agents if by_agent.get(name, self.wait) != self.wait)
         return AND.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
@@ -188,7 +188,7 @@ class GridEpisode(Told):
             return super().numbers(action)
         acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
         by_agent = {name: self.wait if name in acting else self.actions[0] for name in self._names}
-        by_agent |= self._parse_actions(action)
+        by_agent |= self._parse(action)
         return tuple(map(self.actions.index, by_agent.values()))
 
     def among(self, action: str, others: str) -> str:
@@ -196,11 +196,8 @@ class GridEpisode(Told):
         `others`."""
         if len(self._names) == 1 or self.refusal(action):
             return action
-        own = {
-            self.agents[self.controlled]: self.wait or self.actions[0],
-            **self._parse_actions(action),
-        }
-        by_agent = self._parse_actions(others) | own
+        own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
+        by_agent = self._parse(others) | own
         return AND.join(f"{name} {by_agent[name]}" for name in self.agents if name in by_agent)
 
     def step(self, action: str) -> None:
@@ -209,11 +206,9 @@ class GridEpisode(Told):
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        by_agent = self._parse_actions(action)
-        names = (by_agent.get(name, self.wait or self.actions[0]) for name in self._names)
-        self._simulation.step(
-            *(WAIT if name == self.wait else named_action(name) for name in names)
-        )
+        by_agent = self._parse(action)
+        acts = (by_agent.get(name, self.wait or self.actions[0]) for name in self._names)
+        self._simulation.step(*(WAIT if act == self.wait else named_action(act) for act in acts))
         self._observe()
 
     def mask(self) -> dict[str, bool]:
@@ -232,12 +227,12 @@ class GridEpisode(Told):
         """Return observation and info as `GridVectorEnv` does, or `AgentsVectorEnv` with several
         agents."""
         if len(self._names) == 1:
-            return self._observation_of(1)
-        by_agent = [self._observation_of(agent) for agent in self._simulation.agents]
+            return self._seen_by(1)
+        by_agent = [self._seen_by(agent) for agent in self._simulation.agents]
         observation, info = (_stack_agents(parts) for parts in zip(*by_agent, strict=True))
         return observation, info
 
-    def _observation_of(self, agent: int) -> Seen:
+    def _seen_by(self, agent: int) -> Seen:
         """Return observation and info of one agent, as `GridVectorEnv` does."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
@@ -276,9 +271,7 @@ class GridEpisode(Told):
         self._simulation.world.restore(row)
         self._clear_explored()
         self._observe()
-        self._simulation.world.rng = generator_from_row(
-            row["rng"]
-        )  # observing may have used the generator
+        self._simulation.world.rng = generator_from_row(row["rng"])  # observing may sample
 
     def state(self) -> str:
         """Return a digest of the whole world, 16 hexadecimal digits."""

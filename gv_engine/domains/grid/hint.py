@@ -52,7 +52,5 @@ class GridHint:
         count = len(way.actions)
         to_go = "1 step" if count == 1 else f"{count} steps"
         action = way.actions[0].replace("_", " ").capitalize() if way.actions else ""
-        self.is_searching, self.message = (
-            False,
-            f"Hint: {action}; {to_go} to go" if action else way.says,
-        )
+        self.is_searching = False
+        self.message = f"Hint: {action}; {to_go} to go" if action else way.says

@@ -34,7 +34,7 @@ from gv_engine.scenario.plugin import KeyCommand
 _SIDE_STEPS = {"TURN_LEFT": "MOVE_LEFT", "TURN_RIGHT": "MOVE_RIGHT"}
 _MOVES = {name: way for way, name in enumerate(ACTIONS[: MOVE_RIGHT + 1])}
 _TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
-_DEFAULT_KEYS = {command.name: command.keys for command in DOMAIN.keys}
+_KEYS = {command.name: command.keys for command in DOMAIN.keys}
 _DIRECTIONS = {
     "STEER_UP": (FORWARD, "go up", "MOVE_FORWARD"),
     "STEER_LEFT": (LEFT, "go left", "TURN_LEFT"),
@@ -77,16 +77,12 @@ class Steering:
         turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in actions}
         entries = {**_DIRECTIONS, **turns}
         self.commands = tuple(
-            KeyCommand(
-                name, says, tuple(key for key in _DEFAULT_KEYS[like] if key not in taken), True
-            )
+            KeyCommand(name, says, tuple(key for key in _KEYS[like] if key not in taken), True)
             for name, (_, says, like) in entries.items()
         )
         self.replaces = frozenset((*_MOVES, *_SIDE_STEPS))
 
-    def actions_for(
-        self, name: str, frame: Callable[[], Frame], game: Any, looks: bool
-    ) -> Iterator[str]:
+    def steer(self, name: str, frame: Callable[[], Frame], game: Any, looks: bool) -> Iterator[str]:
         """Yield the actions that carry out a steering command, to be taken one after the other.
 
         If a plain move leads in the direction, that move is taken. Else the agent turns and then
@@ -126,7 +122,7 @@ Pose = tuple[int, int, int]
 _TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _USE_ACTIONS = ("ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP")
 """Actions on an object ahead, in order of preference."""
-DROP_ACTIONS = ("DROP", "PICK_N_DROP")
+DROPS = ("DROP", "PICK_N_DROP")
 """Actions that put down the held object."""
 
 
@@ -179,7 +175,7 @@ class Walk:
         """Return the action at the goal: put down, use the object ahead, or walk against it; empty
         if none."""
         if self._puts:
-            return next((name for name in DROP_ACTIONS if mask.get(name)), "")
+            return next((name for name in DROPS if mask.get(name)), "")
         own = (name for name in mask if name not in ACTIONS)
         against = (name for name, other in self._moved_poses(pose) if other[:2] == self._goal)
         return next((name for name in (*_USE_ACTIONS, *own, *against) if mask.get(name)), "")

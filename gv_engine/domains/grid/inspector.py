@@ -74,7 +74,7 @@ class GridInspector:
         self._frame: Frame
         self._is_stale = True
         self._rows: list[PageLine] = []
-        self._visible: Sight | None = None
+        self._sight: Sight | None = None
 
     def begin(self) -> None:
         """Mark the pages as outdated, because the frame has changed."""
@@ -88,7 +88,7 @@ class GridInspector:
         if self._page != "Sight" or self._function == AS_SHOWN:
             return None
         self._refresh()
-        return None if self._visible is None or self._visible.problem else self._visible.on_grid
+        return None if self._sight is None or self._sight.problem else self._sight.on_grid
 
     def _refresh(self) -> None:
         """Compute the lines of the current page if they are outdated."""
@@ -104,9 +104,9 @@ class GridInspector:
             self.chosen = None
         if self._function not in self._choices("Sight"):
             self._function = AS_SHOWN
-        self._visible = None
+        self._sight = None
         if self._page == "Sight" and self._function != AS_SHOWN:
-            self._visible = self._inspection.sight(self._function)
+            self._sight = self._inspection.sight(self._function)
         if self._page == "Actions":
             self._outcomes = self._trial.outcomes(self._game.row())
         self._rows = list(self._pages[self._page]())
@@ -159,11 +159,7 @@ class GridInspector:
             if cells is not None:
                 legends = meanings(array, cells, frame.types)
                 parts = [
-                    (
-                        part,
-                        array[..., k],
-                        ", ".join(f"{n} {word}" for n, word in legends[k].items()),
-                    )
+                    (part, array[..., k], ", ".join(f"{n} {w}" for n, w in legends[k].items()))
                     for k, part in enumerate(("type", "state", "colour"))
                 ]
             for part, numbers, legend in parts:
@@ -183,14 +179,10 @@ class GridInspector:
 
     def _sight_lines(self) -> Iterator[PageLine]:
         """Yield the lines on the cells that a visibility function lets the agent see."""
-        if self._visible is not None and self._visible.problem:
-            yield PageLine(self._visible.problem)
+        if self._sight is not None and self._sight.problem:
+            yield PageLine(self._sight.problem)
             return
-        seen = (
-            self._visible.seen
-            if self._visible is not None
-            else self._frame.observation[..., 0] != 1
-        )
+        seen = self._sight.seen if self._sight is not None else self._frame.observation[..., 0] != 1
         yield PageLine("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
         for line in seen.tolist():
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
@@ -335,14 +327,12 @@ class GridInspector:
         if name in ("scroll_up", "scroll_down"):
             return self._scroll(self._room // 2 if name == "scroll_down" else -self._room // 2)
         if name in ("next_tab", "previous_tab"):
-            return self._select(_adjacent_name(tuple(self._pages), self._page, name == "next_tab"))
+            return self._select(_neighbor(tuple(self._pages), self._page, name == "next_tab"))
         if name in ("next_choice", "previous_choice"):
             self._refresh()
             choices = self._choices(self._page)
             chosen = self._representation if self._page == "Observation" else self._function
-            return bool(choices) and self._select(
-                _adjacent_name(choices, chosen, name == "next_choice")
-            )
+            return bool(choices) and self._select(_neighbor(choices, chosen, name == "next_choice"))
         if name in STEPS:
             self._refresh()
             y, x = self.chosen or self._frame.agent[:2]
@@ -378,7 +368,7 @@ class GridInspector:
 STEPS = {"cell_up": (-1, 0), "cell_down": (1, 0), "cell_left": (0, -1), "cell_right": (0, 1)}
 
 
-def _adjacent_name(names: tuple[str, ...], name: str, forward: bool) -> str:
+def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
     """Return the next or previous name of a cycle."""
     return names[(names.index(name) + (1 if forward else -1)) % len(names)]
 

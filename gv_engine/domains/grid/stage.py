@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from components.appearance import HIDDEN
-from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, interpolate
+from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
 from gv_engine.domains.grid.episode import step_sound
 from gv_engine.domains.grid.hint import GridHint
-from gv_engine.domains.grid.input_map import DROP_ACTIONS, Steering, Walk, resolve_action
+from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
@@ -27,12 +27,8 @@ from gv_engine.ui.drawing.text import font, plate, write
 # ---- layout of the views -------------------------------------------------------------------------
 
 SHARES = tuple(part / 40 for part in range(8, 37))  # shares of the room to try for the state
-MIN_OBSERVATION_SHARE = (
-    0.6  # cells of the observation may shrink to this share of readable for a whole state
-)
-MAX_OBSERVATION_FACTOR = (
-    1.5  # greatest useful cells of the observation, in cells of a partly visible state
-)
+MIN_OBSERVATION_SHARE = 0.6  # smallest cells of the observation beside a whole state, in readable
+MAX_OBSERVATION_FACTOR = 1.5  # useful cells of the observation, in cells of a cut-off state
 MIN_MAP_SIZE = 96  # pixels; a smaller map is drawn over the state instead
 
 GridShape = tuple[int, int]
@@ -73,17 +69,17 @@ def place_views(
     label = line if room.h > 8 * line else 0
     if view != "both":
         shape, least = (grid, readable) if view == "state" else (seen, 0)
-        size = _fit_grid(shape, room.w, room.h - label, least)[1]
-        return {view: _view_place(_centered(room, size[0], size[1] + label), size, label)}
+        size = _fit(shape, room.w, room.h - label, least)[1]
+        return {view: _place(_centered(room, size[0], size[1] + label), size, label)}
     plans = []
     for share in SHARES:
         for beside in (True, False):
             wide = int((room.w - line) * share) if beside else room.w
             tall = room.h - label if beside else int((room.h - line - 2 * label) * share)
-            cell, state = _fit_grid(grid, wide, tall, readable)
+            cell, state = _fit(grid, wide, tall, readable)
             wide = room.w - line - state[0] if beside else room.w
             tall = room.h - label if beside else room.h - line - 2 * label - state[1]
-            other, shown = _fit_grid(seen, wide, tall, 0)
+            other, shown = _fit(seen, wide, tall, 0)
             is_part = _is_part(state, grid, cell)
             useful = MAX_OBSERVATION_FACTOR * cell if is_part else cell
             score = state[0] * state[1] * min(other, useful) ** 2
@@ -93,21 +89,15 @@ def place_views(
     if not beside:
         whole = _centered(room, 0, state[1] + line + shown[1] + 2 * label)
         below = whole.move(0, label + state[1] + line)
-        return {
-            "state": _view_place(whole, state, label),
-            "observation": _view_place(below, shown, label),
-        }
+        return {"state": _place(whole, state, label), "observation": _place(below, shown, label)}
     whole = _centered(room, state[0] + line + shown[0], max(state[1], shown[1]) + label)
     left = pygame.Rect(whole.x, whole.y, state[0], 0)
     right = pygame.Rect(left.right + line, whole.y, shown[0], 0)
-    places = {
-        "state": _view_place(left, state, label),
-        "observation": _view_place(right, shown, label),
-    }
+    places = {"state": _place(left, state, label), "observation": _place(right, shown, label)}
     rest = whole.h - label - shown[1] - line
     if is_part and min(shown[0], rest - label) >= MIN_MAP_SIZE:
         below = right.move(0, label + shown[1] + line)
-        places["map"] = _view_place(below, (shown[0], rest - label), label)
+        places["map"] = _place(below, (shown[0], rest - label), label)
     return places
 
 
@@ -123,16 +113,14 @@ def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
     return rect
 
 
-def _view_place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
+def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
     """Return the place of a label and of a view of a size below, centered horizontally in `at`."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
     return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
-def _fit_grid(
-    shape: GridShape, wide: int, tall: int, readable: int
-) -> tuple[float, tuple[int, int]]:
+def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
     """Return the cell side for a grid in a room, and width and height of the visible part, in
     pixels."""
     wide, tall = max(1, wide), max(1, tall)
@@ -274,9 +262,7 @@ class GridStage(Stage):
         room = rect.h, rect.w
         cell = self._camera.size((height, width), room, self._readable)
         moving = self._motion if progress < 1 else None
-        center = (
-            frame.agent[:2] if moving is None else interpolate(moving.agent, frame.agent, progress)
-        )
+        center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
         start = corner((height, width), room, center, cell)
         lit = self._inspector.lit if self.side_panel is self._inspector else None
         lit = frame.seen if lit is None else lit
@@ -445,7 +431,7 @@ class GridStage(Stage):
         """Yield the actions of a steering command, or the action of any other command."""
         if any(command.name == name for command in self.steering):
             looks = self.view == "explored"  # the agent sees only what is ahead
-            return self._steering.actions_for(name, lambda: self._frame, self._game, looks)
+            return self._steering.steer(name, lambda: self._frame, self._game, looks)
         return super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
@@ -469,11 +455,7 @@ class GridStage(Stage):
 
     def hold_out(self) -> None:
         """Start or stop choosing the cell to put the held object into."""
-        puts = (
-            self.walks
-            and bool(self._frame.item[0])
-            and not {*DROP_ACTIONS}.isdisjoint(self._actions)
-        )
+        puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
         self._is_putting = puts and not self._is_putting
 
     @property

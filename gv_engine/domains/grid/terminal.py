@@ -112,7 +112,7 @@ class GridTerminalView(TerminalPicture):
         """Yield the actions of a steering command, or the action of any other command."""
         if any(command.name == name for command in self.steering):
             looks = self._view == "explored"
-            return self._steering.actions_for(name, self._game.frame, self._game, looks)
+            return self._steering.steer(name, self._game.frame, self._game, looks)
         return super().actions(name)
 
     def knows(self, name: str) -> bool:

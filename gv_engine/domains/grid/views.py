@@ -80,6 +80,5 @@ class GridRenderer:
 def make_renderer(scenario: Scenario, view: str, cell: int) -> DrawFrame:
     """Return the function that renders frames of a scenario in a view, with cells of a size in
     pixels."""
-    return GridRenderer(
-        SpriteSheet(sprite_folders(scenario), types=scenario.types), view, cell
-    ).draw
+    sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
+    return GridRenderer(sheet, view, cell).draw

@@ -98,7 +98,7 @@ def test_trees_texts_and_places_are_those_of_mathy_core(text):
     nodes = theirs.to_list("inorder")
     assert [node.name for node in ours.in_order()] == [node.name for node in nodes]
     assert ours.size == len(nodes)
-    for node, byte in zip(nodes, ours.applicable_rules(), strict=True):
+    for node, byte in zip(nodes, ours.rule_bytes(), strict=True):
         for mark, rule in MARKED.items():
             assert bool(byte & mark) == bool(rule.can_apply_to(node)), (text, str(node), rule.code)
     if ours.is_exact:
@@ -149,7 +149,7 @@ def test_a_part_of_the_tree_is_rewritten_like_the_whole(text):
     root = parse(text)
     places = [
         (node, number)
-        for node, byte in enumerate(root.applicable_rules())
+        for node, byte in enumerate(root.rule_bytes())
         for number, rule in enumerate(RULES)
         if byte & next(mark for mark, same in MARKED.items() if type(same) is type(rule))
     ]
@@ -220,7 +220,7 @@ def test_what_would_go_wrong_is_not_offered(text, refused):
     root = parse(text)
     number = [rule.code for rule in RULES].index(refused)
     mark = next(mark for mark, rule in MARKED.items() if rule.code == refused)
-    assert any(byte & mark for byte in root.applicable_rules())  # mathy_core offers it
+    assert any(byte & mark for byte in root.rule_bytes())  # mathy_core offers it
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not RULES.mask(root)[:, number].any()

@@ -179,7 +179,7 @@ def test_a_snapshot_has_the_same_future():
     made.restore(token)
     fork.restore(token)
     assert same(made.reset(), fork.reset())
-    with pytest.raises(TypeError, match="expected a snapshot from snapshot"):
+    with pytest.raises(TypeError, match="expected a snapshot"):
         made.restore({})  # type: ignore[arg-type]  # on purpose
 
 
