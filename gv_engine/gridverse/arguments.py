@@ -37,6 +37,7 @@ def _to_metric(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Any:
+    """Return the value unchanged."""
     return value
 
 

@@ -311,6 +311,7 @@ def _adapt(
         """Run the function as a system, with the arguments of the phase."""
 
         def fn(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
+            """Call the user-defined function with its scenario arguments converted."""
             pairs = zip((p.name for p in parameters), arguments, strict=True)
             types = w.layout.known
             kwargs = {

@@ -136,10 +136,12 @@ class Area(geometry.Area):
 
     @property
     def height(self) -> int:
+        """Return the number of rows."""
         return self.shape[0]
 
     @property
     def width(self) -> int:
+        """Return the number of columns."""
         return self.shape[1]
 
     def contains(self, position: tuple[int, int]) -> bool:
@@ -166,10 +168,10 @@ class Area(geometry.Area):
         return _move_area(self, position)
 
 
-def _move_area(one: geometry.Area, by: tuple[int, int]) -> Area:
+def _move_area(area: geometry.Area, offset: tuple[int, int]) -> Area:
     """Return an area moved by (y, x)."""
-    y, x = by
-    return Area((one.ymin + y, one.ymax + y), (one.xmin + x, one.xmax + x))
+    y, x = offset
+    return Area((area.ymin + y, area.ymax + y), (area.xmin + x, area.xmax + x))
 
 
 def as_area(value: Any) -> Area:

@@ -234,6 +234,7 @@ class Grid(Value):
         return self._world.cells()
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which grids are compared."""
         below = self._world.beneath()
         ground = b"" if below is None or not self.has_ground else below.tobytes()
         return Grid, self.shape, self.to_array().tobytes(), ground

@@ -50,6 +50,7 @@ class UnlessOpen(Flag):
     """Flag that is True while a door is not open."""
 
     def of(self, thing: Any) -> bool:
+        """Return True if a door is not open."""
         return bool(thing.part(components.Door).status != OPEN)
 
     def __set__(self, thing: Any, value: bool) -> None:
@@ -70,10 +71,12 @@ class Door(GridObject, kind=DOOR):
 
     @property
     def is_open(self) -> bool:
+        """Return True if the door is open."""
         return bool(self.status == OPEN)
 
     @property
     def is_locked(self) -> bool:
+        """Return True if the door is locked."""
         return self.status == Door.Status.LOCKED
 
     blocks_movement = UnlessOpen(
@@ -111,6 +114,7 @@ class Box(GridObject, kind=BOX):
 
     @property
     def content(self) -> GridObject:
+        """Return the object in the box; a Floor for none."""
         return self._get_held(components.Box, "content") or Floor()
 
     @content.setter

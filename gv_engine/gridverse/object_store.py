@@ -433,6 +433,7 @@ class GridObject(Value):
         return _unpickle, (cls, bare._parts, bare._content)
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which objects are compared."""
         return GridObject, self.appearance
 
     def __repr__(self) -> str:

@@ -87,6 +87,7 @@ class Observation(Value):
         return Observation(self.grid.copy(), self.agent.copy())
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which observations are compared."""
         cells = self.to_arrays()["grid"]
         return Observation, cells.shape, cells.tobytes(), self.agent
 

@@ -45,6 +45,7 @@ def make_shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
     """Return `from_visibility` with a fixed visibility function."""
 
     def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
+        """Return the observation of an area around the agent."""
         return from_visibility(state, area=area, visibility_function=visibility, rng=rng)
 
     look.__name__ = look.__qualname__ = visibility.__name__

@@ -99,6 +99,7 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     expected = f"{name}({', '.join((*first, '*', 'rng=None'))})"
 
     def refuse(fault: str) -> TypeError:
+        """Return the error for a function that does not fit."""
         return TypeError(
             f"{name} is no {phase.label}: {fault}; expected {expected}, where further "
             f"parameters have defaults or are given by scenarios"

@@ -33,6 +33,7 @@ class ActionSpace:
 
     @property
     def num_actions(self) -> int:
+        """Return the number of allowed actions."""
         return len(self.actions)
 
     def int_to_action(self, number: int) -> Action:

@@ -115,6 +115,7 @@ class State(Value):
         return arrays if below is None else {**arrays, "ground": below}
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which states are compared."""
         return State, self.grid, self.agent
 
     def __repr__(self) -> str:

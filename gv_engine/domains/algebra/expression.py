@@ -163,30 +163,30 @@ class Node:
         self.is_exact = exact = left.is_exact and right.is_exact
         self.term_keys = left.term_keys + right.term_keys
         self.precedence = precedence = _PRECEDENCE[kind]
-        one = left.text if left.precedence >= precedence else f"({left.text})"
+        a = left.text if left.precedence >= precedence else f"({left.text})"
         open_right = right.precedence > precedence or right.precedence == precedence != 0
-        two = right.text if open_right else f"({right.text})"
+        b = right.text if open_right else f"({right.text})"
         if kind is ADD or kind is SUBTRACT:
-            self.text = f"{one} {SYMBOLS[kind]} {two}"
+            self.text = f"{a} {SYMBOLS[kind]} {b}"
             ones = () if left.precedence == 0 else (left.term and left.term.key,)
             twos = () if right.precedence == 0 else (right.term and right.term.key,)
             self.term_keys = left.term_keys + ones + right.term_keys + twos
             self.is_plain = plain and kind is ADD
             self.is_exact = exact and kind is ADD
         elif kind is POWER:
-            self.text = f"{one}^{two}"
+            self.text = f"{a}^{b}"
             self.precedence = _ATOM
             self.is_plain = plain and left.kind is VARIABLE and right._is_exponent()
             self.is_exact = exact and self.is_plain
             if left.kind is VARIABLE and right.kind is CONSTANT:
                 self.term = Term(None, left.text, right.value)  # type: ignore[arg-type]
         elif kind is MULTIPLY and self._is_compact():
-            self.text = f"{one}{two}"
+            self.text = f"{a}{b}"
             self.precedence = _ATOM
             if right.term is not None:
                 self.term = right.term._replace(coefficient=left.value)  # type: ignore[arg-type]
         else:
-            self.text = f"{one} {SYMBOLS[kind]} {two}"
+            self.text = f"{a} {SYMBOLS[kind]} {b}"
             self.is_plain = plain and kind is MULTIPLY
             # products in a row are read from the left
             is_chain = right.kind is MULTIPLY and right.precedence != _ATOM
@@ -328,21 +328,21 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
 def _can_factor_out(left: Node, right: Node) -> bool:
     """Return True if two terms with a common factor are operands, or neighbours in a chain of
     sums."""
-    one, two = left.term, right.term
-    if one is None and two is None:
-        one, two = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
-        if one is None or two is None or one.variable is None or two.variable is None:
+    a, b = left.term, right.term
+    if a is None and b is None:
+        a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
+        if a is None or b is None or a.variable is None or b.variable is None:
             return False
-    elif two is None:
-        two = _adjacent_term(right, "left")
-        if two is None or two.variable is None:
+    elif b is None:
+        b = _adjacent_term(right, "left")
+        if b is None or b.variable is None:
             return False
-    elif one is None:
-        one = _adjacent_term(left, "right")
-        if one is None or one.variable is None:
+    elif a is None:
+        a = _adjacent_term(left, "right")
+        if a is None or a.variable is None:
             return False
-    assert one is not None
-    return _have_common_factor(one, two)
+    assert a is not None
+    return _have_common_factor(a, b)
 
 
 def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
@@ -360,16 +360,16 @@ def _adjacent_term(node: Node, side: str) -> Term | None:
     return inner.term if inner.term is not None else _side_term(inner, ADD, side)
 
 
-def _have_common_factor(one: Term, two: Term) -> bool:
+def _have_common_factor(a: Term, b: Term) -> bool:
     """Return True if mathy_core finds a common factor of two terms that can be taken out."""
-    if one.variable is None and two.variable is None:
+    if a.variable is None and b.variable is None:
         return False
-    first = 1 if one.coefficient is None else one.coefficient
-    second = 1 if two.coefficient is None else two.coefficient
+    first = 1 if a.coefficient is None else a.coefficient
+    second = 1 if b.coefficient is None else b.coefficient
     if not (0 != abs(first) <= MAX_FACTORED and 0 != abs(second) <= MAX_FACTORED):
         return False
-    same_power = one.exponent == two.exponent or not (one.exponent or two.exponent)
-    if one.variable == two.variable and same_power:
+    same_power = a.exponent == b.exponent or not (a.exponent or b.exponent)
+    if a.variable == b.variable and same_power:
         return True
     # a number below 1 is its own smallest factor
     return first == second and 0 < first < 1
@@ -378,16 +378,16 @@ def _have_common_factor(one: Term, two: Term) -> bool:
 def _can_add_exponents(left: Node, right: Node) -> bool:
     """Return True if two terms of one variable are operands, or neighbours in a chain of
     products."""
-    one, two = left.term, right.term
+    a, b = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
         near = _side_term(left, MULTIPLY, "right")
-        if near is not None and two is not None and near.variable == two.variable:
+        if near is not None and b is not None and near.variable == b.variable:
             return True
-    if one is None or one.variable is None:
+    if a is None or a.variable is None:
         return False
-    if two is None:
-        two = _side_term(right, MULTIPLY, "left")
-    return two is not None and one.variable == two.variable
+    if b is None:
+        b = _side_term(right, MULTIPLY, "left")
+    return b is not None and a.variable == b.variable
 
 
 def _is_negative(right: Node) -> bool:
@@ -443,25 +443,25 @@ def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
         return node.value
     if kind is VARIABLE:
         return point[str(node.value)]
-    one, two = ([_evaluate(child, point) for child in node.children()] * 2)[:2]
+    a, b = ([_evaluate(child, point) for child in node.children()] * 2)[:2]
     if kind in _OPERATORS:
-        return _OPERATORS[kind](one, two)
+        return _OPERATORS[kind](a, b)
     if kind is DIVIDE:
-        exact = not isinstance(one, float | complex) and not isinstance(two, float | complex)
-        return Fraction(one) / Fraction(two) if exact else one / two
+        exact = not isinstance(a, float | complex) and not isinstance(b, float | complex)
+        return Fraction(a) / Fraction(b) if exact else a / b
     if kind is POWER:
-        if abs(two) * _bit_length(one) > _MAX_BITS:
+        if abs(b) * _bit_length(a) > _MAX_BITS:
             raise OverflowError("the power is too large")
-        return Fraction(one) ** two if isinstance(two, int) and isinstance(one, int) else one**two
+        return Fraction(a) ** b if isinstance(b, int) and isinstance(a, int) else a**b
     if kind is NEGATE:
-        return -one
+        return -a
     if kind is FACTORIAL:
-        if abs(one) > _MAX_FACTORIAL:
+        if abs(a) > _MAX_FACTORIAL:
             raise OverflowError("the factorial is too large")
-        return math.factorial(int(one))
+        return math.factorial(int(a))
     if kind is EQUAL:
         raise ValueError("an equation holds or does not")
-    return kind().operate(float(one))  # type: ignore[attr-defined]  # a function such as sgn
+    return kind().operate(float(a))  # type: ignore[attr-defined]  # a function such as sgn
 
 
 _OPERATORS: dict[NodeKind, Callable[[Any, Any], Any]] = {
@@ -477,27 +477,27 @@ def _bit_length(value: Any) -> int:
     return max(exact.numerator.bit_length(), exact.denominator.bit_length())
 
 
-def is_close(one: Any, two: Any) -> bool:
+def is_close(a: Any, b: Any) -> bool:
     """Return True if two values are equal up to 1e-9 of the larger one."""
-    if one == two:
+    if a == b:
         return True
     try:
-        return bool(abs(one - two) <= _TOLERANCE * max(abs(one), abs(two)))
+        return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)))
     except OverflowError:
         return False
 
 
-def is_equivalent(one: Node, two: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
+def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
     """Return True if two expressions have equal values at all points.
 
     Two equations count as equal if the differences of their sides are proportional: sides may be
     swapped, and both sides multiplied.
     """
-    equations = one.kind is EQUAL
-    if equations != (two.kind is EQUAL):
+    equations = a.kind is EQUAL
+    if equations != (b.kind is EQUAL):
         return False
     try:
-        pairs = [(_value_at(one, point), _value_at(two, point)) for point in points]
+        pairs = [(_value_at(a, point), _value_at(b, point)) for point in points]
     except NoValueError:
         return False
     if not equations:

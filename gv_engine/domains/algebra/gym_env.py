@@ -120,6 +120,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
 
     @property
     def _action_legend(self) -> str:
+        """Return the formula of an action's number, for messages."""
         return f"node * {len(self.env.rules)} + rule"
 
     def reset(
@@ -159,6 +160,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.observation(), world.reward, world.terminated, world.truncated, self.info()
 
     def _render_if_human(self) -> None:
+        """Render the environment in render mode "human"."""
         if self.render_mode == "human":
             self.render()
 
@@ -221,6 +223,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         self.restore(snapshot)
 
     def _new_renderer(self, mode: str) -> Renderer:
+        """Return a renderer of this environment for a render mode."""
         title = self.scenario.name
         return Renderer(mode, self.scenario, lambda _, show: self.simulation.render(show, title))
 

@@ -180,6 +180,7 @@ class HintSearch(Thread):
         return f"Hint: {self.rules[self.hint.rule]} current; the goal is {moves} away"
 
     def run(self) -> None:
+        """Search for the hint; store it, or the error message of a failing rule."""
         try:
             self.hint = find_hint(self._env, self._state)
         except Exception as error:  # a user-defined rule may raise anything

@@ -63,5 +63,5 @@ DEFAULT_ORDER: Order = {
 
 
 def bind_order(order: Order) -> BoundOrder:
-    """Return an order of calls as bind_order calls, ready to run."""
+    """Return an order with its calls bound, ready to run."""
     return {phase: tuple(map(BoundCall, calls)) for phase, calls in order.items()}

@@ -54,18 +54,22 @@ class Move(Rewriting):
 
     @property
     def rewards(self) -> EnvRewards:
+        """Return the rewards of the environment."""
         return self.env.rewards
 
     @property
     def forgives(self) -> bool:
+        """Return True if an invalid action does not end the episode."""
         return self.env.invalid_action_response != "terminal"
 
     @property
     def fits(self) -> bool:
+        """Return True if the expression has at most `max_seq_len` nodes."""
         return self.state.root.size <= self.env.max_seq_len
 
     @property
     def moves_remaining(self) -> int:
+        """Return the number of moves left."""
         return self.state.agent.moves_remaining
 
     @property
@@ -80,10 +84,12 @@ class Move(Rewriting):
 
     @property
     def helps(self) -> bool:
+        """Return True if moves of this rule are rewarded."""
         return isinstance(self.rule, tuple(self.env.get_rewarding_actions(self.state)))
 
     @property
     def hinders(self) -> bool:
+        """Return True if moves of this rule are penalised."""
         return isinstance(self.rule, tuple(self.env.get_penalizing_actions(self.state)))
 
     def rewrite(self) -> None:

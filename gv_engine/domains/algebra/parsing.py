@@ -342,9 +342,11 @@ class _SpanFinder:
         return start, self._tokens[self._next - 1].end()
 
     def _token(self) -> str:
+        """Return the text of the next token; empty at the end."""
         return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
 
     def _token_start(self) -> int:
+        """Return the start of the next token; raise _Misaligned at the end."""
         if self._next == len(self._tokens):
             raise _Misaligned
         return self._tokens[self._next].start()

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 class Sampler:
-    """Sampler of the parts of problems.
+    """Samples letters, numbers and terms for problems.
 
     Args:
         rng: source of all randomness.

@@ -100,11 +100,12 @@ class _AlgebraNames(Names):
         return system
 
     def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+        """Raise an error: algebra has no functions of states."""
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
 class AlgebraReader:
-    """AlgebraReader of the keys of a scenario document.
+    """Reader of the keys of a scenario document.
 
     Args:
         document: content of the file.
@@ -312,10 +313,12 @@ def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T
 
 
 def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
+    """Return the difficulty that a node names."""
     return _choose_by_name(node, MathyEnvDifficulty.__members__, "difficulty")
 
 
 def _read_expression(node: YamlNode) -> str:
+    """Return the text of an expression; raise FieldError if it cannot be parsed."""
     try:
         parse(word(node))
     except ExpressionError as error:
@@ -324,10 +327,12 @@ def _read_expression(node: YamlNode) -> str:
 
 
 def _read_moves(node: YamlNode) -> int:
+    """Return a number of moves or steps; raise FieldError if it is out of range."""
     return integer(node, 1, MAX_MOVES)
 
 
 def _read_response(node: YamlNode) -> str:
+    """Return the response to invalid actions that a node names."""
     return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
 
 

@@ -635,6 +635,7 @@ class TreeStage(Stage):
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
+        """Set the mouse position; return True if another node is under the mouse."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before

@@ -118,12 +118,14 @@ class MathyEnvState:
 
     @property
     def root(self) -> Node:
+        """Return the tree of the expression, parsed on first access."""
         if self._root is None:
             self._root = parse(self.agent.problem)
         return self._root
 
     @property
     def visits(self) -> int:
+        """Return how often the history contains the printed text of the expression."""
         if self._visits is None:
             self._visits = [step.raw for step in self.agent.history].count(self.root.text)
         return self._visits

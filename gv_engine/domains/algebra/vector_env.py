@@ -155,9 +155,9 @@ class EnvWorker:
         """Return a snapshot of environment `i`."""
         return self._envs[i].snapshot()
 
-    def restore(self, i: int, token: WorldSnapshot) -> None:
+    def restore(self, i: int, snapshot: WorldSnapshot) -> None:
         """Restore environment `i` from a snapshot."""
-        self._envs[i].restore(token)
+        self._envs[i].restore(snapshot)
         self._write_state(i, self._envs[i].simulation.success)
 
     def render(self, i: int) -> Any:
@@ -405,11 +405,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             for name, array in columns.items()
         }
 
-    def _info(self, words: list[InfoTexts]) -> dict[str, Any]:
+    def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
         """Return the info of all environments, with the keys in the order of
         `ExpressionEnv.info`."""
         rows = self._rows
-        text, outcome, decided_by = np.array(words, object).T.copy()
+        text, outcome, decided_by = np.array(texts, object).T.copy()
         info = {
             "action_mask": rows["mask"].reshape(self.num_envs, -1).copy(),
             "text": text,
@@ -472,17 +472,17 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def snapshot(self, i: int) -> WorldSnapshot:
         """Return an opaque snapshot of environment i, which can be pickled."""
-        token: WorldSnapshot = self._call_one(i, "snapshot")
-        return token
+        snapshot: WorldSnapshot = self._call_one(i, "snapshot")
+        return snapshot
 
-    def restore(self, i: int, token: WorldSnapshot) -> None:
+    def restore(self, i: int, snapshot: WorldSnapshot) -> None:
         """Restore environment i from a snapshot.
 
         Raises:
             TypeError: the argument is no snapshot.
         """
         self._started = True
-        self._call_one(i, "restore", token)
+        self._call_one(i, "restore", snapshot)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return one rendered image or text per environment; None without a render mode."""

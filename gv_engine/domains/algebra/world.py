@@ -42,6 +42,7 @@ class AlgebraProcessor(esper.Processor):
 
     def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
         # once a system has decided, only rendering systems still run
+        """Run the system if its phase is among `phases` and no system has decided yet."""
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.last_call = self.call.call
             self.call.run(world, NOTHING, *leading)
@@ -309,9 +310,11 @@ class WorldCanvas(ExpressionCanvas):
         self._mask = world.env.mask(world.state)
 
     def spans(self, node: int) -> tuple[parsing.Span, parsing.Span]:
+        """Return the character ranges of a node and of its subtree."""
         return self._spans.node_spans[node], self._spans.subtree_spans[node]
 
     def rules_at(self, node: int) -> tuple[int, ...]:
+        """Return the numbers of the rules that apply to a node."""
         return tuple(np.flatnonzero(self._mask[node]).tolist())
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:

@@ -84,20 +84,25 @@ class EditorMapView(SketchDrawing):
         surface.set_clip(before)
 
     def at(self, position: tuple[int, int]) -> MapCell | None:
+        """Return the cell that is drawn at a position; None if there is none."""
         return self._board.cell_at(position)
 
     def place(self, cell: MapCell) -> pygame.Rect:
+        """Return the rectangle of a cell on the surface."""
         return self._board.cell_rect(*cell)
 
     def zoom(self, notches: int) -> None:
+        """Zoom by some notches; 0 resets the zoom."""
         if notches:
             self._camera.zoom(notches, self._size[1], self._size[0])
         else:
             self._camera.cell = None
 
     def thing(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
+        """Return the sprite of an object in a size in pixels."""
         name = self._sheet.name(kind, state)
         return self._sheet.get(name, color, size)
 
     def agent(self, facing: int, size: int) -> pygame.Surface:
+        """Return the sprite of an agent that faces a direction, in a size in pixels."""
         return self._sheet.get("agent", 0, size, facing)

@@ -173,6 +173,7 @@ class GridStage(Stage):
 
     @property
     def view(self) -> str:
+        """Return the name of the current view."""
         return self._view
 
     @view.setter
@@ -186,6 +187,7 @@ class GridStage(Stage):
 
     @property
     def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
+        """Return the commands that the help shows first."""
         if not self.steering:
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
@@ -197,6 +199,7 @@ class GridStage(Stage):
         return self._steering.commands if self.steers and self.view != "observation" else ()
 
     def knows(self, name: str) -> bool:
+        """Return True if the level has the command."""
         if self.steering and name in self._steering.replaces:
             return False
         return name not in ACTIONS or name in self._actions
@@ -469,18 +472,22 @@ class GridStage(Stage):
         return {kind.index for kind in frame.types} - present - left
 
     def sound(self, before: Frame, after: Frame) -> str:
+        """Return the name of the sound of a step; empty if there is none."""
         return step_sound(before, after)
 
     def onward(self) -> str:
+        """Return the next action of the walk to a clicked cell; empty if the walk is over."""
         action = self._walk.next_action(self._frame, self._game.mask()) if self._walk else ""
         if not action:
             self.halt()
         return action
 
     def halt(self) -> None:
+        """Stop walking."""
         self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
+        """Set the mouse position; return True if the tooltip has changed."""
         before = self._mouse and self._describe_cell(self._mouse)
         self._mouse = position
         return (position and self._describe_cell(position)) != before

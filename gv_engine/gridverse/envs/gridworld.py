@@ -71,22 +71,26 @@ class GridWorld(InnerEnv):
         endings = [to_function(c) for c in scenario.calls(TERMINATING)]
 
         def transition(state: State, action: Action, *, rng: Any) -> None:
+            """Run all transition functions."""
             for function in transitions:
                 function(state, action, rng=rng)
 
         def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
+            """Return the sum of all reward functions."""
             total = 0.0
             for function in rewards:
                 total += function(state, action, next_state, rng=rng)
             return total
 
         def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
+            """Return True if any terminating function returns True."""
             return any(function(state, action, next_state, rng=rng) for function in endings)
 
         observing = [to_function(c) for c in scenario.calls(OBSERVATION)]
         sight = [to_function(c) for c in scenario.calls(VISIBILITY)]
 
         def observation(state: State, *, rng: Any) -> Observation:
+            """Return the observation of the observation function, or of the visibility function."""
             if observing:
                 return observing[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
             return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)
@@ -112,12 +116,15 @@ class GridWorld(InnerEnv):
         )
 
     def set_seed(self, seed: int | None = None) -> None:
+        """Seed the generator; the state stays."""
         self._rng = make_rng(seed)
 
     def functional_reset(self) -> State:
+        """Return a random initial state."""
         return call_function(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
 
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
+        """Return the next state, the reward, and True if the episode is over."""
         if not self.action_space.contains(action):
             raise ValueError(f"action {action!r} is not in {self.action_space}")
         action = Action(action)
@@ -130,4 +137,5 @@ class GridWorld(InnerEnv):
         return next_state, reward, terminal
 
     def functional_observation(self, state: State) -> Observation:
+        """Return the observation of a state."""
         return call_function(self._observation_function, (state,), {}, self._rng)  # type: ignore[no-any-return]
