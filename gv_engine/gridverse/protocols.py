@@ -131,7 +131,7 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     further = parameters[len(first) :]
     for parameter in further:
         if parameter.name in _POSITIONAL:
-            raise refuse(f"it takes {parameter.name!r} too, which nobody gives it")
+            raise refuse(f"it takes {parameter.name!r} too, which no caller passes")
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")
     hints = _get_type_hints(function)

@@ -214,8 +214,8 @@ class MathyEnv(Goals):
                 move.last_call = call.call
                 call.run(move, NOTHING)
                 if move.verdict is not None:
-                    return move.settle()
-        return move.settle()
+                    return move.finish()
+        return move.finish()
 
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:
         """Return True if the episode is over in a state."""

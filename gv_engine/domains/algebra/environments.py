@@ -141,7 +141,7 @@ class ComplexSimplify(PolySimplify):
 
 
 class PolySimplifyBlockers(PolySimplify):
-    """Bring two like terms together past those that stand between, then combine them."""
+    """Move two like terms past the terms between them, then combine them."""
 
     namespace = "mathy.polynomials.commute_then_simplify"
 
@@ -158,7 +158,7 @@ class PolySimplifyBlockers(PolySimplify):
 
 
 class PolyCombineInPlace(PolySimplify):
-    """Find the two like terms that stand side by side in a long sum, and combine them."""
+    """Find the two adjacent like terms in a long sum, and combine them."""
 
     namespace = "mathy.polynomials.combine.in.place"
 
@@ -184,7 +184,7 @@ class PolyCombineInPlace(PolySimplify):
 
 
 class BinomialDistribute(PolySimplify):
-    """Multiply two sums out, and combine what is like."""
+    """Multiply two sums out, and combine the like terms."""
 
     namespace = "mathy.binomials.mulptiply"
     argument_ranges: ClassVar[ArgumentRanges] = {
@@ -202,7 +202,7 @@ class BinomialDistribute(PolySimplify):
 
 
 class PolyCommuteLikeTerms(PolySimplify):
-    """Move terms until two like ones stand where a common factor can be taken out."""
+    """Move terms until a common factor of two like terms can be taken out."""
 
     namespace = "mathy.polynomials.commute.like.terms"
 
@@ -232,7 +232,7 @@ class PolyCommuteLikeTerms(PolySimplify):
 
 
 class PolyGroupLikeTerms(PolySimplify):
-    """Move terms until all like ones stand side by side."""
+    """Move terms until all like terms are adjacent."""
 
     namespace = "mathy.polynomials.group_like_terms"
 
@@ -268,7 +268,7 @@ class PolyGroupLikeTerms(PolySimplify):
 
 
 class PolyHaystackLikeTerms(PolySimplify):
-    """Touch a term that has a like one somewhere else, with whatever rule."""
+    """Apply any rule to a term that has a like term elsewhere."""
 
     namespace = "mathy.polynomials.haystack.like.terms"
 

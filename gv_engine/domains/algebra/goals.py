@@ -53,7 +53,7 @@ class Goals(Actions):
         Raises:
             NotImplementedError: by default.
         """
-        raise NotImplementedError(f"{type(self).__name__} draws no problems: override this method")
+        raise NotImplementedError(f"{type(self).__name__} has no problems: override this method")
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
         """Return the number of moves allowed in an episode with this problem."""

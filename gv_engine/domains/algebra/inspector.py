@@ -57,10 +57,10 @@ class TreeInspector:
     def rule_result(self, rule: int, node: int) -> RuleResult:
         """Return the result of applying a rule to a node, cached."""
         if (rule, node) not in self._results:
-            self._results[rule, node] = self._try(rule, node)
+            self._results[rule, node] = self._apply_to_copy(rule, node)
         return self._results[rule, node]
 
-    def _try(self, rule: int, node: int) -> RuleResult:
+    def _apply_to_copy(self, rule: int, node: int) -> RuleResult:
         """Apply a rule to a node on a copy of the world and return the result."""
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario

@@ -121,7 +121,7 @@ class Move(Rewriting):
         self.state = self.state.without_moves()
         self.lose()
 
-    def settle(self) -> TimeStep:
+    def finish(self) -> TimeStep:
         """Return the verdict and store its effects on the state. Without a verdict, the reward is
         0."""
         if self.verdict is None:

@@ -137,7 +137,7 @@ class ExpressionWorld(Move):
             self._success.measure(self, NOTHING)
         with self.context:
             esper.process(self, _MOVE_PHASES)
-        verdict = self.settle()
+        verdict = self.finish()
         self.steps += 1
         self.discount = verdict.discount
         self.total += verdict.reward

@@ -82,7 +82,9 @@ class Steering:
         )
         self.replaces = frozenset((*_MOVES, *_SIDE_STEPS))
 
-    def steer(self, name: str, frame: Callable[[], Frame], game: Any, looks: bool) -> Iterator[str]:
+    def steer(
+        self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
+    ) -> Iterator[str]:
         """Yield the actions that carry out a steering command, to be taken one after the other.
 
         If a plain move leads in the direction, that move is taken. Else the agent turns and then
@@ -93,7 +95,7 @@ class Steering:
             name: name of the command.
             frame: function that returns the current frame, called after each action.
             game: session with `mask()`.
-            looks: turn towards the direction before moving.
+            look_first: turn towards the direction before moving.
         """
         if name in _TURN_COMMANDS:
             yield _TURN_COMMANDS[name][0]
@@ -101,7 +103,7 @@ class Steering:
         direction, facing = _DIRECTIONS[name][0], frame().agent[2]
         plain = next(move for move, way in _MOVES.items() if turned(facing, way) == direction)
         turns = [turn for turn in _TURNS.get(_MOVES[plain], ()) if turn in self._actions]
-        goes = plain in self._actions and (not turns or (not looks and game.mask()[plain]))
+        goes = plain in self._actions and (not turns or (not look_first and game.mask()[plain]))
         if goes or not turns:
             yield from [plain] if plain in self._actions else []
             return
@@ -110,7 +112,7 @@ class Steering:
         y, x, facing = current.agent
         ahead = y + step_y(facing), x + step_x(facing)
         goes = facing == direction and game.mask().get("MOVE_FORWARD", False)
-        if goes and (not looks or is_safe(current, ahead)):
+        if goes and (not look_first or is_safe(current, ahead)):
             yield "MOVE_FORWARD"
 
 
@@ -153,11 +155,11 @@ class Walk:
         """
         if self._puts and not frame.item[0]:
             return ""  # the object was put down
-        handles = self._puts or _is_handled(frame, self._goal, self._actions)
-        if handles and self._is_at_goal(frame.agent, handles):
+        from_outside = self._puts or _is_used_from_outside(frame, self._goal, self._actions)
+        if from_outside and self._is_at_goal(frame.agent, from_outside):
             self._expected = None
             return self._goal_action(frame.agent, mask)
-        action, pose = self._first_step(frame, handles)
+        action, pose = self._first_step(frame, from_outside)
         self._expected = pose if pose[:2] != self._goal else None
         return action
 
@@ -180,7 +182,7 @@ class Walk:
         against = (name for name, other in self._moved_poses(pose) if other[:2] == self._goal)
         return next((name for name in (*_USE_ACTIONS, *own, *against) if mask.get(name)), "")
 
-    def _first_step(self, frame: Frame, handles: bool) -> tuple[str, Pose]:
+    def _first_step(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
         """Return the first action of a shortest path and the pose after it; an empty action without
         a path."""
         start: Pose = frame.agent
@@ -188,19 +190,19 @@ class Walk:
         poses = deque([start])
         while poses:
             pose = poses.popleft()
-            if self._is_at_goal(pose, handles):
+            if self._is_at_goal(pose, from_outside):
                 return firsts[pose]
             for name, other in self._next_poses(pose):
                 goes = other[:2] == pose[:2] or is_safe(frame, other[:2])
-                if other not in firsts and (goes or (other[:2] == self._goal and not handles)):
+                if other not in firsts and (goes or (other[:2] == self._goal and not from_outside)):
                     firsts[other] = firsts[pose] if firsts[pose][0] else (name, other)
                     poses.append(other)
         return "", start
 
-    def _is_at_goal(self, pose: Pose, handles: bool) -> bool:
+    def _is_at_goal(self, pose: Pose, from_outside: bool) -> bool:
         """Return True if a pose is at the goal, or next to and facing it if the goal is used from
         outside."""
-        if not handles:
+        if not from_outside:
             return pose[:2] == self._goal
         y, x, facing = pose
         ways = (facing,) if self._turns else tuple(turned(facing, m) for m in self._moves.values())
@@ -220,7 +222,7 @@ class Walk:
             yield name, (y + step_y(way), x + step_x(way), facing)
 
 
-def _is_handled(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
+def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
     """Return True if the object in a cell is used instead of entered: it blocks, or can be picked
     up."""
     kind, state, _ = frame.grid[cell].tolist()

@@ -240,7 +240,7 @@ def test_an_environment_of_ones_own():
 
 def test_longer_than_there_is_room_for():
     problem = MathyEnvProblem("4x + 2x", 2, "own")
-    with pytest.raises(ValueError, match="has 7 nodes, and max_seq_len=6"):
+    with pytest.raises(ValueError, match="has 7 nodes, allowed are max_seq_len=6"):
         PolySimplify(max_seq_len=6).begin(problem, 5)
     env = PolySimplify(max_seq_len=7)
     state = env.begin(MathyEnvProblem("x * (2 + y)", 2, "own"), 5)

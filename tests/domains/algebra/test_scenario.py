@@ -348,7 +348,8 @@ def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said
 def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
     made = tmp_path / "one.yaml"
     made.write_text(
-        "domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: [restate_subtraction]\n"
+        "domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\n"
+        "rules: [restate_subtraction]\n"
     )
     assert main(["check", str(made)]) == 1
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
