@@ -152,7 +152,7 @@ def library_masks(problems: Problems) -> Callable[[int], int]:
     """with rule checks by mathy_core"""
     from gv_engine.domains.algebra import rule_set
 
-    rule_set.reach_of = lambda rule: None
+    rule_set.core_rule_properties = lambda rule: None
     return gv_engine(problems)
 
 
@@ -160,7 +160,7 @@ def every_move(problems: Problems) -> Callable[[int], int]:
     """with mathy_core asked for every move"""
     from gv_engine.domains.algebra import rule_set
 
-    rule_set._moved = rule_set._rewritten
+    rule_set._apply_cached = rule_set._apply_to_part
     return gv_engine(problems)
 
 
@@ -168,7 +168,7 @@ def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
     from gv_engine.domains.algebra import parsing
 
-    parsing._put_together = parsing._read  # type: ignore[assignment]  # in this process
+    parsing._parse_printed = parsing._parse_with_library  # type: ignore[assignment]  # in this process
     return gv_engine(problems)
 
 
@@ -179,9 +179,9 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
         """Apply a rule to a node through mathy_core's own tree."""
         tree = parsing.to_library(root)
-        change = rule_set._applied(self[number], tree.nodes[node])
-        result = parsing.from_library(change.result.get_root(), tree.known)  # type: ignore[union-attr]  # there is one
-        return result.text, rule_set.as_parsed(result)
+        change = rule_set._get_change(self[number], tree.nodes[node])
+        result = parsing.from_library(change.result.get_root(), tree.sources)  # type: ignore[union-attr]  # there is one
+        return result.text, rule_set.parse_again(result)
 
     rule_set.RuleSet.apply = apply  # type: ignore[method-assign]  # in this process
     return gv_engine(problems)
@@ -191,7 +191,7 @@ def library_constructors(problems: Problems) -> Callable[[int], int]:
     """with nodes constructed by mathy_core"""
     from gv_engine.domains.algebra import parsing
 
-    parsing._blank = lambda kind: vars(kind())
+    parsing._default_attributes = lambda kind: vars(kind())
     return gv_engine(problems)
 
 

@@ -175,7 +175,7 @@ def constant_text(value: Any) -> str:
 _MAX_WIDTH = 62
 """Columns of a view whose bits fit into an int64, with room for a carry."""
 
-_ENGINE_PACKAGES = "language", "reading", "worlds", "batches"
+_ENGINE_PACKAGES = "rules", "scenario", "world", "vector", "compiler"
 """Packages with all engine code that programs contain or are compiled by."""
 
 
@@ -401,7 +401,7 @@ def _environment_text() -> str:
 @cache
 def _hash_engine() -> str:
     """Return the SHA-256 of the engine's files and of Numba's version."""
-    folder = Path(__file__).parents[2]
+    folder = Path(__file__).parents[1]
     files = [path for room in _ENGINE_PACKAGES for path in sorted((folder / room).rglob("*.py"))]
     if numba := find_spec("numba"):
         files.append(Path(numba.origin or "").with_name("_version.py"))

@@ -1,6 +1,6 @@
-"""Domains of worlds: each is a folder, and hands out the same things by one protocol.
+"""Domains: plugins for kinds of worlds, one package each, with the interface of `DomainPlugin`.
 
-`gv_engine.scenario.plugin` has the protocol, and the one line for each domain.
+`gv_engine.scenario.plugin` defines the interface and lists the domains.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["load_scenario"]
 
 
 def __getattr__(name: str) -> Any:
-    # late, as reading asks every domain what it is
+    # imported late, because loading imports the domains
     if name in __all__:
         from gv_engine.scenario import loading
 

@@ -1,4 +1,4 @@
-"""GridVerse as objects: states, grids and things to write rules and levels with.
+"""Object API of GridVerse: states, grids and objects for writing rules and levels.
 
 Names and module paths are those of the GridVerse documents: `gv_engine.gridverse.grid` has `Grid`,
 and `gv_engine.gridverse.envs.reset_functions` has the registry of reset functions. This package

@@ -1,4 +1,4 @@
-"""Actions of agents; documents of the GridVerse family know the class by both names."""
+"""Actions of agents. The GridVerse documents use both names of the class."""
 
 from gv_engine.rules.geometry import Action
 

@@ -1,4 +1,5 @@
-"""Arguments as authors write them, `object_type=Exit`, and as systems take them, an index."""
+"""Conversion of arguments between user code, such as `object_type=Exit`, and systems, which take
+indices."""
 
 from __future__ import annotations
 
@@ -21,66 +22,74 @@ _METRICS: dict[Any, Any] = {
 }
 
 
-def _pair(value: Any) -> tuple[int, int]:
+def _to_pair(value: Any) -> tuple[int, int]:
+    """Return a pair of ints."""
     first, second = value
     return int(first), int(second)
 
 
-def _distance(value: Any) -> Any:
-    found = _METRICS.get(value, value)
-    if not callable(found):
+def _to_metric(value: Any) -> Any:
+    """Return a distance function from its name, or the function itself."""
+    metric = _METRICS.get(value, value)
+    if not callable(metric):
         raise TypeError(f"no distance function {value!r}: {describe_allowed(value, DISTANCES)}")
-    return found
+    return metric
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
+    """Return the value unchanged."""
     return value
 
 
-_RESERVED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "shape": (_pair, lambda shape: Shape(*shape)),
-    "layout": (_pair, _as_it_is),
+_CONVERTERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "shape": (_to_pair, lambda shape: Shape(*shape)),
+    "layout": (_to_pair, _identity),
     "area": (as_area, as_area),
-    **dict.fromkeys(TYPES, (index_of, _as_it_is)),
+    **dict.fromkeys(TYPES, (index_of, _identity)),
     "color": (lambda color: int(Color(color)), Color),
     "colors": (
         lambda colors: tuple(sorted({int(Color(color)) for color in colors})),
         lambda colors: tuple(Color(color) for color in colors),
     ),
-    "distance_function": (_distance, _as_it_is),
+    "distance_function": (_to_metric, _identity),
 }
-"""By the name of a parameter: its argument for systems, and for functions of states."""
+"""Converters of reserved parameter names: (to systems, to functions of states)."""
 
 
-def nested_phase(name: str) -> Phase | None:
-    """The kind of functions that a parameter of this name takes, `reward_functions` for one."""
+def _nested_phase(name: str) -> Phase | None:
+    """Return the phase of the functions that a parameter takes, such as `reward_functions`; None if
+    none."""
     return NESTED.get(name) or NESTED.get(name.removesuffix("s"))
 
 
-def to_systems(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
-    """An author's argument for a system.
+def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
+    """Return a user's argument in the form that systems take.
 
     Args:
-        call: turns a nested function of states into a call.
+        name: name of the parameter.
+        value: argument as users write it.
+        call: function that converts a nested function of states to a call.
 
     Raises:
-        TypeError, ValueError, KeyError: it means nothing for a parameter of this name.
+        TypeError, ValueError, KeyError: the value is not allowed for this parameter.
     """
-    if phase := nested_phase(name):
+    if phase := _nested_phase(name):
         return call(value, phase) if callable(value) else tuple(call(one, phase) for one in value)
-    return _RESERVED[name][0](value) if name in _RESERVED else value
+    return _CONVERTERS[name][0](value) if name in _CONVERTERS else value
 
 
-def to_objects(name: str, value: Any, function: Callable[[Call], Any], types: ObjectTypes) -> Any:
-    """A scenario's argument for an author's function.
+def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: ObjectTypes) -> Any:
+    """Return a scenario's argument in the form that user-defined functions take.
 
     Args:
-        types: of the scenario.
-        function: turns a nested call into a function of objects.
+        name: name of the parameter.
+        value: argument as scenarios store it.
+        fn: function that converts a nested call to a function of states.
+        types: object types of the scenario.
     """
     if is_nested_call(value):
         several = isinstance(value, tuple)
-        return [function(part) for part in value] if several else function(value)
+        return [fn(part) for part in value] if several else fn(value)
     if name in TYPES and value is not None:
         return class_of(types[value])
-    return _RESERVED[name][1](value) if name in _RESERVED and value is not None else value
+    return _CONVERTERS[name][1](value) if name in _CONVERTERS and value is not None else value

@@ -1,4 +1,4 @@
-"""Objects from arrays of (type, state, colour) indices."""
+"""Conversion of arrays of (type, state, colour) indices to objects."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS, ObjectTypes
 
 
-def rows_from(
+def objects_from_array(
     grid: ArrayLike, types: ObjectTypes, content: ArrayLike | None = None, *, seen: bool = False
 ) -> list[list[GridObject]]:
-    """The objects of a grid, row by row.
+    """Return the objects of a grid array, row by row.
 
     Args:
-        grid: (H, W, 3).
-        types: which its indices mean.
-        content: (H, W, 3) what is in boxes, zeros elsewhere.
-        seen: whether cells may be Hidden.
+        grid: (H, W, 3) type, state and colour index of every cell.
+        types: types that the indices refer to.
+        content: (H, W, 3) contents of boxes, zeros elsewhere.
+        seen: cells may be Hidden.
 
     Raises:
         ValueError: see `State.from_arrays`.
     """
-    cells = _integers("grid", grid, (None, None, 3))
+    cells = _check_integers("grid", grid, (None, None, 3))
     inside = np.zeros_like(cells)
     if content is not None:
-        inside = _integers("content", content, cells.shape)
+        inside = _check_integers("content", content, cells.shape)
     rows: list[list[GridObject]] = []
     for y, (line, line_inside) in enumerate(zip(cells.tolist(), inside.tolist(), strict=True)):
         rows.append([])
-        for x, (cell, what) in enumerate(zip(line, line_inside, strict=True)):
-            thing = _thing(types, f"grid[{y}, {x}]", cell, seen)
-            if any(what):
+        for x, (cell, held) in enumerate(zip(line, line_inside, strict=True)):
+            thing = _make_object(types, f"grid[{y}, {x}]", cell, seen)
+            if any(held):
                 if not isinstance(thing, Box):
-                    raise ValueError(f"content[{y}, {x}] is {what}, but the cell has {thing!r}")
-                thing.content = _thing(types, f"content[{y}, {x}]", what, False)
+                    raise ValueError(f"content[{y}, {x}] is {held}, but the cell has {thing!r}")
+                thing.content = _make_object(types, f"content[{y}, {x}]", held, False)
             rows[-1].append(thing)
     return rows
 
 
-def item_from(item: ArrayLike, types: ObjectTypes) -> GridObject:
-    """The held object of (3,) indices.
+def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
+    """Return the held object of a (3,) array of indices; a NoneGridObject for type 0.
 
     Raises:
         ValueError: see `State.from_arrays`.
     """
-    what = _integers("item", item, (3,)).tolist()
-    if what[0] == NONE_GRID_OBJECT:
+    cell = _check_integers("item", item, (3,)).tolist()
+    if cell[0] == NONE_GRID_OBJECT:
         return NoneGridObject()
-    thing = _thing(types, "item", what, False)
+    thing = _make_object(types, "item", cell, False)
     if isinstance(thing, Floor):
-        raise ValueError(f"item is {what}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
+        raise ValueError(f"item is {cell}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
     return thing
 
 
-def agent_from(agent: ArrayLike, item: GridObject) -> Agent:
-    """The agent of (3,) y, x, orientation.
+def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
+    """Return the agent of a (3,) array: y, x, orientation.
 
     Raises:
         ValueError: see `State.from_arrays`.
     """
-    y, x, orientation = _integers("agent", agent, (3,)).tolist()
+    y, x, orientation = _check_integers("agent", agent, (3,)).tolist()
     if not 0 <= orientation < len(ORIENTATIONS):
         raise ValueError(
             f"agent[2] is {orientation}: an orientation is 0 to {len(ORIENTATIONS) - 1}"
@@ -76,40 +76,46 @@ def agent_from(agent: ArrayLike, item: GridObject) -> Agent:
     return Agent(Position(y, x), Orientation(orientation), item)
 
 
-def _thing(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
+def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
+    """Return the object of (type, state, colour) indices; `where` names the cell in error
+    messages."""
     kind, state, color = cell
     if kind not in types:
-        indices = [each.index for each in types]
+        indices = [known.index for known in types]
         raise ValueError(f"{where} has type {kind}: {describe_allowed(kind, indices)}")
-    known = types[kind]
-    if not (known.in_grid or (seen and kind != NONE_GRID_OBJECT)):
-        raise ValueError(f"{where} is a {known.name}, which no cell of a state holds")
-    if not 0 <= state < known.num_states:
-        raise ValueError(f"{where} has state {state}: a {known.name} has {known.num_states}")
-    if not 0 <= color < (len(COLORS) if known.colored else 1):
-        raise ValueError(f"{where} has colour {color}, which no {known.name} has")
-    thing = _blank(class_of(known))
+    object_type = types[kind]
+    name = object_type.name
+    if not (object_type.in_grid or (seen and kind != NONE_GRID_OBJECT)):
+        raise ValueError(f"{where} is a {name}, which no cell of a state holds")
+    if not 0 <= state < object_type.num_states:
+        raise ValueError(f"{where} has state {state}: a {name} has {object_type.num_states}")
+    if not 0 <= color < (len(COLORS) if object_type.colored else 1):
+        raise ValueError(f"{where} has colour {color}, which no {name} has")
+    thing = _default_object(class_of(object_type))
     thing.state_index = state
     if color:
         thing.color = Color(color)
     return thing
 
 
-def _blank(cls: type[GridObject]) -> GridObject:
-    """An object as rules spawn it, whatever its own constructor asks for."""
+def _default_object(cls: type[GridObject]) -> GridObject:
+    """Return an object with default components, without calling the constructor of its class."""
     thing = object.__new__(cls)
     GridObject.__init__(thing)
     return thing
 
 
-def _integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    given = np.asarray(array)
-    fits = given.ndim == len(shape) and all(
-        size in (None, found) for size, found in zip(shape, given.shape, strict=True)
+def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an integer array of a shape, in which None stands for any size; raise ValueError
+    otherwise."""
+    values = np.asarray(array)
+    fits = values.ndim == len(shape) and all(
+        size in (None, actual) for size, actual in zip(shape, values.shape, strict=True)
     )
-    if not fits or given.dtype.kind not in "iu" or given.size == 0:
-        wanted = ", ".join("H" if size is None else str(size) for size in shape)
+    if not fits or values.dtype.kind not in "iu" or values.size == 0:
+        expected = ", ".join("H" if size is None else str(size) for size in shape)
         raise ValueError(
-            f"{name} has shape {given.shape} and dtype {given.dtype}: expected ({wanted}) integers"
+            f"{name} has shape {values.shape} and dtype {values.dtype}: expected ({expected}) "
+            f"values"
         )
-    return given
+    return values

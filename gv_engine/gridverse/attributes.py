@@ -1,4 +1,5 @@
-"""Attributes that classes of grid objects declare: numbers and flags, kept in components."""
+"""Attributes of grid object classes, stored in components; registration of classes as object
+types."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from gv_engine.rules.component import Int8, column_name, component, fields_of
 from gv_engine.rules.objects import ABOVE, Color, ObjectType, declare_type
 
 CLASSES: dict[ObjectType, Any] = {}
-"""The class of each type that has one."""
+"""Object class of each type that has one."""
 
 
 class ComponentNumber:
-    """A number of one of an object's components, as an attribute of the object."""
+    """Descriptor of a number in one of an object's components."""
 
     def __init__(self, part: type, name: str, kind: type | None = None) -> None:
         self.part = part
@@ -35,7 +36,8 @@ class ComponentNumber:
 
 
 class StateNumber(ComponentNumber):
-    """The number that is an object's state, with which components come and go."""
+    """Descriptor of the number that is an object's state. Setting it adds and removes
+    components."""
 
     def __set__(self, thing: Any, value: Any) -> None:
         super().__set__(thing, value)
@@ -47,7 +49,7 @@ class StateNumber(ComponentNumber):
 
 
 class Flag:
-    """Whether an object has a component without fields."""
+    """Descriptor that is True if the object has a component without fields."""
 
     def __init__(self, part: type, doc: str) -> None:
         self.part = part
@@ -61,7 +63,7 @@ class Flag:
         return self if thing is None else self.of(thing)
 
     def of(self, thing: Any) -> bool:
-        """Whether it holds of an object."""
+        """Return the value of the flag for an object."""
         return bool(thing.has(self.part))
 
     def __set__(self, thing: Any, value: bool) -> None:
@@ -72,7 +74,7 @@ class Flag:
 
 
 def state_field(kind: ObjectType) -> StateNumber | None:
-    """The field that holds the state, None for types with one state."""
+    """Return the descriptor of the state of a type; None for types with one state."""
     for part, _ in kind.components:
         if kind.state and column_name(part) == kind.state[0]:
             return StateNumber(part, kind.state[1])
@@ -80,31 +82,33 @@ def state_field(kind: ObjectType) -> StateNumber | None:
 
 
 def adopt_type(cls: Any, kind: ObjectType) -> None:
-    """Make a class stand for a type that is declared elsewhere."""
+    """Link an object class to a declared type, and add descriptors for the fields of its
+    components."""
     cls.kind = kind
     status = getattr(cls, "Status", None)
-    found: dict[str, ComponentNumber] = {}
+    fields: dict[str, ComponentNumber] = {}
     for part, _ in kind.components:
         for column in fields_of(part):
             if part is not components.Color and column.dtype is not None:
                 is_state = kind.state == (column_name(part), column.name)
-                found[column.name] = (
+                fields[column.name] = (
                     StateNumber(part, column.name, status)
                     if is_state
                     else ComponentNumber(part, column.name)
                 )
-    cls._fields = found
-    for name, field in found.items():
+    cls._fields = fields
+    for name, field in fields.items():
         if name not in cls.__dict__:
             setattr(cls, name, field)
     CLASSES[kind] = cls
 
 
-def declare(cls: Any) -> None:
-    """Register a class that an author has written as a type of objects."""
+def register_class(cls: Any) -> None:
+    """Register a user-defined object class as a type, with the attributes that the class
+    declares."""
     base: ObjectType | None = getattr(cls, "kind", None)
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
-    own = cls.Part = _own_component(cls)
+    own = cls.Part = _make_component(cls)
     parts[own] = tuple(field.default for field in fields_of(own))
     for name, value in list(vars(cls).items()):
         flag = getattr(super(cls, cls), name, None)
@@ -119,7 +123,7 @@ def declare(cls: Any) -> None:
             if value:
                 parts[flag.part] = ()
     if cls.__dict__.get("state_index") == 0:
-        delattr(cls, "state_index")  # says no more than that there is one state
+        delattr(cls, "state_index")  # equal to the default
     if "color" in cls.__dict__ or cls.__dict__.get("colored"):
         color = Color(cls.__dict__.get("color", NONE))
         if "color" in cls.__dict__:
@@ -130,8 +134,8 @@ def declare(cls: Any) -> None:
     state: ComponentNumber | None = state_field(base) if base else None
     if base and base.state_components:
         states = {
-            name: [part(*values) for part, values in brought]
-            for name, brought in zip(base.states, base.state_components, strict=True)
+            name: [part(*values) for part, values in added]
+            for name, added in zip(base.states, base.state_components, strict=True)
         }
         parts = {
             part: values for part, values in parts.items() if part not in base.component_changes(0)
@@ -154,8 +158,9 @@ def declare(cls: Any) -> None:
     adopt_type(cls, kind)
 
 
-def _own_component(cls: type) -> type:
-    """The component called like the class, with its annotated numbers as fields."""
+def _make_component(cls: type) -> type:
+    """Return the component named after a class, with the annotated numbers of the class as
+    fields."""
     names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
     hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)
     annotations, defaults = {}, {}
@@ -170,6 +175,6 @@ def _own_component(cls: type) -> type:
     if "Status" in cls.__dict__ and "status" not in annotations:
         raise TypeError(f"{cls.__name__} has states but no field: status: Status = Status.…")
     body = {"__annotations__": annotations, "__module__": cls.__module__, **defaults}
-    body["__qualname__"] = f"{cls.__qualname__}.Part"  # where pickles find it
+    body["__qualname__"] = f"{cls.__qualname__}.Part"  # the path that pickle uses
     body["__doc__"] = cls.__doc__ or f"Is a {cls.__name__}."
     return component(type(cls.__name__, (), body))

@@ -1,4 +1,4 @@
-"""The switch of the checks that environments make on what passes through them."""
+"""Switch for the checks of states, actions and observations against their spaces."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ _is_on = False
 
 
 class debugging:
-    """Switch the checks on or off, for good or for a `with` block.
+    """Switch the checks on or off, permanently or for a `with` block.
 
-    While they are on, every `InnerEnv` makes sure at each step that its state, action and
-    observation lie in their spaces, and raises a `ValueError` that says what does not.
-
-    >>> with debugging():
-    ...     is_debugging()
-    True
-    >>> is_debugging()
-    False
+    While the checks are on, every `InnerEnv` checks at each step that its state, action and
+    observation lie in their spaces, and raises a `ValueError` that describes the fault.
     """
 
     def __init__(self, on: bool = True) -> None:
@@ -31,5 +25,5 @@ class debugging:
 
 
 def is_debugging() -> bool:
-    """Whether the checks are on."""
+    """Return True if the checks are on."""
     return _is_on

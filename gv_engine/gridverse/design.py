@@ -1,6 +1,6 @@
-"""Drawing helpers for levels: lines, areas, rooms.
+"""Drawing helpers for levels: lines, areas and rooms.
 
-Each puts new objects of a factory, such as `Wall`, into cells and returns their positions.
+Each helper puts new objects of a factory, such as `Wall`, into cells and returns the positions.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Factory = Callable[[], GridObject]
 def draw_positions(
     grid: Grid, positions: Iterable[tuple[int, int]], factory: Factory
 ) -> list[Position]:
-    """An object in each of several cells.
+    """Put an object into each of several cells; return the positions.
 
     Raises:
-        IndexError: one is outside the grid, as for all of these helpers.
+        IndexError: a position is outside the grid; so for all helpers.
     """
     drawn = [Position(*position) for position in positions]
     for position in drawn:
@@ -32,47 +32,47 @@ def draw_positions(
 def draw_cartesian_product(
     grid: Grid, ys: Iterable[int], xs: Iterable[int], factory: Factory
 ) -> list[Position]:
-    """An object wherever one of the rows crosses one of the columns."""
+    """Put objects into all crossings of some rows and columns; return the positions."""
     columns = list(xs)
     return draw_positions(grid, [(y, x) for y in ys for x in columns], factory)
 
 
 def draw_line_horizontal(grid: Grid, y: int, xs: Iterable[int], factory: Factory) -> list[Position]:
-    """A line along a row."""
+    """Put a line of objects into a row; return the positions."""
     return draw_cartesian_product(grid, [y], xs, factory)
 
 
 def draw_line_vertical(grid: Grid, ys: Iterable[int], x: int, factory: Factory) -> list[Position]:
-    """A line along a column."""
+    """Put a line of objects into a column; return the positions."""
     return draw_cartesian_product(grid, ys, [x], factory)
 
 
 def draw_area(grid: Grid, area: Area, factory: Factory, *, fill: bool) -> list[Position]:
-    """An area, the whole of it or its border."""
+    """Fill an area with objects, or only its border; return the positions."""
     return draw_positions(grid, area.positions("all" if fill else "border"), factory)
 
 
 def draw_wall_boundary(grid: Grid) -> list[Position]:
-    """Walls around the grid."""
+    """Put walls around the grid; return the positions."""
     return draw_area(grid, grid.area, Wall, fill=False)
 
 
 def draw_room(grid: Grid, area: Area, factory: Factory = Wall) -> list[Position]:
-    """The walls of one room."""
+    """Put the walls of one room around an area; return the positions."""
     return draw_area(grid, area, factory, fill=False)
 
 
 def draw_room_grid(
     grid: Grid, ys: Sequence[int], xs: Sequence[int], factory: Factory = Wall
 ) -> list[Position]:
-    """The walls of rooms side by side, along these rows and these columns."""
+    """Put the walls of adjacent rooms along some rows and columns; return the positions."""
     rows, columns = range(min(ys), max(ys) + 1), range(min(xs), max(xs) + 1)
     lines = [(y, x) for y in rows for x in columns if y in ys or x in xs]
     return draw_positions(grid, lines, factory)
 
 
 def rooms_of(ys: Sequence[int], xs: Sequence[int]) -> list[Area]:
-    """The insides of the rooms that `draw_room_grid` draws, row by row."""
+    """Return the inner areas of the rooms that `draw_room_grid` draws, row by row."""
     return [
         Area((top + 1, bottom - 1), (left + 1, right - 1))
         for top, bottom in pairwise(ys)

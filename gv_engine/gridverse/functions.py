@@ -1,8 +1,8 @@
-"""Systems as functions of states, as the documents of the GridVerse family call them, and back.
+"""Conversion between systems and functions of states, as the GridVerse documents define them.
 
-What an author writes of states reads and writes the live world through its `State`; rewards and
-terminating functions get a copy of the state before the step, made once and only if one of them is
-there. Any Python may be in it, so it does not compile.
+A user-defined function of states reads and writes the live world through a `State`. Reward and
+terminating functions receive a copy of the state before the step, made once per step if needed.
+Such functions are not compiled.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.arguments import to_objects, to_systems
+from gv_engine.gridverse.arguments import to_function_arg, to_system_arg
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
-from gv_engine.gridverse.object_store import household, new_world, playing
+from gv_engine.gridverse.object_store import get_store, new_world, use_object_types
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading, name_of
-from gv_engine.gridverse.state import State, become, state_of
+from gv_engine.gridverse.protocols import (
+    Rng,
+    arg_names,
+    call_function,
+    function_name,
+    parameters_of,
+)
+from gv_engine.gridverse.state import State, load_state, state_of
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
@@ -48,12 +54,12 @@ from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 from systems.queries import blocks_vision
 
-_LARGEST = 64, 64
-"""The grid of a reset that takes no shape."""
+_MAX_SHAPE = 64, 64
+"""Largest grid of a reset function without a `shape` parameter."""
 
 
 class BuiltInFunction:
-    """A system as a function of states or grids, with the parameters that scenarios set.
+    """System as a function of states or grids, with the parameters that scenarios set.
 
     >>> from gv_engine.gridverse import transition_function_registry
     >>> import inspect
@@ -61,8 +67,8 @@ class BuiltInFunction:
     (state, action, *, rng=None)
 
     Raises:
-        TypeError: wrong arguments.
-        ValueError: what its own check says about them.
+        TypeError: the arguments do not fit the signature.
+        ValueError: the system's own check rejects the arguments.
         RuleError: the rule is not defined on the state.
     """
 
@@ -72,13 +78,13 @@ class BuiltInFunction:
         self.__doc__ = system.function.__doc__
         self.__module__ = system.function.__module__
         kind = inspect.Parameter
-        first = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in leading(system.phase)]
-        # resets take nothing else, so theirs may be given by position
+        first = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in arg_names(system.phase)]
+        # resets have no arg_names arguments, so their parameters may be positional
         own = kind.KEYWORD_ONLY if first else kind.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature(
             [
                 *first,
-                # those without a default first, as signatures want it
+                # parameters without a default first, as signatures require
                 *sorted(
                     (
                         kind(p.name, own, default=p.default)
@@ -91,61 +97,62 @@ class BuiltInFunction:
             ]
         )
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            bound = self.__signature__.bind(*given, **named).arguments
+            bound = self.__signature__.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise TypeError(f"{self.__name__}{self.__signature__}: {error}") from None
         rng = bound.pop("rng", None)
-        first = [bound.pop(name) for name in leading(self.system.phase)]
-        return run(_call(self.system, bound), *first, rng=rng)
+        first = [bound.pop(name) for name in arg_names(self.system.phase)]
+        return run(_make_call(self.system, bound), *first, rng=rng)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _found, (self.system.phase, self.system.name)
+        return _load_function, (self.system.phase, self.system.name)
 
     def __repr__(self) -> str:
         return f"<{self.system.phase.label} {self.__name__}{self.__signature__}>"
 
 
-def _found(phase: Phase, name: str) -> Any:
-    from gv_engine.gridverse.registry import FUNCTION_REGISTRIES  # which is made of these
+def _load_function(phase: Phase, name: str) -> Any:
+    """Return a registered function by phase and name, to unpickle a `BuiltInFunction`."""
+    from gv_engine.gridverse.registry import FUNCTION_REGISTRIES  # imports this module
 
     return FUNCTION_REGISTRIES[phase][name]
 
 
-def _call(system: System, given: dict[str, Any]) -> Call:
-    """The call of a system with arguments as authors write them.
+def _make_call(system: System, values: dict[str, Any]) -> Call:
+    """Return the call of a system with arguments as users write them.
 
     Raises:
-        TypeError: one means nothing; the message names it.
+        TypeError: an argument has no meaning; the message names it.
     """
     arguments = {}
-    for name, value in given.items():
+    for name, value in values.items():
         try:
-            arguments[name] = to_systems(name, value, call_of)
+            arguments[name] = to_system_arg(name, value, to_call)
         except (TypeError, ValueError, KeyError) as error:
-            said = error.args[0] if error.args else error
-            raise TypeError(f"{system.name}: {name}={value!r}: {said}") from None
+            reason = error.args[0] if error.args else error
+            raise TypeError(f"{system.name}: {name}={value!r}: {reason}") from None
     return Call.of(system, arguments)
 
 
-def call_of(function: Callable[..., Any], phase: Phase) -> Call:
-    """A function of states or grids as a call of a system, without the tables of an area."""
-    plain, given = function, {}
+def to_call(function: Callable[..., Any], phase: Phase) -> Call:
+    """Return a function of states or grids as a call of a system."""
+    plain, values = function, {}
     if isinstance(function, functools.partial) and not function.args:
-        plain, given = function.func, function.keywords
+        plain, values = function.func, function.keywords
     system = system_of(plain)
-    return Call(_adapted(function, phase), {}) if system is None else _call(system, given)
+    return Call(_adapt(function, phase), {}) if system is None else _make_call(system, values)
 
 
-def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """A scenario's call as a function of states or grids.
+def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
+    """Return a scenario's call as a function of states or grids.
 
     Args:
-        layout: of the worlds that a reset makes, if not one of all types.
+        layout: layout of the worlds that a reset creates; None for one with all types.
 
     Raises:
-        RuleError: it is an esper.Processor, or an observation function of columns.
+        RuleError: the system is an esper.Processor, or an observation function of columns.
     """
     system = call_.system
     if system.is_processor:
@@ -157,24 +164,24 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
         )
     if system.phase not in (OBSERVATION, VISIBILITY):
         return functools.partial(run, call_, layout=layout)
-    given = {k: v for k, v in call_.arguments.items() if k not in system.tables}
     types = OBJECT_TYPES if layout is None else layout.object_types
-    own = {name: to_objects(name, value, function_of, types) for name, value in given.items()}
+    values = {k: v for k, v in call_.arguments.items() if k not in system.tables}
+    arguments = {k: to_function_arg(k, v, to_function, types) for k, v in values.items()}
     if system.objects is None:
-        return functools.partial(BuiltInFunction(system), **own)
-    return lambda *first, rng=None: call(system.objects, first, own, rng)
+        return functools.partial(BuiltInFunction(system), **arguments)
+    return lambda *first, rng=None: call_function(system.objects, first, arguments, rng)
 
 
 # ---- systems on states ---------------------------------------------------------------------------
 
 
 def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None) -> Any:
-    """Run a call of a system on states or grids.
+    """Run a call of a system on states or grids and return its result.
 
     Args:
-        first: what the protocol of its phase gives it.
-        rng: to draw from; None for the generator of the world.
-        layout: of the world that a reset makes, if not one of all types.
+        first: positional arguments of the phase's protocol.
+        rng: generator; None for that of the world.
+        layout: layout of the world that a reset creates; None for one with all types.
     """
     if call_.system.phase is RESET:
         return _run_reset(call_, rng, layout)
@@ -182,8 +189,8 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 
 
 @contextmanager
-def _inside(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
-    """Let a world draw from a generator, and an action be the current one; its own for None."""
+def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
+    """Context manager: the world uses this generator and action; None keeps its own."""
     before = world.rng, world.action[AGENT]
     world.rng = before[0] if rng is None else rng
     world.action[AGENT] = before[1] if action is None else int(action)
@@ -195,32 +202,35 @@ def _inside(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator
 
 
 def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
+    """Run a transition on a state with an action."""
     bound = BoundCall(call_)
-    with _inside(state.world, rng, action):
+    with _use_rng_and_action(state.world, rng, action):
         bound.measure(state.world, AGENT)
         bound.run(state.world, AGENT)
 
 
 def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: Rng) -> Any:
-    bound, home = BoundCall(call_), household(state.world)
-    with _inside(state.world, rng, action):
-        home.before = state
+    """Return the value of a reward or terminating system for a step."""
+    bound, store = BoundCall(call_), get_store(state.world)
+    with _use_rng_and_action(state.world, rng, action):
+        store.before = state
         bound.measure(state.world, AGENT)
-        home.before = None
-    with _inside(next_state.world, rng, action):
+        store.before = None
+    with _use_rng_and_action(next_state.world, rng, action):
         value = bound.run(next_state.world, AGENT)
     return float(value) if call_.system.phase is REWARD else bool(value)
 
 
 def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
-    _refuse_faults(call_)
+    """Return the state that a reset system creates in a new world."""
+    _check_arguments(call_)
     if layout is None:
-        world = new_world(*call_.arguments.get("shape", _LARGEST))
+        world = new_world(*call_.arguments.get("shape", _MAX_SHAPE))
         world.clear()
     else:
         world = ObjectWorld(layout)
-    # nobody else draws from a fresh one
-    with _inside(world, np.random.default_rng() if rng is None else rng):
+    # a new world has no seeded generator
+    with _use_rng_and_action(world, np.random.default_rng() if rng is None else rng):
         BoundCall(call_).run(world, AGENT)
     return state_of(world)
 
@@ -228,6 +238,7 @@ def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
 def _run_visibility(
     call_: Call, grid: Grid, position: tuple[int, int], rng: Rng
 ) -> NDArray[np.bool_]:
+    """Return the (h, w) bool cells of a grid that a visibility system shows from a position."""
     height, width = grid.shape
     y, x = position
     view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
@@ -235,18 +246,20 @@ def _run_visibility(
     view.entity[...] = np.where(above == NOTHING, below, above)
     for cell, e in np.ndenumerate(above):
         view.opaque[cell] = blocks_vision(grid.world, e) | blocks_vision(grid.world, below[cell])
-    _see(call_, grid.world, view, rng)
+    _run_on_view(call_, grid.world, view, rng)
     return view.seen.astype(np.bool_)
 
 
-def _see(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
+def _run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
+    """Run a visibility system on a view of a world."""
     whole = Call.of(call_.system, call_.arguments, view.area)
-    _refuse_faults(whole, view.area)
-    with _inside(world, rng):
+    _check_arguments(whole, view.area)
+    with _use_rng_and_action(world, rng):
         BoundCall(whole).run(world, AGENT, view)
 
 
-def _refuse_faults(call_: Call, area: Area | None = None) -> None:
+def _check_arguments(call_: Call, area: Area | None = None) -> None:
+    """Raise ValueError if the arguments of a call are wrong."""
     if fault := call_.run_check(area):
         raise ValueError(f"{call_.name}: {fault}")
 
@@ -259,85 +272,97 @@ _RUNNERS: dict[Phase, Callable[..., Any]] = {
 }
 
 
-def look_with(
+def apply_visibility(
     visibility: Callable[..., Any], world: ObjectWorld, view: ObjectView, rng: Rng
 ) -> None:
-    """Let a visibility function of grids say what is seen of a view.
+    """Write the cells that a visibility function shows into a view.
 
     Raises:
-        RuleError: it returns something else than (h, w) bool.
+        RuleError: the function returned something else than (h, w) bool.
     """
-    _see(call_of(visibility, VISIBILITY), world, view, rng)
+    _run_on_view(to_call(visibility, VISIBILITY), world, view, rng)
 
 
 # ---- functions of states as systems --------------------------------------------------------------
 
 
-def system_from(function: Callable[..., Any], phase: Phase, name: str = "") -> System:
-    """The system that a function of states or grids is.
+def make_system(function: Callable[..., Any], phase: Phase, name: str = "") -> System:
+    """Return a system that runs a function of states or grids.
 
     Args:
-        name: by default the function's own.
+        name: name of the system; by default that of the function.
 
     Raises:
-        TypeError: it does not fit the protocol of the phase.
+        TypeError: the function does not fit the protocol of the phase.
     """
-    return _adapted(function, phase, further_parameters(function, phase), name)
+    return _adapt(function, phase, parameters_of(function, phase), name)
 
 
-def _adapted(
+def _adapt(
     function: Callable[..., Any],
     phase: Phase,
     parameters: tuple[Parameter, ...] = (),
     name: str = "",
 ) -> System:
+    """Return a system that calls a function of states with the arguments of its phase's
+    protocol."""
+
     def adapted(w: Any, agent: int, *further: Any) -> Any:
-        def ask(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
-            given = zip((p.name for p in parameters), arguments, strict=True)
+        """Run the function as a system, with the arguments of the phase."""
+
+        def fn(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
+            """Call the user-defined function with its scenario arguments converted."""
+            pairs = zip((p.name for p in parameters), arguments, strict=True)
             types = w.layout.object_types
-            named = {name: to_objects(name, value, function_of, types) for name, value in given}
-            with playing(w.layout):
-                return call(function, first, named, rng)
+            kwargs = {
+                name: to_function_arg(name, value, to_function, types) for name, value in pairs
+            }
+            with use_object_types(w.layout):
+                return call_function(function, first, kwargs, rng)
 
-        return _ADAPTERS[phase](system, ask, w, agent, *further)
+        return _ADAPTERS[phase](system, fn, w, agent, *further)
 
-    adapted.__name__ = name or name_of(function)
+    adapted.__name__ = name or function_name(function)
     adapted.__doc__ = function.__doc__
-    remember = _before if phase in (REWARD, TERMINATING) else None
+    remember = _state_before if phase in (REWARD, TERMINATING) else None
     system = System(adapted, phase, adapted.__name__, parameters, remember, objects=function)
     return system
 
 
-def _before(w: Any, agent: int) -> Any:
-    """A copy of the state, the same for all that ask within a step."""
-    home = household(w)
-    if home.before is None:
-        home.before = state_of(w).copy()
-    return home.before
+def _state_before(w: Any, agent: int) -> Any:
+    """Return a copy of the state from before the step, shared by all systems of the step."""
+    store = get_store(w)
+    if store.before is None:
+        store.before = state_of(w).copy()
+    return store.before
 
 
-_Ask = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
+_Fn = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
 
 
-def _transition(system: System, ask: _Ask, w: Any, agent: int, *arguments: Any) -> Any:
-    return ask((state_of(w), Action(w.action[agent])), arguments, w.rng)
+def _call_transition(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> Any:
+    """Call a transition function with the state and the action."""
+    return fn((state_of(w), Action(w.action[agent])), args, w.rng)
 
 
-def _reward(system: System, ask: _Ask, w: Any, agent: int, was: State, *arguments: Any) -> Any:
-    return ask((was, Action(w.action[agent]), state_of(w)), arguments, w.rng)
+def _call_reward(system: System, fn: _Fn, w: Any, agent: int, before: State, *args: Any) -> Any:
+    """Call a reward or terminating function with both states and the action."""
+    return fn((before, Action(w.action[agent]), state_of(w)), args, w.rng)
 
 
-def _reset(system: System, ask: _Ask, w: Any, agent: int, *arguments: Any) -> None:
-    found = ask((), arguments, w.rng)
-    if not isinstance(found, State):
+def _call_reset(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> None:
+    """Call a reset function and copy the resulting state into the world."""
+    state = fn((), args, w.rng)
+    if not isinstance(state, State):
         raise RuleError(
-            f"the reset function {system.title} returned {type(found).__name__}, expected a State"
+            f"the reset function {system.title} returned {type(state).__name__}, expected a State"
         )
-    become(w, found)
+    load_state(w, state)
 
 
-def _visibility(system: System, ask: _Ask, w: Any, agent: int, view: Any, *arguments: Any) -> None:
-    seen = np.asarray(ask((_cut(w, view), Position(view.y, view.x)), arguments, w.rng))
+def _call_visibility(system: System, fn: _Fn, w: Any, agent: int, view: Any, *args: Any) -> None:
+    """Call a visibility function and write the visible cells into the view."""
+    seen = np.asarray(fn((_view_grid(w, view), Position(view.y, view.x)), args, w.rng))
     if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
         raise RuleError(
             f"the visibility function {system.name} returned shape {seen.shape} and dtype "
@@ -346,27 +371,28 @@ def _visibility(system: System, ask: _Ask, w: Any, agent: int, view: Any, *argum
     view.seen[...] = seen
 
 
-def _cut(world: ObjectWorld, view: ObjectView) -> Grid:
-    """What a view shows as a grid of its own, with copies of the objects."""
-    home = household(world)
+def _view_grid(world: ObjectWorld, view: ObjectView) -> Grid:
+    """Return the cells of a view as a separate grid, with copies of the objects."""
+    store = get_store(world)
     return Grid(
         [
-            [Hidden() if e == OUTSIDE else home.thing(e).copy() for e in row]
+            [Hidden() if e == OUTSIDE else store.get_object(e).copy() for e in row]
             for row in view.entity.tolist()
         ]
     )
 
 
-def _observation(
-    system: System, ask: _Ask, w: Any, agent: int, view: Any, out: Any, *arguments: Any
+def _call_observation(
+    system: System, fn: _Fn, w: Any, agent: int, view: Any, out: Any, *args: Any
 ) -> None:
-    found = ask((state_of(w),), arguments, w.rng)
-    if not isinstance(found, Observation):
+    """Call an observation function and write its arrays into `out`, (grid, item)."""
+    observation = fn((state_of(w),), args, w.rng)
+    if not isinstance(observation, Observation):
         raise RuleError(
-            f"the observation function {system.name} returned {type(found).__name__}, expected an "
-            f"Observation"
+            f"the observation function {system.name} returned {type(observation).__name__}, "
+            f"expected an Observation"
         )
-    arrays = found.to_arrays()
+    arrays = observation.to_arrays()
     grid, item = out
     if arrays["grid"].shape != grid.shape:
         raise RuleError(
@@ -377,10 +403,10 @@ def _observation(
 
 
 _ADAPTERS: dict[Phase, Callable[..., Any]] = {
-    RESET: _reset,
-    TRANSITION: _transition,
-    REWARD: _reward,
-    TERMINATING: _reward,
-    VISIBILITY: _visibility,
-    OBSERVATION: _observation,
+    RESET: _call_reset,
+    TRANSITION: _call_transition,
+    REWARD: _call_reward,
+    TERMINATING: _call_reward,
+    VISIBILITY: _call_visibility,
+    OBSERVATION: _call_observation,
 }

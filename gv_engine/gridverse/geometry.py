@@ -1,4 +1,4 @@
-"""Positions, orientations and areas of the object-level API.
+"""Positions, orientations, areas and transforms.
 
 >>> Position(2, 3) + Position.from_orientation(Orientation.R)
 Position(y=2, x=4)
@@ -26,9 +26,10 @@ class Shape(NamedTuple):
 
 
 class Orientation(IntEnum):
-    """Where the agent looks, `F B L R` for short; also a rotation, `R` by a quarter clockwise.
+    """Direction that an agent faces, `F B L R` for short; also a rotation: `R` by a quarter
+    clockwise.
 
-    `orientation * other` turns another orientation, a position around (0, 0), or an area.
+    `orientation * other` rotates another orientation, a position around (0, 0), or an area.
     """
 
     FORWARD = geometry.FORWARD
@@ -50,7 +51,7 @@ class Orientation(IntEnum):
         if isinstance(other, Orientation):
             return Orientation(rotate(self, other))
         if isinstance(other, Position):
-            # where the steps down and right lead after the rotation
+            # the steps down and right after the rotation
             down = Position.from_orientation(Orientation(rotate(self, Orientation.BACKWARD)))
             right = Position.from_orientation(Orientation(rotate(self, Orientation.RIGHT)))
             return Position(
@@ -67,19 +68,19 @@ class Orientation(IntEnum):
         return NotImplemented
 
     def __neg__(self) -> Orientation:
-        """The rotation that undoes this one."""
+        """Return the inverse rotation."""
         return next(other for other in Orientation if rotate(self, other) == Orientation.FORWARD)
 
 
 class Position(NamedTuple):
-    """A cell, or the difference between two: y grows downward, x to the right."""
+    """Cell, or difference between two cells: y grows downward, x to the right."""
 
     y: int
     x: int
 
     @classmethod
     def from_orientation(cls, orientation: Orientation) -> Position:
-        """The step in a direction."""
+        """Return the step in a direction."""
         return cls(step_y(orientation), step_x(orientation))
 
     def __add__(self, other: tuple[int, int]) -> Position:  # type: ignore[override]  # no longer tuple
@@ -95,18 +96,18 @@ class Position(NamedTuple):
         return Position(self.y * int(factor), self.x * int(factor))
 
     def neighbors(self) -> tuple[Position, Position, Position, Position]:
-        """The cells above, to the right, below and to the left."""
+        """Return the cells above, to the right, below and to the left."""
         y, x = self
         return Position(y - 1, x), Position(y, x + 1), Position(y + 1, x), Position(y, x - 1)
 
     @staticmethod
     def manhattan_distance(one: Position, other: Position) -> float:
-        """Steps along the axes."""
+        """Return the number of steps along the axes."""
         return manhattan(one[0] - other[0], one[1] - other[1])
 
     @staticmethod
     def euclidean_distance(one: Position, other: Position) -> float:
-        """Length of the straight line."""
+        """Return the length of the straight line."""
         return euclidean(one[0] - other[0], one[1] - other[1])
 
 
@@ -114,7 +115,7 @@ _SELECTIONS = ("all", "border", "inside")
 
 
 class Area(geometry.Area):
-    """Inclusive ranges of cells: `Area((-6, 0), (-3, 3))`.
+    """Inclusive ranges of rows and columns: `Area((-6, 0), (-3, 3))`.
 
     Args:
         ys: first and last row.
@@ -135,22 +136,25 @@ class Area(geometry.Area):
 
     @property
     def height(self) -> int:
+        """Return the number of rows."""
         return self.shape[0]
 
     @property
     def width(self) -> int:
+        """Return the number of columns."""
         return self.shape[1]
 
     def contains(self, position: tuple[int, int]) -> bool:
-        """Whether the area has a cell."""
+        """Return True if the area contains a cell."""
         y, x = position
         return self.ymin <= y <= self.ymax and self.xmin <= x <= self.xmax
 
     def positions(self, selection: str = "all") -> Iterator[Position]:
-        """The cells row by row: "all", those of the "border", or those "inside" of it.
+        """Yield the cells row by row: "all", those of the "border", or those "inside" of the
+        border.
 
         Raises:
-            ValueError: another selection.
+            ValueError: the selection is unknown.
         """
         if selection not in _SELECTIONS:
             raise ValueError(f"selection={selection!r}: {describe_allowed(selection, _SELECTIONS)}")
@@ -161,24 +165,25 @@ class Area(geometry.Area):
                     yield Position(y, x)
 
     def __add__(self, position: tuple[int, int]) -> Area:
-        return _moved(self, position)
+        return _move_area(self, position)
 
 
-def _moved(one: geometry.Area, by: tuple[int, int]) -> Area:
-    y, x = by
-    return Area((one.ymin + y, one.ymax + y), (one.xmin + x, one.xmax + x))
+def _move_area(area: geometry.Area, offset: tuple[int, int]) -> Area:
+    """Return an area moved by (y, x)."""
+    y, x = offset
+    return Area((area.ymin + y, area.ymax + y), (area.xmin + x, area.xmax + x))
 
 
 def as_area(value: Any) -> Area:
-    """An area from one of the engine's, or from `[[ymin, ymax], [xmin, xmax]]`.
+    """Return an `Area` from an area of the engine, or from `[[ymin, ymax], [xmin, xmax]]`.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the value is neither.
     """
     if isinstance(value, Area):
         return value
     if isinstance(value, geometry.Area):
-        return _moved(value, (0, 0))
+        return _move_area(value, (0, 0))
     try:
         (ymin, ymax), (xmin, xmax) = value
     except (TypeError, ValueError):
@@ -191,7 +196,8 @@ def as_area(value: Any) -> Area:
 
 @dataclass(frozen=True)
 class Transform:
-    """A place to stand and a direction to look; `*` carries cells from that view to the grid's.
+    """Position and orientation of a viewer; `*` converts cells relative to the viewer to grid
+    cells.
 
     >>> Transform(Position(4, 2), Orientation.R) * Position(-1, 0)  # one cell ahead
     Position(y=4, x=3)
@@ -218,6 +224,6 @@ class Transform:
         return NotImplemented
 
     def __neg__(self) -> Transform:
-        """The transform that undoes this one."""
+        """Return the inverse transform."""
         back = -self.orientation
         return Transform(-(back * self.position), back)

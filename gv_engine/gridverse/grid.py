@@ -1,4 +1,4 @@
-"""The grid: in each cell one object, and one on the ground beneath it."""
+"""Grid of objects: each cell has one object, and one on the ground beneath."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
-from gv_engine.gridverse.object_store import household, new_world
+from gv_engine.gridverse.object_store import get_store, new_world
 from gv_engine.gridverse.values import Value
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import GROUND
@@ -18,25 +18,23 @@ from gv_engine.world.world import ObjectWorld
 
 
 class Grid(Value):
-    """The cells of a world: `grid[y, x]` or `grid[position]` is the object that shows there, a
-    thing or else what lies on the ground; `grid.ground[y, x]` is the latter alone.
+    """Cells of a world. `grid[y, x]` or `grid[position]` is the visible object: the upper one, else
+    the one on the ground. `grid.ground[y, x]` is the object on the ground.
 
-    A view: it reads and writes the world's columns, and an object that is assigned to a cell
-    becomes the one that they read. An object that is in some cell, box or hand already is copied.
+    A grid is a view: it reads and writes the columns of its world. An object assigned to a cell
+    becomes part of the world; an object that is in a world already is copied.
 
     Args:
-        rows: the objects, row by row.
-        ground: what lies on the ground beneath them, likewise.
+        rows: objects, row by row.
+        ground: objects on the ground, row by row; empty for none.
 
     Raises:
-        ValueError: no cells, or rows of different lengths.
-        TypeError: something in it is no object.
+        ValueError: there are no cells, or rows differ in length.
+        TypeError: an item is no object.
     """
 
     def __init__(
-        self,
-        rows: Sequence[Sequence[GridObject]],
-        ground: Sequence[Sequence[GridObject]] = (),
+        self, rows: Sequence[Sequence[GridObject]], ground: Sequence[Sequence[GridObject]] = ()
     ) -> None:
         widths = {len(row) for row in rows}
         if len(widths) != 1 or 0 in widths:
@@ -46,48 +44,51 @@ class Grid(Value):
             )
         things: list[object] = [thing for row in (*rows, *ground) for thing in row]
         wanted = [thing.kind for thing in things if isinstance(thing, GridObject)]
-        self._begin(new_world(len(rows), widths.pop(), wanted))
+        self._attach(new_world(len(rows), widths.pop(), wanted))
         for cells, layer in ((self, rows), (self.ground, ground)):
             for y, row in enumerate(layer):
                 for x, thing in enumerate(row):
                     cells[y, x] = thing
 
-    def _begin(self, world: ObjectWorld) -> None:
+    def _attach(self, world: ObjectWorld) -> None:
+        """Attach the grid to a world."""
         self._world = world
-        self._household = household(world)
+        self._store = get_store(world)
         self._in_state = False
 
     @classmethod
     def of(cls, world: ObjectWorld) -> Grid:
-        """The grid of a world."""
+        """Return the grid of a world."""
         grid = object.__new__(cls)
-        grid._begin(world)
+        grid._attach(world)
         return grid
 
     @classmethod
     def from_shape(cls, shape: tuple[int, int], factory: Callable[[], GridObject] = Floor) -> Grid:
-        """A grid of a size, each cell with a new object."""
+        """Return a grid of a (height, width) shape, with a new object of the factory in each
+        cell."""
         height, width = shape
         return cls([[factory() for _ in range(width)] for _ in range(height)])
 
     @property
     def world(self) -> ObjectWorld:
-        """The world that it shows."""
+        """Return the world of the grid."""
         return self._world
 
     @property
     def shape(self) -> Shape:
-        """(height, width)."""
+        """Return (height, width)."""
         return Shape(self._world.height, self._world.width)
 
     @property
     def area(self) -> Area:
-        """All cells."""
+        """Return the area of all cells."""
         return Area((0, self.shape.height - 1), (0, self.shape.width - 1))
 
     # ---- cells -------------------------------------------------------------------------------
 
-    def _cell(self, position: tuple[int, int]) -> tuple[int, int]:
+    def _check_position(self, position: tuple[int, int]) -> tuple[int, int]:
+        """Return a position as two ints; raise an error if the position is outside the grid."""
         try:
             y, x = position
         except TypeError:
@@ -100,62 +101,62 @@ class Grid(Value):
         return int(y), int(x)
 
     def __contains__(self, position: object) -> bool:
-        """Whether the grid has a cell at a position."""
+        """Return True if the grid has a cell at a position."""
         return isinstance(position, tuple) and self.area.contains(position)
 
     def __getitem__(self, position: tuple[int, int]) -> GridObject:
-        """The object that shows in a cell; on free floor a new Floor.
+        """Return the visible object of a cell; a new Floor on free floor.
 
         Raises:
-            IndexError: outside the grid.
+            IndexError: the position is outside the grid.
         """
-        cell = self._cell(position)
-        return self._household.thing(self._world.at[cell] or self._world.ground[cell])
+        cell = self._check_position(position)
+        return self._store.get_object(self._world.at[cell] or self._world.ground[cell])
 
     @property
     def ground(self) -> Ground:
-        """`grid.ground[y, x]` is what lies on the ground of a cell; can be assigned to."""
+        """Return the ground layer: `grid.ground[y, x]` can be read and assigned."""
         return Ground(self)
 
     def __setitem__(self, position: tuple[int, int], thing: GridObject) -> None:
-        """Put an object in the place of the one in a cell, on the layer of its type, which lives on
-        without a world.
+        """Replace the object in a cell, on the layer of its type. The replaced object remains
+        usable.
 
         Raises:
-            IndexError: outside the grid.
-            TypeError: that is no object.
+            IndexError: the position is outside the grid.
+            TypeError: the value is no object.
             ValueError: objects of its type cannot be in a cell.
-            RuleError: the world does not know the type.
+            RuleError: the world does not have the type.
         """
-        cell = self._cell(position)
-        self._refuse(cell, thing)
+        cell = self._check_position(position)
+        self._check_object(cell, thing)
         world = self._world
         before = (world.ground if thing.kind.layer == GROUND else world.at)[cell]
-        if thing is self._household.thing(before):
+        if thing is self._store.get_object(before):
             return
-        e = self._household.take_in(thing)
-        self._household.release(before)
+        e = self._store.add(thing)
+        self._store.remove(before)
         if e != NOTHING:
             self._world.place(e, *cell)
 
-    def _refuse(self, cell: tuple[int, int], thing: object) -> None:
-        """Raise an error if that can be in no cell."""
+    def _check_object(self, cell: tuple[int, int], thing: object) -> None:
+        """Raise an error if an object cannot be in a cell."""
         if not isinstance(thing, GridObject):
             raise TypeError(f"grid[{cell}] = {thing!r}: expected a grid object")
         if isinstance(thing, NoneGridObject) or (self._in_state and isinstance(thing, Hidden)):
             raise ValueError(f"grid[{cell}] = {thing!r}: no cell of a state holds that; Floor()?")
 
     def get(self, position: tuple[int, int], factory: Callable[[], GridObject]) -> GridObject:
-        """The object in a cell; outside the grid, a new one of the factory."""
+        """Return the object in a cell; outside the grid a new object of the factory."""
         return self[position] if position in self else factory()
 
     def swap(self, one: tuple[int, int], other: tuple[int, int]) -> None:
-        """Let the objects of two cells change places; what is on the ground stays.
+        """Swap the upper objects of two cells.
 
         Raises:
             IndexError: a cell is outside the grid.
         """
-        cells = self._cell(one), self._cell(other)
+        cells = self._check_position(one), self._check_position(other)
         entities = [self._world.at[cell] for cell in cells]
         for e in entities:
             self._world.lift(e)
@@ -164,41 +165,42 @@ class Grid(Value):
                 self._world.place(e, *cell)
 
     def positions(self, object_type: type[GridObject] = GridObject) -> Iterator[Position]:
-        """Cells row by row, all or those with an object of a type."""
+        """Yield the positions of cells row by row: all, or those with an object of a type."""
         for position in self.area.positions():
             if isinstance(self[position], object_type):
                 yield position
 
     def __iter__(self) -> Iterator[GridObject]:
-        """The objects, row by row."""
+        """Yield the objects, row by row."""
         return (self[position] for position in self.area.positions())
 
     def object_types(self) -> set[type[GridObject]]:
-        """The types of the objects in the grid."""
+        """Return the types of the objects in the grid."""
         return {type(thing) for thing in self}
 
-    # ---- other grids -------------------------------------------------------------------------
+    # ---- copies and parts --------------------------------------------------------------------
 
     def copy(self) -> Grid:
-        """A grid with copies of all objects, in a world of its own."""
+        """Return a grid with copies of all objects, in a new world."""
         return self.subgrid(self.area)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Grid, (self._rows(self), self._rows(self.ground) if self.has_ground else ())
 
     def _rows(self, layer: Grid | Ground) -> list[list[GridObject]]:
+        """Return the objects of a layer, row by row."""
         return [[layer[y, x] for x in range(self.shape.width)] for y in range(self.shape.height)]
 
     @property
     def has_ground(self) -> bool:
-        """Whether anything lies on the ground."""
+        """Return True if any object lies on the ground."""
         return bool(self._world.ground.any())
 
     def subgrid(self, area: Any) -> Grid:
-        """A part, as a grid of its own with copies of the objects; Hidden outside the grid.
+        """Return a part as a new grid with copies of the objects; Hidden outside this grid.
 
         Args:
-            area: an `Area`, or `[[ymin, ymax], [xmin, xmax]]`.
+            area: `Area`, or `[[ymin, ymax], [xmin, xmax]]`.
         """
         part = as_area(area)
         xs = range(part.xmin, part.xmax + 1)
@@ -212,7 +214,7 @@ class Grid(Value):
         )
 
     def __mul__(self, orientation: Orientation) -> Grid:
-        """The grid as someone sees it who looks in that direction, with copies of the objects."""
+        """Return the grid as seen by someone looking in a direction, with copies of the objects."""
         if not isinstance(orientation, Orientation):
             return NotImplemented
         turns = {Orientation.F: 0, Orientation.R: 1, Orientation.B: 2, Orientation.L: 3}
@@ -224,13 +226,15 @@ class Grid(Value):
             turned.append(np.rot90(cells, turns[orientation]).tolist())
         return Grid(*turned)
 
-    # ---- as values ---------------------------------------------------------------------------
+    # ---- arrays and equality -----------------------------------------------------------------
 
     def to_array(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
+        """Return (H, W, 3) uint8: type, state and colour index of the visible object of each
+        cell."""
         return self._world.cells()
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which grids are compared."""
         below = self._world.beneath()
         ground = b"" if below is None or not self.has_ground else below.tobytes()
         return Grid, self.shape, self.to_array().tobytes(), ground
@@ -241,38 +245,38 @@ class Grid(Value):
 
 
 class Ground:
-    """What lies on the ground of a grid's cells.
+    """Ground layer of a grid.
 
     Args:
-        grid: whose it is.
+        grid: grid that the layer belongs to.
     """
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
 
     def __getitem__(self, position: tuple[int, int]) -> GridObject:
-        """The object on the ground of a cell; a new Floor where there is none.
+        """Return the object on the ground of a cell; a new Floor if there is none.
 
         Raises:
-            IndexError: outside the grid.
+            IndexError: the position is outside the grid.
         """
         world = self._grid.world
-        return household(world).thing(world.ground[self._grid._cell(position)])
+        return get_store(world).get_object(world.ground[self._grid._check_position(position)])
 
     def __setitem__(self, position: tuple[int, int], thing: GridObject) -> None:
-        """Put an object in the place of the one on the ground of a cell; Floor for none.
+        """Replace the object on the ground of a cell; a Floor removes the object.
 
         Raises:
-            IndexError: outside the grid.
-            TypeError: that is no object.
+            IndexError: the position is outside the grid.
+            TypeError: the value is no object.
             ValueError: objects of its type do not live on the ground.
-            RuleError: the world does not know the type.
+            RuleError: the world does not have the type.
         """
-        cell = self._grid._cell(position)
+        cell = self._grid._check_position(position)
         if isinstance(thing, Floor):
-            household(self._grid.world).release(self._grid.world.ground[cell])
+            get_store(self._grid.world).remove(self._grid.world.ground[cell])
             return
-        self._grid._refuse(cell, thing)
+        self._grid._check_object(cell, thing)
         if thing.kind.layer != GROUND:
             raise ValueError(
                 f"grid.ground[{cell}] = {thing!r}: its layer is {thing.kind.layer!r}; write "

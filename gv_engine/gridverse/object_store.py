@@ -1,4 +1,4 @@
-"""The base class of grid objects, which ties each of them to its components."""
+"""Base class of grid objects, and the store that links the objects of a world to its entities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gv_engine.gridverse.attributes import (
     ComponentNumber,
     Flag,
     adopt_type,
-    declare,
+    register_class,
     state_field,
 )
 from gv_engine.gridverse.values import Value
@@ -31,20 +31,20 @@ from gv_engine.rules.objects import OBJECT_TYPES, Color, ObjectType, ObjectTypes
 from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
 from gv_engine.world.world import ObjectWorld
 
-# ---- household -----------------------------------------------------------------------------------
+# ---- object store --------------------------------------------------------------------------------
 
-_PLAYED: ContextVar[tuple[ObjectType, ...]] = ContextVar("played", default=())
-_SPARE = 8
-"""Entities beyond those of two for each cell, an object and what is in it."""
+_SCENARIO_TYPES: ContextVar[tuple[ObjectType, ...]] = ContextVar("scenario_types", default=())
+_SPARE_ENTITIES = 8
+"""Entities of a world beyond two per cell (an object and its content)."""
 
 
 class ObjectStore:
-    """Hands out the objects of a world and keeps them, so that each entity has one object.
+    """Store of a world's objects: each entity has exactly one object.
 
     Attributes:
-        world: whose components the objects own.
-        state: the `State` of the world, once it is asked for.
-        before: a copy of it from before the current step, once it is asked for.
+        world: world that reads the components of the objects.
+        state: cached `State` of the world.
+        before: cached copy of the state from before the current step.
     """
 
     def __init__(self, world: ObjectWorld) -> None:
@@ -54,46 +54,47 @@ class ObjectStore:
         self._things: dict[int, GridObject] = {}
         self._classes: dict[int, type[GridObject]] = {}
 
-    def thing(self, e: int) -> GridObject:
-        """The object that is an entity; a Floor for NOTHING."""
+    def get_object(self, e: int) -> GridObject:
+        """Return the object of an entity; a Floor for NOTHING."""
         if e == NOTHING:
-            return self._class(FLOOR)()
+            return self._class_of_index(FLOOR)()
         thing = self._things.get(e)
-        # a rule may have removed that entity, and another one may have got its number
+        # the entity may have been removed and its number used again
         if thing is None or thing.entity != e:
-            thing = object.__new__(self._class(self.world.kind.value[e]))
-            thing._begin(self.parts(e))
-            thing._household, thing._entity = self, e
+            thing = object.__new__(self._class_of_index(self.world.kind.value[e]))
+            thing._init_components(self.components_of(e))
+            thing._store, thing._entity = self, e
             self._things[e] = thing
         return thing
 
-    def _class(self, index: int) -> type[GridObject]:
+    def _class_of_index(self, index: int) -> type[GridObject]:
+        """Return the object class of a type index."""
         if index not in self._classes:
             self._classes[index] = class_of(self.world.layout.object_types[index])
         return self._classes[index]
 
-    def parts(self, e: int) -> dict[type, Any]:
-        """The components of an entity, by class."""
-        found = {}
+    def components_of(self, e: int) -> dict[type, Any]:
+        """Return the components of an entity, by class."""
+        parts = {}
         for cls in self.world.layout.components:
             columns = self.world[column_name(cls)]
             if columns.rows[e] is not columns.absent:
-                found[cls] = columns.rows[e]
-        return found
+                parts[cls] = columns.rows[e]
+        return parts
 
-    def take_in(self, thing: GridObject) -> int:
-        """The new entity of an object, without a place; NOTHING for a Floor.
+    def add(self, thing: GridObject) -> int:
+        """Create the entity of an object, without a place, and return it; NOTHING for a Floor.
 
-        The columns now read the object's own components. One that lives somewhere already, be it
-        here, is copied.
+        From then on the world's columns read the object's own components. An object that is in a
+        world already is copied.
 
         Raises:
             CapacityError: the world is full.
-            RuleError: the type, or one of its components, is not in this world.
+            RuleError: the world does not have the type or one of its components.
         """
         if thing.kind.index == FLOOR:
             return NOTHING
-        if thing.is_housed:
+        if thing.is_in_world:
             thing = thing.copy()
         self.check(thing.kind)
         e = self.world.claim()
@@ -101,159 +102,169 @@ class ObjectStore:
             for part in thing._parts.values():
                 self.world.attach(e, part)
         for (cls, name), held in thing._content.items():
-            setattr(thing._parts[cls], name, self.take_in(held))
+            setattr(thing._parts[cls], name, self.add(held))
         thing._content.clear()
-        thing._household, thing._entity = self, e
+        thing._store, thing._entity = self, e
         self._things[e] = thing
         return e
 
-    def release(self, e: int) -> None:
-        """Remove an entity and what it holds; its object lives on by itself."""
+    def remove(self, e: int) -> None:
+        """Remove an entity and the entities that it holds. Its object remains usable without a
+        world."""
         if e == NOTHING:
             return
-        thing = self.thing(e)
-        thing._parts = self.parts(e)
+        thing = self.get_object(e)
+        thing._parts = self.components_of(e)
         for cls, name in entity_fields(thing._parts):
-            held = self.thing(getattr(thing._parts[cls], name))
-            if held.is_housed:
-                self.release(held.entity)
+            held = self.get_object(getattr(thing._parts[cls], name))
+            if held.is_in_world:
+                self.remove(held.entity)
                 thing._content[cls, name] = held
                 setattr(thing._parts[cls], name, NOTHING)
         self.world.remove(e)
-        thing._household = None
+        thing._store = None
         del self._things[e]
 
     def check(self, kind: ObjectType) -> None:
-        """Make sure that the world knows a type.
+        """Raise an error if the world does not have a type.
 
         Raises:
-            RuleError: it does not.
+            RuleError: the world does not have the type.
         """
         layout = self.world.layout
-        known = set(layout.components)
-        if (kind.in_grid and kind not in layout.types) or not known.issuperset(
+        classes = set(layout.components)
+        if (kind.in_grid and kind not in layout.types) or not classes.issuperset(
             kind.component_classes
         ):
-            listed = ", ".join(known.name for known in layout.types if known.in_grid)
+            names = ", ".join(other.name for other in layout.types if other.in_grid)
             raise RuleError(
-                f"{kind.name} cannot be in this world, which has {listed}: list it in the "
+                f"{kind.name} cannot be in this world, which has {names}: list it in the "
                 f"scenario's state_space, or declare it before the grid is made"
             )
 
 
-def household(world: ObjectWorld) -> ObjectStore:
-    """The household of a world."""
+def get_store(world: ObjectWorld) -> ObjectStore:
+    """Return the object store of a world; create it on first use."""
     if world.objects is None:
         world.objects = ObjectStore(world)
-    return world.objects  # type: ignore[no-any-return]  # worlds do not know what they keep
+    return world.objects  # type: ignore[no-any-return]  # `World.objects` is Any
 
 
 @contextmanager
-def playing(layout: Layout) -> Iterator[None]:
-    """Functions of a scenario whose worlds have this layout are run in the block."""
-    token = _PLAYED.set(layout.types)
+def use_object_types(layout: Layout) -> Iterator[None]:
+    """Context manager: worlds created inside the block also have the object types of this
+    layout."""
+    token = _SCENARIO_TYPES.set(layout.types)
     try:
         yield
     finally:
-        _PLAYED.reset(token)
+        _SCENARIO_TYPES.reset(token)
 
 
 def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> ObjectWorld:
-    """A world for a grid of this size with all types there are, two objects in every cell.
+    """Return a world for a grid of this size, with all known object types and two objects per cell.
 
-    Where a scenario's own function makes it, the scenario's types are there, whatever others have
-    their indices.
+    Inside `use_object_types`, the types of that layout take precedence over other types with the
+    same index.
 
     Args:
-        wanted: types that have to be there, too.
+        wanted: further types that the world must have.
 
     Raises:
-        ValueError: two of these have one index.
+        ValueError: two of these have the same index.
     """
-    types = _types((*_PLAYED.get(), *wanted))
+    types = _compatible_types((*_SCENARIO_TYPES.get(), *wanted))
     world = ObjectWorld(_layout(round_up_size(height), round_up_size(width), types))
     world.set_shape(height, width)
     return world
 
 
-def _types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
-    """All types, but for those whose index another one has, or whose components are called like
-    another one's: a wanted one's, or one's that comes first in `OBJECT_TYPES.everywhere`."""
+def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
+    """Return the wanted types and all registered types that do not conflict with them.
+
+    Types conflict if they share an index, or have different components of one name. Among
+    registered types the first one in `OBJECT_TYPES.everywhere` wins.
+    """
     columns = {column_name(cls): cls for cls in built_in_components()}
-    found: dict[int, ObjectType] = {}
+    types: dict[int, ObjectType] = {}
     for kind in wanted:
-        if found.setdefault(kind.index, kind) != kind:
+        if types.setdefault(kind.index, kind) != kind:
             raise ValueError(
-                f"{kind.name} and {found[kind.index].name} have the index {kind.index}, each in "
+                f"{kind.name} and {types[kind.index].name} have the index {kind.index}, each in "
                 f"scenarios of its own; no grid can have both"
             )
         columns |= {column_name(cls): cls for cls in kind.component_classes}
     for kind in OBJECT_TYPES.iterate_all():
         own = {column_name(cls): cls for cls in kind.component_classes}
-        if kind.index not in found and all(columns.get(n, cls) is cls for n, cls in own.items()):
+        if kind.index not in types and all(columns.get(n, cls) is cls for n, cls in own.items()):
             columns |= own
-            found[kind.index] = kind
-    return tuple(found[index] for index in sorted(found))
+            types[kind.index] = kind
+    return tuple(types[index] for index in sorted(types))
 
 
 @cache
 def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
+    """Return the cached layout of a world with these types, and their components in a fixed
+    order."""
     own = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
         own.pop(column_name(cls), None)
     every = (*built_in_components(), *(own[name] for name in sorted(own)))
-    return Layout(height, width, 2 * height * width + _SPARE, every, types)
+    return Layout(height, width, 2 * height * width + _SPARE_ENTITIES, every, types)
 
 
 # ---- base object ---------------------------------------------------------------------------------
 
 
 class GridObject(Value):
-    """What a cell holds. Subclasses are types of objects, registered in order of their definition.
+    """Base class of grid objects. Each subclass is an object type, registered in order of
+    definition.
 
-    A subclass may say, as class attributes,
+    A subclass may define, as class attributes,
 
-    - numbers with annotation and default, `value: int = 1`: they become fields of a component that
-      is called like the class, so rules find them at `w.coin.value[e]`, and `w.coin.has[e]` is
-      whether an entity is of the class; the component's own class is `Coin.Part`;
+    - numbers with annotation and default, `value: int = 1`: fields of a component that is named
+    after
+      the class, so that rules find them at `w.coin.value[e]`; `w.coin.has[e]` is True for entities
+      of the class; the component's own class is `Coin.Part`;
     - `class Status(IntEnum)` and a field `status: Status = Status.…` that starts at 0: its states;
-    - `colored = True`, or `color = Color.RED` for a colour to start with: else it is always NONE;
-    - `blocks_movement`, `blocks_vision`, `holdable`, False if left out; an object can change its
-      own later on, `self.blocks_movement = False`;
-    - `sprite`: base name of its drawing;
-    - `layer = "ground"` for what lies beneath other things.
+    - `colored = True`, or `color = Color.RED` for an initial colour; else the colour is always
+    NONE; - `blocks_movement`, `blocks_vision`, `holdable`, False by default; an object can change
+    its own
+      later, `self.blocks_movement = False`;
+    - `sprite`: base name of its sprite file;
+    - `layer = "ground"` for objects that lie beneath others.
 
-    Objects are equal when type, state and colour are.
+    Objects are equal if type, state and colour are equal.
 
     Args:
-        values: of the fields, in their order.
-        color: of coloured objects.
-        fields: by name.
+        values: values of the fields, in order.
+        color: colour, for coloured types.
+        fields: values of fields by name.
 
     Raises:
-        TypeError: no such field.
-        ValueError: a colour for a type that has none.
+        TypeError: a field is unknown.
+        ValueError: a colour for a type without colours.
     """
 
     kind: ClassVar[ObjectType]
     Part: ClassVar[type]
     _fields: ClassVar[dict[str, ComponentNumber]] = {}
 
-    blocks_movement = Flag(Solid, "Nobody can enter its cell.")
-    blocks_vision = Flag(Opaque, "Nobody can see past it.")
-    holdable = Flag(Portable, "It can be picked up.")
+    blocks_movement = Flag(Solid, "True if no agent can enter its cell.")
+    blocks_vision = Flag(Opaque, "True if it hides the cells behind it.")
+    holdable = Flag(Portable, "True if it can be picked up.")
 
     def __init_subclass__(cls, *, kind: ObjectType | int | None = None, **rest: Any) -> None:
         super().__init_subclass__(**rest)
         if kind is None:
-            declare(cls)
+            register_class(cls)
         else:
             adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
 
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
         if type(self) is GridObject:
             raise TypeError("GridObject stands for all types; make an object of a subclass")
-        self._begin({part: part(*given) for part, given in make_prefab(self.kind)})
+        self._init_components({part: part(*defaults) for part, defaults in make_prefab(self.kind)})
         if len(values) > len(self._fields):
             raise TypeError(
                 f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
@@ -268,86 +279,89 @@ class GridObject(Value):
         if color is not None and (color != NONE or self.kind.colored):
             self.color = Color(color)
 
-    def _begin(self, parts: dict[type, Any]) -> None:
+    def _init_components(self, parts: dict[type, Any]) -> None:
+        """Set the components of an object that is in no world and holds nothing."""
         self._parts = parts
         self._content: dict[tuple[type, str], GridObject] = {}
-        self._household: ObjectStore | None = None
+        self._store: ObjectStore | None = None
         self._entity = NOTHING
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name.startswith("_") or hasattr(type(self), name)):
             raise AttributeError(
-                f"{type(self).__name__} has no {name!r}; a number that copies, snapshots and rules "
-                f"shall know is declared in its class, with annotation and default: {name}: int = 0"
+                f"{type(self).__name__} has no {name!r}; declare a number in its class, with "
+                f"annotation and default, so that copies and rules include it: {name}: int = 0"
             )
         object.__setattr__(self, name, value)
 
-    # ---- its type ----------------------------------------------------------------------------
+    # ---- type --------------------------------------------------------------------------------
 
     @classmethod
     def type_index(cls) -> int:
-        """What grids show in channel 0."""
+        """Return the type index, channel 0 of grid arrays."""
         return cls.kind.index
 
     @classmethod
     def num_states(cls) -> int:
-        """How many states objects of the type can be in."""
+        """Return the number of states of the type."""
         return cls.kind.num_states
 
     @classmethod
     def can_be_represented_in_state(cls) -> bool:
-        """Whether (type, state, colour) say all about it; not about what holds another object."""
+        """Return True if (type, state, colour) fully describe objects of the type, so that they
+        hold no others."""
         return not any(entity_fields(cls.kind.component_classes))
 
-    # ---- what it is like ---------------------------------------------------------------------
+    # ---- components and appearance -----------------------------------------------------------
 
     @property
     def entity(self) -> int:
-        """Its entity in the world that it lives in, NOTHING without one."""
-        return self._entity if self._home else NOTHING
+        """Return the entity of this object in its world; NOTHING without a world."""
+        return self._entity if self._active_store else NOTHING
 
     @property
-    def is_housed(self) -> bool:
-        """Whether a world reads this object's components."""
-        return self._home is not None
+    def is_in_world(self) -> bool:
+        """Return True if the object is in a world, which reads its components."""
+        return self._active_store is not None
 
     @property
-    def _home(self) -> ObjectStore | None:
-        """The household of the world that reads them."""
-        home = self._household
-        return home if home and home.world.kind.rows[self._entity] is self._parts[Kind] else None
+    def _active_store(self) -> ObjectStore | None:
+        """Return the object store of the world that reads the components; None without a world."""
+        store = self._store
+        return store if store and store.world.kind.rows[self._entity] is self._parts[Kind] else None
 
     def part(self, cls: type) -> Any:
-        """Its component of a class; an absent one reads its defaults."""
-        if home := self._home:
-            return home.world[column_name(cls)].rows[self._entity]
+        """Return a component of the object; one with default values if the object lacks the
+        component."""
+        if store := self._active_store:
+            return store.world[column_name(cls)].rows[self._entity]
         return self._parts[cls] if cls in self._parts else cls()
 
     def has(self, cls: type) -> bool:
-        """Whether it has a component."""
-        if home := self._home:
-            return bool(home.world[column_name(cls)].has[self._entity])
+        """Return True if the object has a component."""
+        if store := self._active_store:
+            return bool(store.world[column_name(cls)].has[self._entity])
         return cls in self._parts
 
     def add(self, cls: type, *values: float) -> None:
-        """Give it a component, unless it has one."""
+        """Add a component, unless the object has one of the class."""
         if not self.has(cls):
             self._parts[cls] = cls(*values)
-            if home := self._home:
-                home.world.attach(self._entity, self._parts[cls])
+            if store := self._active_store:
+                store.world.attach(self._entity, self._parts[cls])
 
     def discard(self, cls: type) -> None:
-        """Take a component off."""
-        if home := self._home:
-            home.world.detach(self._entity, cls)
+        """Remove a component."""
+        if store := self._active_store:
+            store.world.detach(self._entity, cls)
         self._parts.pop(cls, None)
 
     @property
     def color(self) -> Color:
-        """Its colour, NONE if the type has none.
+        """Return the colour, NONE if the type has no colours.
 
         Raises:
-            ValueError: on setting one of a type without.
+            ValueError: on setting the colour of a type without colours.
         """
         return Color(self.part(components.Color).value)
 
@@ -359,7 +373,7 @@ class GridObject(Value):
 
     @property
     def state_index(self) -> int:
-        """Number of its state, 0 for types with one."""
+        """Return the number of the state, 0 for types with one state."""
         field = state_field(self.kind)
         return 0 if field is None else int(getattr(self.part(field.part), field.name))
 
@@ -375,108 +389,114 @@ class GridObject(Value):
 
     @property
     def appearance(self) -> tuple[int, int, int]:
-        """(type, state, colour) index, as grids show them."""
+        """Return the (type, state, colour) indices, as in grid arrays."""
         return self.kind.index, self.state_index, int(self.color)
 
-    # ---- objects as values -------------------------------------------------------------------
+    # ---- copies and content ------------------------------------------------------------------
 
     def copy(self) -> Self:
-        """An object like this one, without a world; what it holds is copied too."""
-        if home := self._home:
-            self._parts = home.parts(self._entity)
+        """Return a copy without a world; held objects are copied too."""
+        if store := self._active_store:
+            self._parts = store.components_of(self._entity)
         other = object.__new__(type(self))
-        other._begin({cls: copy.copy(part) for cls, part in self._parts.items()})
+        other._init_components({cls: copy.copy(part) for cls, part in self._parts.items()})
         place = other._parts[components.Position]
         place.y = place.x = -1
         for cls, name in entity_fields(self._parts):
-            held = self._held(cls, name)
+            held = self._get_held(cls, name)
             setattr(other._parts[cls], name, NOTHING)
             if held is not None:
                 other._content[cls, name] = held.copy()
         return other
 
-    def _held(self, cls: type, name: str) -> GridObject | None:
-        """The object that a field of entity ids names."""
-        if home := self._home:
+    def _get_held(self, cls: type, name: str) -> GridObject | None:
+        """Return the object that a field of entity ids refers to; None if there is none."""
+        if store := self._active_store:
             e = getattr(self.part(cls), name)
-            return None if e == NOTHING else home.thing(e)
+            return None if e == NOTHING else store.get_object(e)
         return self._content.get((cls, name))
 
-    def _hold(self, cls: type, name: str, thing: GridObject | None) -> None:
-        """Let a field of entity ids name an object."""
-        if home := self._home:
+    def _set_held(self, cls: type, name: str, thing: GridObject | None) -> None:
+        """Set the object that a field of entity ids refers to; None to remove it."""
+        if store := self._active_store:
             part = self.part(cls)
             before = getattr(part, name)
-            e = NOTHING if thing is None else home.take_in(thing)
-            home.release(before)
+            e = NOTHING if thing is None else store.add(thing)
+            store.remove(before)
             setattr(part, name, e)
         elif thing is None:
             self._content.pop((cls, name), None)
         else:
-            self._content[cls, name] = thing.copy() if thing.is_housed else thing
+            self._content[cls, name] = thing.copy() if thing.is_in_world else thing
 
     def __reduce__(self) -> tuple[Any, ...]:
-        one = self.copy()
-        which = type(self) if hasattr(self, "Part") else self.kind
-        return _thaw, (which, one._parts, one._content)
+        bare = self.copy()
+        cls = type(self) if hasattr(self, "Part") else self.kind
+        return _unpickle, (cls, bare._parts, bare._content)
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which objects are compared."""
         return GridObject, self.appearance
 
     def __repr__(self) -> str:
-        shown = [_shown(getattr(self, name)) for name in self._fields]
+        values = [_source_text(getattr(self, name)) for name in self._fields]
         if self.kind.colored:
-            shown.append(f"Color.{self.color.name}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            values.append(f"Color.{self.color.name}")
+        return f"{type(self).__name__}({', '.join(values)})"
 
 
-def _shown(value: Any) -> str:
+def _source_text(value: Any) -> str:
+    """Return a field's value as source text."""
     return f"{type(value).__qualname__}.{value.name}" if isinstance(value, IntEnum) else repr(value)
 
 
-def _thaw(
-    which: type[GridObject] | ObjectType,
+def _unpickle(
+    kind: type[GridObject] | ObjectType,
     parts: dict[type, Any],
     content: dict[tuple[type, str], Any],
 ) -> GridObject:
-    cls = class_of(which) if isinstance(which, ObjectType) else which
+    """Return a pickled object, from its class or type, components and content."""
+    cls = class_of(kind) if isinstance(kind, ObjectType) else kind
     thing: GridObject = object.__new__(cls)
-    thing._begin(parts)
+    thing._init_components(parts)
     parts[Kind].value = cls.kind.index
     thing._content = content
     return thing
 
 
 def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
-    """The fields of components that name other entities."""
+    """Yield (component class, field name) of each field that refers to another entity."""
     for cls in parts:
         for field in fields_of(cls):
             if field.is_entity:
                 yield cls, field.name
 
 
-def class_of(which: ObjectType | int) -> type[GridObject]:
-    """The class of a type; one that was declared by `object_type` alone gets a class now.
+def class_of(kind: ObjectType | int) -> type[GridObject]:
+    """Return the object class of a type; create one for a type that was declared by `object_type`
+    alone.
 
     Args:
-        which: an index is that of `OBJECT_TYPES`.
+        kind: type, or its index in `OBJECT_TYPES`.
 
     Raises:
         KeyError: no type has this index.
     """
-    kind = which if isinstance(which, ObjectType) else OBJECT_TYPES[which]
-    found = CLASSES.get(kind)
-    return found or type(kind.name, (GridObject,), {"__module__": kind.module}, kind=kind)
+    kind = kind if isinstance(kind, ObjectType) else OBJECT_TYPES[kind]
+    return CLASSES.get(kind) or type(
+        kind.name, (GridObject,), {"__module__": kind.module}, kind=kind
+    )
 
 
 def index_of(thing: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
-    """The type index of a class of objects, of its name, or of a number.
+    """Return the type index of a class of objects, of a type's name, or of an index.
 
     Args:
-        types: which names and numbers mean.
+        thing: class, name or index.
+        types: types that names and indices refer to.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: the value is none of these.
     """
     if isinstance(thing, type) and issubclass(thing, GridObject) and thing is not GridObject:
         return thing.kind.index

@@ -1,4 +1,4 @@
-"""The observation functions: a part of the grid, through a visibility function."""
+"""Observation functions: a part of the grid, seen through a visibility function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.gridverse.functions import BuiltInFunction, look_with
+from gv_engine.gridverse.functions import BuiltInFunction, apply_visibility
 from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, VisibilityFunction
@@ -21,30 +21,31 @@ from gv_engine.world.view import ObjectView
 def from_visibility(
     state: State, *, area: Any, visibility_function: VisibilityFunction, rng: Rng = None
 ) -> Observation:
-    """What the agent sees of an area around it.
+    """Return the observation of an area around the agent.
 
     Args:
-        area: relative to an agent that looks up.
-        visibility_function: asked which cells of it are seen.
-        rng: for stochastic ones; by default the state's own generator.
+        area: area relative to an agent that looks up.
+        visibility_function: function that decides which cells of the area are seen.
+        rng: generator of stochastic visibility functions; by default that of the state.
 
     Raises:
-        RuleError: the visibility function returns something else than (h, w) bool.
+        RuleError: the visibility function returned something else than (h, w) bool.
     """
     part = as_area(area)
     view = ObjectView(part)
     view.look(state.world, AGENT)
-    look_with(visibility_function, state.world, view, rng)
+    apply_visibility(visibility_function, state.world, view, rng)
     cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)
     view.show(state.world, AGENT, cells, item)
     agent = np.array([view.y, view.x, FORWARD])
-    return Observation.shown(cells, agent, item, state.world.layout.object_types)
+    return Observation.from_valid_arrays(cells, agent, item, state.world.layout.object_types)
 
 
-def shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
-    """`from_visibility` with this visibility function."""
+def make_shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
+    """Return `from_visibility` with a fixed visibility function."""
 
     def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
+        """Return the observation of an area around the agent."""
         return from_visibility(state, area=area, visibility_function=visibility, rng=rng)
 
     look.__name__ = look.__qualname__ = visibility.__name__
@@ -53,7 +54,7 @@ def shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
 
 
 SHORTHANDS = {
-    name: shorthand(BuiltInFunction(REGISTRIES[VISIBILITY][name]))
+    name: make_shorthand(BuiltInFunction(REGISTRIES[VISIBILITY][name]))
     for name in REGISTRIES[VISIBILITY]
 }
-"""One for each visibility function that the engine brings, by its name."""
+"""Observation function of each built-in visibility function, by name."""

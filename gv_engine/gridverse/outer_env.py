@@ -1,4 +1,4 @@
-"""Environments that show arrays."""
+"""Environments with arrays as states and observations."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gv_engine.gridverse.state import State
 
 
 class StateRepresentation(Protocol):
-    """Turns states into arrays."""
+    """Converts states to arrays."""
 
     def convert(self, state: State, /) -> dict[str, NDArray[Any]]: ...
 
 
 class ObservationRepresentation(Protocol):
-    """Turns observations into arrays."""
+    """Converts observations to arrays."""
 
     def convert(self, observation: Observation, /) -> dict[str, NDArray[Any]]: ...
 
 
 class OuterEnv:
-    """An inner environment whose state and observation are dictionaries of arrays.
+    """Inner environment whose state and observation are converted to dictionaries of arrays.
 
     Args:
-        inner_env: what happens.
-        state_representation, observation_representation: how it is shown; without one, asking for
-            the state, or the observation, is an error.
+        inner_env: environment to wrap.
+        state_representation, observation_representation: converters; without a converter, reading
+            the state or the observation raises an error.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class OuterEnv:
 
     @property
     def action_space(self) -> ActionSpace:
-        """The actions that may be taken."""
+        """Return the allowed actions."""
         return self.inner_env.action_space
 
     def set_seed(self, seed: int | None = None) -> None:
-        """Begin a new stream of chance; the state stays."""
+        """Seed the generator; the state stays."""
         self.inner_env.set_seed(seed)
 
     def reset(self) -> None:
@@ -58,19 +58,19 @@ class OuterEnv:
         self.inner_env.reset()
 
     def step(self, action: Action) -> tuple[float, bool]:
-        """Take an action; returns the reward and whether the episode is over.
+        """Take an action; return the reward, and True if the episode is over.
 
         Raises:
-            ValueError: the action is not in the action space, or nothing was reset yet.
+            ValueError: the action is not in the action space, or `reset` was not called yet.
         """
         return self.inner_env.step(action)
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        """The current state.
+        """Return the arrays of the current state.
 
         Raises:
-            ValueError: nothing was reset yet, or there is no state representation.
+            ValueError: `reset` was not called yet, or there is no state representation.
         """
         if self.state_representation is None:
             raise ValueError("no state_representation was given to this OuterEnv")
@@ -78,10 +78,10 @@ class OuterEnv:
 
     @property
     def observation(self) -> dict[str, NDArray[Any]]:
-        """The current observation.
+        """Return the arrays of the current observation.
 
         Raises:
-            ValueError: nothing was reset yet, or there is no observation representation.
+            ValueError: `reset` was not called yet, or there is no observation representation.
         """
         if self.observation_representation is None:
             raise ValueError("no observation_representation was given to this OuterEnv")

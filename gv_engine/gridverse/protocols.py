@@ -1,4 +1,4 @@
-"""Signatures that functions of each kind have, and whether one of an author's fits."""
+"""Signatures of user-defined functions, one for each phase, and the check that a function fits."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ Rng = np.random.Generator | None
 
 
 class ResetFunction(Protocol):
-    """Draws an initial state."""
+    """Creates an initial state."""
 
     def __call__(self, *, rng: Rng = None) -> State: ...
 
 
 class TransitionFunction(Protocol):
-    """Edits the state."""
+    """Changes the state in place."""
 
     def __call__(self, state: State, action: Action, *, rng: Rng = None) -> None: ...
 
 
 class RewardFunction(Protocol):
-    """Says what a step was worth, from its states and action alone, and edits nothing."""
+    """Returns the reward of a step from its states and action, and changes nothing."""
 
     def __call__(
         self, state: State, action: Action, next_state: State, *, rng: Rng = None
@@ -50,7 +50,7 @@ class RewardFunction(Protocol):
 
 
 class TerminatingFunction(Protocol):
-    """Says whether a step ended the episode, from its states and action alone; edits nothing."""
+    """Returns True if a step ends the episode, from its states and action, and changes nothing."""
 
     def __call__(
         self, state: State, action: Action, next_state: State, *, rng: Rng = None
@@ -58,13 +58,13 @@ class TerminatingFunction(Protocol):
 
 
 class ObservationFunction(Protocol):
-    """Makes an observation and edits nothing."""
+    """Returns the observation of a state, and changes nothing."""
 
     def __call__(self, state: State, *, rng: Rng = None) -> Observation: ...
 
 
 class VisibilityFunction(Protocol):
-    """Says which cells are seen from a position: (h, w) bool."""
+    """Returns the (h, w) bool cells that are seen from a position."""
 
     def __call__(self, grid: Grid, position: Position, *, rng: Rng = None) -> NDArray[np.bool_]: ...
 
@@ -79,28 +79,29 @@ PROTOCOLS: dict[Phase, type] = {
 }
 
 
-def leading(phase: Phase) -> tuple[str, ...]:
-    """Names of the arguments that functions of a phase are called with by position."""
+def arg_names(phase: Phase) -> tuple[str, ...]:
+    """Return the names of the positional arguments that functions of a phase receive."""
     names = list(inspect.signature(PROTOCOLS[phase].__call__).parameters)
     return tuple(names[1:-1])  # without self and rng
 
 
-_GIVEN = {name for phase in PROTOCOLS for name in leading(phase)}
-"""Names that no parameter has which scenarios set."""
+_POSITIONAL = {name for phase in PROTOCOLS for name in arg_names(phase)}
+"""Names of positional arguments, which scenario parameters must not have."""
 
 
-def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
-    """The parameters of a function beyond those of its protocol.
+def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
+    """Return the parameters of a function that scenarios set: those beyond its protocol.
 
     Raises:
-        TypeError: it does not fit; the message says what is wrong and what is expected.
+        TypeError: the function does not fit; the message says why, and the expected signature.
     """
-    name, first = name_of(function), leading(phase)
-    wanted = f"{name}({', '.join((*first, '*', 'rng=None'))})"
+    name, first = function_name(function), arg_names(phase)
+    expected = f"{name}({', '.join((*first, '*', 'rng=None'))})"
 
     def refuse(fault: str) -> TypeError:
+        """Return the error for a function that does not fit."""
         return TypeError(
-            f"{name} is no {phase.label}: {fault}; expected {wanted}, where further "
+            f"{name} is no {phase.label}: {fault}; expected {expected}, where further "
             f"parameters have defaults or are given by scenarios"
         )
 
@@ -110,15 +111,15 @@ def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
         raise refuse(str(error)) from None
-    given = list(signature.parameters.values())
-    if given and given[0].name == "w":
+    parameters = list(signature.parameters.values())
+    if parameters and parameters[0].name == "w":
         raise refuse(f"it takes a world w; decorate it with @system({phase.name})")
-    for parameter in given:
+    for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise refuse(f"it takes {parameter}, and parameters are bound by name")
-    positional = [p for p in given if p.kind is not p.KEYWORD_ONLY]
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if len(positional) < len(first):
-        missing = ", ".join(repr(each) for each in first[len(positional) :])
+        missing = ", ".join(map(repr, first[len(positional) :]))
         raise refuse(f"{name}{signature} lacks {missing}")
     for position, parameter in enumerate(positional):
         if parameter.name in first and first.index(parameter.name) != position:
@@ -127,13 +128,13 @@ def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
             raise refuse(f"'rng' stands where {first[position]!r} is expected")
         if position >= len(first) and parameter.kind is parameter.POSITIONAL_ONLY:
             raise refuse(f"{parameter.name!r} can only be given by position")
-    further = given[len(first) :]
+    further = parameters[len(first) :]
     for parameter in further:
-        if parameter.name in _GIVEN:
-            raise refuse(f"it takes {parameter.name!r} too, which nobody gives it")
+        if parameter.name in _POSITIONAL:
+            raise refuse(f"it takes {parameter.name!r} too, which no caller passes")
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")
-    hints = _hints(function)
+    hints = _get_type_hints(function)
     if phase is TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
         raise refuse("it says that it returns something, and transitions edit the state instead")
     return tuple(
@@ -141,23 +142,24 @@ def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     )
 
 
-def _hints(function: Any) -> dict[str, Any]:
+def _get_type_hints(function: Any) -> dict[str, Any]:
+    """Return the type hints of a function; an empty dictionary if they cannot be resolved."""
     try:
         return get_type_hints(unwrap_partials(function), include_extras=True)
     except (NameError, TypeError):  # a name that only type checkers import, or no plain function
         return {}
 
 
-def name_of(function: Any) -> str:
-    """What to call a function."""
+def function_name(function: Any) -> str:
+    """Return the name of a function, or of its class for a callable object."""
     plain = unwrap_partials(function)
     return getattr(plain, "__name__", type(plain).__name__)
 
 
-def call(function: Any, first: tuple[Any, ...], arguments: dict[str, Any], rng: Any) -> Any:
-    """Call a function of any kind, with the generator if it takes one."""
+def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any) -> Any:
+    """Call a user-defined function, with the generator if the function has a parameter `rng`."""
     try:
         takes_rng = has_parameter(function, "rng")
     except TypeError:  # partials of unhashable arguments
         takes_rng = has_parameter.__wrapped__(function, "rng")
-    return function(*first, **arguments, **({"rng": rng} if takes_rng else {}))
+    return function(*args, **kwargs, **({"rng": rng} if takes_rng else {}))

@@ -1,4 +1,4 @@
-"""The registries of functions, by name: what the engine brings, and what authors register.
+"""Registries of functions by name: the built-in ones, and those that users register.
 
 >>> @reward_function_registry.register
 ... def step_costs(state, action, next_state, *, costs: float = 0.1):
@@ -19,9 +19,9 @@ from types import ModuleType
 from typing import Any, TypeVar, overload
 
 import systems  # noqa: F401  # fills the registries of systems
-from gv_engine.gridverse.functions import BuiltInFunction, system_from
+from gv_engine.gridverse.functions import BuiltInFunction, make_system
 from gv_engine.gridverse.observation_functions import SHORTHANDS, from_visibility
-from gv_engine.gridverse.protocols import PROTOCOLS, leading
+from gv_engine.gridverse.protocols import PROTOCOLS, arg_names
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.system import (
     OBSERVATION,
@@ -39,10 +39,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class FunctionRegistry(Mapping[str, Callable[..., Any]]):
-    """The functions of one kind, by name.
+    """Functions of one phase by name.
 
-    The very systems that scenarios name, as functions of states or grids; what is registered here
-    can be named in scenarios.
+    The registry contains the systems that scenarios name, as functions of states or grids.
+    Registered functions can be named in scenarios.
     """
 
     def __init__(self, phase: Phase) -> None:
@@ -50,18 +50,18 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         self._built_in: dict[str, BuiltInFunction] = {}
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """The function of that name.
+        """Return the function of a name.
 
         Raises:
-            KeyError: unknown; the message lists the names and the nearest.
+            KeyError: the name is unknown; the message suggests the nearest name.
         """
         system = REGISTRIES[self.phase][name]
         if system.objects is not None:
             return system.objects
-        known = self._built_in.get(name)
-        if known is None or known.system is not system:
-            known = self._built_in[name] = BuiltInFunction(system)
-        return known
+        function = self._built_in.get(name)
+        if function is None or function.system is not system:
+            function = self._built_in[name] = BuiltInFunction(system)
+        return function
 
     def __contains__(self, name: object) -> bool:
         return name in REGISTRIES[self.phase]
@@ -97,7 +97,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             return functools.partial(self.register, name=name)
         system = system_of(function)
         if system is None:
-            system = system_from(function, self.phase, name or "")
+            system = make_system(function, self.phase, name or "")
         elif system.phase is not self.phase:
             raise TypeError(
                 f"{system.name} is a {system.phase.name} system, registered among the "
@@ -107,27 +107,28 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return function
 
     def factory(self, name: str, **parameters: Any) -> Callable[..., Any]:
-        """The function of that name with parameters bound.
+        """Return the function of a name with parameters bound.
 
         Raises:
-            KeyError: no such function.
-            TypeError: a parameter is missing, or it takes none of that name.
+            KeyError: the name is unknown.
+            TypeError: a parameter is missing or unknown.
         """
         function = self[name]
-        taken = [*inspect.signature(function).parameters.values()][len(leading(self.phase)) :]
-        known = {parameter.name: parameter for parameter in taken if parameter.name != "rng"}
+        signature = [*inspect.signature(function).parameters.values()][len(arg_names(self.phase)) :]
+        allowed = {parameter.name: parameter for parameter in signature if parameter.name != "rng"}
         for key in parameters:
-            if key not in known:
-                there_are = describe_allowed(key, known) if known else "it takes none"
-                raise TypeError(f"{name} takes no parameter {key!r}: {there_are}")
-        for key, parameter in known.items():
+            if key not in allowed:
+                suggestion = describe_allowed(key, allowed) if allowed else "it takes none"
+                raise TypeError(f"{name} takes no parameter {key!r}: {suggestion}")
+        for key, parameter in allowed.items():
             if parameter.default is parameter.empty and key not in parameters:
-                raise TypeError(f"{name} needs the parameter {key!r} (it takes {', '.join(known)})")
+                raise TypeError(f"{name} needs {key!r} (it takes {', '.join(allowed)})")
         return functools.partial(function, **parameters)
 
 
 class _Functions(ModuleType):
-    """A module of functions by their names, such as `gv_engine.gridverse.envs.reset_functions`."""
+    """Module with the functions of a registry by name, `gv_engine.gridverse.envs.reset_functions`
+    and others."""
 
     def __init__(self, registry: FunctionRegistry) -> None:
         kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]

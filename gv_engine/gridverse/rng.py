@@ -1,4 +1,4 @@
-"""Chance for authors: helpers around the generator that every function is handed."""
+"""Random helpers for user-defined functions, which all receive a generator."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ T = TypeVar("T")
 
 
 def make_rng(seed: int | None = None) -> np.random.Generator:
-    """A generator over PCG64, of the kind that worlds draw from."""
+    """Return a new PCG64 generator."""
     return np.random.default_rng(seed)
 
 
 def get_gv_rng_if_none(rng: np.random.Generator | None) -> np.random.Generator:
-    """The generator itself; without one, a fresh one that nothing else draws from.
+    """Return the generator; without one, a new generator with a random seed.
 
-    There is no global generator: a scenario always hands over the world's own, and whoever calls a
-    function without one gets something that no seed repeats.
+    There is no global generator. Scenarios always pass the generator of the world; a call without a
+    generator is not reproducible.
     """
     return make_rng() if rng is None else rng
 
 
 def choice(rng: np.random.Generator, data: Sequence[T]) -> T:
-    """One of several.
+    """Return a random item.
 
     Raises:
-        ValueError: there are none.
+        ValueError: there are no items.
     """
     return data[rng.choice(len(data))]
 
@@ -36,16 +36,16 @@ def choice(rng: np.random.Generator, data: Sequence[T]) -> T:
 def choices(
     rng: np.random.Generator, data: Sequence[T], *, size: int, replace: bool = True
 ) -> list[T]:
-    """So many of several, each at most once unless they are replaced.
+    """Return `size` random items; each at most once if `replace` is False.
 
     Raises:
-        ValueError: there are too few.
+        ValueError: there are too few items.
     """
     return [data[i] for i in rng.choice(len(data), size=size, replace=replace)]
 
 
 def shuffle(rng: np.random.Generator, data: Iterable[T]) -> list[T]:
-    """All of them in another order, as a new list."""
+    """Return the items in random order, as a new list."""
     items = list(data)
     indices = list(range(len(items)))
     rng.shuffle(indices)

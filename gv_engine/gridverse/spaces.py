@@ -1,4 +1,4 @@
-"""Spaces of states, actions and observations: what may occur in an environment."""
+"""Spaces of states, actions and observations of an environment."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 
 
 class ActionSpace:
-    """The actions that may be taken, in an order that numbers them.
+    """Allowed actions, in the order that numbers them.
 
     Args:
-        actions: none twice.
+        actions: distinct actions.
     """
 
     def __init__(self, actions: Iterable[int]) -> None:
         self.actions = tuple(Action(action) for action in actions)
 
     def contains(self, action: object) -> bool:
-        """Whether an action may be taken."""
+        """Return True if an action is allowed."""
         return action in self.actions
 
     @property
     def num_actions(self) -> int:
+        """Return the number of allowed actions."""
         return len(self.actions)
 
     def int_to_action(self, number: int) -> Action:
-        """The action of a number from 0."""
+        """Return the action with a number, counted from 0."""
         return self.actions[number]
 
     def action_to_int(self, action: int) -> int:
-        """The number of an action."""
+        """Return the number of an action."""
         return self.actions.index(Action(action))
 
     def __repr__(self) -> str:
@@ -48,15 +49,15 @@ class ActionSpace:
 
 
 class _GridSpace:
-    """Grids of a shape with certain objects and colours.
+    """Grids of a shape with certain object types and colours.
 
     Attributes:
         grid_shape: (height, width), None for any.
-        object_types: what cells and hands may hold.
-        colors: NONE among them.
+        object_types: object types allowed in cells and hands.
+        colors: allowed colours, with NONE.
     """
 
-    _always: tuple[int, ...] = ()
+    _always_allowed: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -74,29 +75,30 @@ class _GridSpace:
         self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
 
     def contains(self, shown: State | Observation) -> bool:
-        """Whether a state, or an observation, lies in the space."""
+        """Return True if a state or observation lies in the space."""
         return not self.fault(shown)
 
     def fault(self, shown: State | Observation) -> str:
-        """A sentence on what the space lacks of it, such as an object type; empty if nothing."""
+        """Return a sentence on why a state or observation is not in the space; empty if it is."""
         arrays = shown.to_arrays()
         grid, item = arrays["grid"], arrays["item"]
         if self.grid_shape is not None and grid.shape[:2] != self.grid_shape:
             return f"the grid has {grid.shape[:2]} cells, the space's {tuple(self.grid_shape)}"
         kinds = [kind.type_index() for kind in self.object_types]
         return (
-            self._unlisted(grid[..., 0], (*kinds, *self._always), "type", "the grid")
+            self._unlisted(grid[..., 0], (*kinds, *self._always_allowed), "type", "the grid")
             or self._unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
             or self._unlisted(grid[..., 2], self.colors, "colour", "the grid")
             or self._unlisted(item[2], self.colors, "colour", "the hand")
         )
 
-    def _unlisted(self, found: NDArray[Any], listed: Iterable[int], what: str, where: str) -> str:
-        for index in np.setdiff1d(found, [int(known) for known in listed]).tolist():
+    def _unlisted(self, values: NDArray[Any], allowed: Iterable[int], kind: str, where: str) -> str:
+        """Return a sentence on the first value that is not allowed; empty if all are."""
+        for index in np.setdiff1d(values, [int(value) for value in allowed]).tolist():
             types = self._types
-            name = COLORS[index] if what != "type" else index
-            name = types[index].name if what == "type" and index in types else name
-            return f"the {what} {name} is in {where}, which the space does not list"
+            name = COLORS[index] if kind != "type" else index
+            name = types[index].name if kind == "type" and index in types else name
+            return f"the {kind} {name} is in {where}, which the space does not list"
         return ""
 
     def __repr__(self) -> str:
@@ -106,10 +108,10 @@ class _GridSpace:
 
 
 class StateSpace(_GridSpace):
-    """States on grids of a shape with certain objects and colours."""
+    """States on grids of a shape with certain object types and colours."""
 
 
 class ObservationSpace(_GridSpace):
-    """Observations of a shape with certain objects and colours, Hidden always among them."""
+    """Observations of a shape with certain object types and colours; Hidden is always allowed."""
 
-    _always = (HIDDEN,)
+    _always_allowed = (HIDDEN,)

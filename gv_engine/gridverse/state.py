@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
+from gv_engine.gridverse.arrays import agent_from_array, item_from_array, objects_from_array
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Hidden
-from gv_engine.gridverse.object_store import household
+from gv_engine.gridverse.object_store import get_store
 from gv_engine.gridverse.values import Value
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
@@ -20,15 +20,14 @@ from gv_engine.world.world import ObjectWorld
 
 
 class State(Value):
-    """All that there is: a grid, and an agent in it.
+    """Whole state of an environment: a grid and the agent in it.
 
-    `state.world` is the `ObjectWorld` behind it, whose columns rules read. States are equal when
-    type, state and colour of every cell, position and orientation of the agent, and what it holds
-    are.
+    `state.world` is the `ObjectWorld` that the state shows, whose columns rules read. States are
+    equal if the cells, the agent's position and orientation, and the held object are equal.
 
     Args:
-        grid: copied if it is another state's already.
-        agent: copied if it is another state's already.
+        grid: grid; copied if it belongs to another state.
+        agent: agent; copied if it belongs to another state.
 
     Raises:
         ValueError: the agent is outside the grid, or the grid has Hidden cells.
@@ -46,11 +45,11 @@ class State(Value):
             )
         self.grid = grid.copy() if grid._in_state else grid
         self.grid._in_state = True
-        self.agent = agent.enter(self.grid.world)
+        self.agent = agent.bind_to_world(self.grid.world)
 
     @classmethod
     def of(cls, world: ObjectWorld) -> State:
-        """The state of a world, as a view."""
+        """Return the state of a world, as a view."""
         state = object.__new__(cls)
         state.grid = Grid.of(world)
         state.grid._in_state = True
@@ -59,17 +58,17 @@ class State(Value):
 
     @property
     def world(self) -> ObjectWorld:
-        """The world that it shows."""
+        """Return the world of the state."""
         return self.grid.world
 
     def copy(self) -> State:
-        """An independent state with the same future, its generator included."""
+        """Return an independent copy, with a copy of the generator."""
         return State.of(self.world.fork())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _thaw, (self.grid, self.agent.copy(), self.world.rng, self.world.steps)
+        return _unpickle, (self.grid, self.agent.copy(), self.world.rng, self.world.steps)
 
-    # ---- as arrays ---------------------------------------------------------------------------
+    # ---- arrays ------------------------------------------------------------------------------
 
     @classmethod
     def from_arrays(
@@ -82,29 +81,29 @@ class State(Value):
         *,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> State:
-        """The state that arrays describe.
+        """Return the state that arrays describe.
 
         Args:
             grid: (H, W, 3) type, state and colour index of every cell.
             agent: (3,) y, x, orientation.
-            item: (3,) the held object; type 0 for nothing.
-            content: (H, W, 3) what is in each Box, zeros elsewhere; without it boxes hold Floor.
-            ground: (H, W, 3) what lies on the ground, Floor elsewhere; without it, what shows.
-            types: which the indices mean: those of a scenario that declares its own are
-                `scenario.types`.
+            item: (3,) held object; type 0 for nothing.
+            content: (H, W, 3) contents of boxes, zeros elsewhere; by default boxes hold Floor.
+            ground: (H, W, 3) objects on the ground, Floor elsewhere; by default those in `grid`
+                that belong there.
+            types: types that the indices refer to; `scenario.types` for a scenario with its own.
 
         Raises:
-            ValueError: wrong shapes, numbers that mean nothing, or content outside of boxes.
+            ValueError: a shape or an index is wrong, or content lies outside of boxes.
         """
-        things = rows_from(grid, types, content)
-        below = () if ground is None else rows_from(ground, types)
-        return cls(Grid(things, below), agent_from(agent, item_from(item, types)))
+        things = objects_from_array(grid, types, content)
+        below = () if ground is None else objects_from_array(ground, types)
+        return cls(Grid(things, below), agent_from_array(agent, item_from_array(item, types)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` takes: uint8 but for `agent`, which is int64; `ground` only if
-        anything lies there.
+        """Return the arguments of `from_arrays`: uint8, `agent` int64; `ground` only if any object
+        lies there.
 
-        What is in a box within a box is not shown.
+        The content of a box inside a box is left out.
         """
         cells = self.grid.to_array()
         content = np.zeros_like(cells)
@@ -116,31 +115,33 @@ class State(Value):
         return arrays if below is None else {**arrays, "ground": below}
 
     def _key(self) -> tuple[Any, ...]:
+        """Return the content by which states are compared."""
         return State, self.grid, self.agent
 
     def __repr__(self) -> str:
         return f"State({self.grid!r}, {self.agent!r})"
 
 
-def _thaw(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) -> State:
+def _unpickle(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) -> State:
+    """Return a pickled state."""
     state = State(grid, agent)
     state.world.rng, state.world.steps = rng, steps
     return state
 
 
 def state_of(world: ObjectWorld) -> State:
-    """The state of a world; always the same one."""
-    home = household(world)
-    if home.state is None:
-        home.state = State.of(world)
-    return home.state  # type: ignore[no-any-return]  # a household does not know what a state is
+    """Return the state of a world, always the same object."""
+    store = get_store(world)
+    if store.state is None:
+        store.state = State.of(world)
+    return store.state  # type: ignore[no-any-return]  # `ObjectStore.state` is Any
 
 
-def become(world: ObjectWorld, state: State) -> None:
-    """Let a world be like a state, with copies of its objects; its generator stays.
+def load_state(world: ObjectWorld, state: State) -> None:
+    """Copy grid and agent of a state into a world, which keeps its generator.
 
     Raises:
-        RuleError: the grid is larger than the world's, or has objects that it does not know.
+        RuleError: the grid is larger than that of the world, or has types that the world lacks.
     """
     if world is state.world:
         return

@@ -1,4 +1,4 @@
-"""Values: things that are equal when what they show is, and whose copies are independent."""
+"""Base of objects that are compared by content and copied independently."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Self
 
 
 class Value:
-    """The base of grids, agents, objects, states and observations."""
+    """Base of grids, agents, objects, states and observations."""
 
     def _key(self) -> tuple[Any, ...]:
-        """Its class, and all by which it is compared with others of it."""
+        """Return the class and the content by which objects of the class are compared."""
         raise NotImplementedError
 
     def copy(self) -> Self:
-        """One like it, of which nothing is shared."""
+        """Return an independent copy."""
         raise NotImplementedError
 
     def __copy__(self) -> Self:

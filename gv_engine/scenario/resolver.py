@@ -52,7 +52,7 @@ from gv_engine.scenario.trust import is_dotted, is_file
 from gv_engine.scenario.type_ids import MOST_MODULES, Numbering, references
 from systems.reset import from_map
 
-_OF_STATES = "gv_engine.gridverse.functions:system_from"
+_OF_STATES = "gv_engine.gridverse.functions:make_system"
 """Place of what makes a system of a function of states, in a room above."""
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
 DISTANCES: dict[str, Callable[..., Any]] = {

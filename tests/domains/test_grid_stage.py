@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
 from gv_engine import Scenario
-from gv_engine.domains.grid.board import SMALLEST_AGENT, Minimap, motion
+from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Minimap, find_motion
 from gv_engine.domains.grid.stage import GridStage, place_views
-from gv_engine.domains.grid.views import Views
+from gv_engine.domains.grid.views import GridRenderer
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.plugin import DOMAINS
@@ -145,13 +145,13 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
 @pytest.mark.parametrize("view", DOMAINS["grid"].views)
 def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
     game, stage = a_stage(CROWD)
-    views = Views(SpriteSheet(), view, cell)
+    views = GridRenderer(SpriteSheet(), view, cell)
     pictures, kept = [], []
     for _ in range(8):
         walked(game, stage, 1)
         pictures.append(views.draw(game.frame()))
         kept.append(pictures[-1].copy())
-        fresh = Views(SpriteSheet(), view, cell).draw(game.frame())
+        fresh = GridRenderer(SpriteSheet(), view, cell).draw(game.frame())
         assert np.array_equal(pictures[-1], fresh)
     assert np.array_equal(pictures, kept)  # none is drawn over later
 
@@ -180,7 +180,7 @@ def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int,
     for _ in range(30):
         walked(game, stage, 1)
         stage.draw(surface, surface.get_rect(), 1)
-        cell = stage._state.place(*game.frame().agent[:2])
+        cell = stage._state.cell_rect(*game.frame().agent[:2])
         assert surface.get_rect().contains(cell)
         assert cell.w >= stage.line * 5 // 4
 
@@ -225,11 +225,11 @@ def test_the_wheel_zooms_on_the_state_only():
     _, stage = a_stage(CROWD)
     drawn(stage, (900, 500))
     state, seen = stage._places["state"].rect, stage._places["observation"].rect
-    before = stage._state.place(0, 0).w
+    before = stage._state.cell_rect(0, 0).w
     assert stage.wheel(state.center, 1)
     assert not stage.wheel(seen.center, 1)
     drawn(stage, (900, 500))
-    assert stage._state.place(0, 0).w > before
+    assert stage._state.cell_rect(0, 0).w > before
 
 
 def test_the_minimap_shows_where_the_camera_is_and_goes_when_all_is_seen():
@@ -255,7 +255,7 @@ def test_the_minimap_never_hides_the_agent(monkeypatch: pytest.MonkeyPatch):
             stage.begin(None, replace(game.frame(), agent=(y, x, 0)))
             drawn(stage, (900, 700))
             if places:
-                assert not places.pop().colliderect(stage._state.place(y, x))
+                assert not places.pop().colliderect(stage._state.cell_rect(y, x))
                 places.clear()
 
 
@@ -303,7 +303,7 @@ KEY, GHOST, SHUT, OPEN = (6, 0, 4), (7, 0, 0), (5, 1, 4), (5, 0, 4)
     ids=["glides", "leaves", "comes", "jumps", "changes"],
 )
 def test_what_moves(before, after, glides, leaves, comes):
-    found = motion(a_frame(before, (2, 2, 1)), a_frame(after))
+    found = find_motion(a_frame(before, (2, 2, 1)), a_frame(after))
     assert found is not None
     assert found.agent == (2, 2, 1)
     assert [list(part) for part in found[1:]] == [glides, leaves, comes]
@@ -311,10 +311,10 @@ def test_what_moves(before, after, glides, leaves, comes):
 
 def test_nothing_moves_where_all_is_the_same_or_all_is_different():
     still = a_frame({(1, 1): KEY})
-    assert motion(still, still) is None
-    assert motion(still, replace(still, grid=np.full((30, 30, 3), 3, np.uint8))) is None
+    assert find_motion(still, still) is None
+    assert find_motion(still, replace(still, grid=np.full((30, 30, 3), 3, np.uint8))) is None
     many = replace(still, grid=np.full((30, 30, 3), 2, np.uint8))
-    assert motion(many, replace(many, grid=many.grid + 1)) is None
+    assert find_motion(many, replace(many, grid=many.grid + 1)) is None
 
 
 def test_a_movement_begins_at_the_old_place_and_ends_at_the_new_one():
@@ -345,7 +345,7 @@ def test_a_movement_of_the_agent_passes_the_middle():
         x = np.nonzero((drawn(stage, size, progress) != drawn(bare, size)).any(2))[1]
         places.append(x.mean())
     assert places == sorted(places)
-    assert abs(places[-1] - places[0] - stage._state.place(0, 0).w) <= 2
+    assert abs(places[-1] - places[0] - stage._state.cell_rect(0, 0).w) <= 2
 
 
 # What the player points at
@@ -378,24 +378,27 @@ def test_a_click_chooses_the_cell_in_either_view():
     game, stage = a_stage()
     drawn(stage, (900, 500))
     for cell in ((0, 0), (4, 4), (8, 7)):
-        assert stage.click(stage._state.place(*cell).center, 1) == ""
-        assert stage._lens.chosen == cell
+        assert stage.click(stage._state.cell_rect(*cell).center, 1) == ""
+        assert stage._inspector.chosen == cell
     seen = game.frame().observer[0] - 1, game.frame().observer[1]
-    stage.click(stage._seen.place(*seen).center, 1)
-    assert stage._lens.chosen == game.frame().to_grid_cell(*seen)
+    stage.click(stage._observation.cell_rect(*seen).center, 1)
+    assert stage._inspector.chosen == game.frame().to_grid_cell(*seen)
     stage.click((1, 1), 1)
-    stage.click(stage._state.place(0, 0).center, 2)
-    assert stage._lens.chosen == game.frame().to_grid_cell(*seen)
+    stage.click(stage._state.cell_rect(0, 0).center, 2)
+    assert stage._inspector.chosen == game.frame().to_grid_cell(*seen)
 
 
 def test_pointing_marks_the_cell_and_says_what_it_is():
     game, stage = a_stage()
     still = drawn(stage, (900, 500))
     door = next(zip(*np.nonzero(game.frame().grid[..., 0] == 5), strict=True))
-    place = stage._state.place(*map(int, door))
+    place = stage._state.cell_rect(*map(int, door))
     assert stage.hover(place.center)
     assert not stage.hover((place.x + 1, place.y + 1))
-    assert stage._hint(place.center) == (place, f"locked yellow door at {door[0]}, {door[1]}")
+    assert stage._describe_cell(place.center) == (
+        place,
+        f"locked yellow door at {door[0]}, {door[1]}",
+    )
     changed = (drawn(stage, (900, 500)) != still).any(2)
     assert changed[place.y, place.x : place.right].all()
     assert stage.hover(None)
@@ -407,8 +410,8 @@ def test_pointing_marks_the_cell_and_says_what_it_is():
     with_mouse = drawn(stage, (900, 500))
     stage.hover(None)
     assert np.array_equal(drawn(stage, (900, 500)), with_mouse)
-    agent = stage._state.place(*game.frame().agent[:2]).center
-    hint = stage._hint(agent)
+    agent = stage._state.cell_rect(*game.frame().agent[:2]).center
+    hint = stage._describe_cell(agent)
     assert hint is not None
     assert hint[1].startswith("agent on floor")
 
@@ -453,5 +456,5 @@ def test_the_agent_is_found_on_a_map_of_small_cells():
     shown = drawn(stage, (60, 60))
     stage.begin(None, replace(game.frame(), agent=(-1, -1, 0)))
     ys, xs = np.nonzero((drawn(stage, (60, 60)) != shown).any(2))
-    assert 4 <= np.ptp(ys) <= SMALLEST_AGENT
-    assert 4 <= np.ptp(xs) <= SMALLEST_AGENT
+    assert 4 <= np.ptp(ys) <= MIN_AGENT_SIZE
+    assert 4 <= np.ptp(xs) <= MIN_AGENT_SIZE

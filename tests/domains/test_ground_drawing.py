@@ -9,9 +9,9 @@ import pytest
 
 from components.appearance import FLOOR
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
-from gv_engine.domains.grid.board import motion
-from gv_engine.domains.grid.terminal import GridPicture
-from gv_engine.domains.grid.views import Views
+from gv_engine.domains.grid.board import find_motion
+from gv_engine.domains.grid.terminal import GridTerminalView
+from gv_engine.domains.grid.views import GridRenderer
 from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import SpriteSheet
@@ -51,7 +51,7 @@ def test_a_thing_is_drawn_over_what_lies_beneath():
 def test_where_a_thing_has_gone_the_ground_is_left_and_does_not_come_or_go():
     before = a_frame((KEY, FLOOR, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
     after = a_frame((FLOOR, KEY, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
-    found = motion(before, after)
+    found = find_motion(before, after)
     assert found is not None
     assert found[1:] == ((((KEY, 0, 0), (0, 0), (0, 1)),), (), ())
 
@@ -59,7 +59,7 @@ def test_where_a_thing_has_gone_the_ground_is_left_and_does_not_come_or_go():
 def test_pictures_have_the_ground_in_the_state_and_in_what_is_seen():
     with_ground = a_frame((MOVING_OBSTACLE, FLOOR, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
     bare = a_frame((MOVING_OBSTACLE, FLOOR, FLOOR, FLOOR), (FLOOR, FLOOR, EXIT, FLOOR))
-    one, other = (Views(SHEET).draw(frame) for frame in (with_ground, bare))
+    one, other = (GridRenderer(SHEET).draw(frame) for frame in (with_ground, bare))
     differs = (one != other).any(-1).any(0)
     for left in (0, 4 * 32 + 16):
         assert differs[left : left + 32].any()
@@ -78,7 +78,7 @@ def test_what_is_not_seen_shows_no_ground():
 @pytest.mark.parametrize(("ground", "text"), [(EXIT, "Ke"), (FLOOR, "K ")])
 def test_a_terminal_underlines_what_lies_upon_something(ground, text):
     frame = a_frame((KEY, FLOOR, FLOOR, FLOOR), (ground, FLOOR, EXIT, FLOOR))
-    line = GridPicture(None, DARK).draw(frame, "state", 20, 5)[0]
+    line = GridTerminalView(None, DARK).draw(frame, "state", 20, 5)[0]
     assert line.plain.startswith(text)
     is_underlined = any("underline" in str(span.style) for span in line.spans)
     assert is_underlined == (ground == EXIT)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.domains.grid.episode import sound_between
+from gv_engine.domains.grid.episode import step_sound
 from gv_engine.domains.grid.input_map import Walk
 from gv_engine.domains.grid.stage import GridStage
 from gv_engine.scenario.library import PUZZLES
@@ -24,7 +24,7 @@ def game_of(rows: str, **more: object) -> Session:
 def walked(game: Session, goal: tuple[int, int]) -> list[str]:
     """The actions of the way that a click begins."""
     walk, taken = Walk(goal, game.actions), []
-    while action := walk.next(game.frame(), game.mask()):
+    while action := walk.next_action(game.frame(), game.mask()):
         before = game.frame()
         game.step(action)
         taken.append(action)
@@ -67,7 +67,7 @@ def test_what_is_held_is_put_where_a_click_says():
     surface = pygame.Surface((400, 300), 0, 32)
     stage.hold_out()
     stage.draw(surface, surface.get_rect(), 1.0)
-    action = stage.click(stage._state.place(2, 2).center, 1)
+    action = stage.click(stage._state.cell_rect(2, 2).center, 1)
     while action:
         before = game.frame()
         game.step(action)
@@ -108,7 +108,7 @@ def test_a_click_in_the_fog_walks_looking_ahead_until_something_is_seen():
     stage.view, stage.walks = "explored", True
     surface = pygame.Surface((900, 500), 0, 32)
     stage.draw(surface, surface.get_rect(), 1.0)
-    action = stage.click(stage._state.place(3, 7).center, 1)
+    action = stage.click(stage._state.cell_rect(3, 7).center, 1)
     taken = []
     while action:
         before = game.frame()
@@ -145,7 +145,7 @@ def test_steps_are_heard():
     def heard(action: str) -> str:
         before = game.frame()
         game.step(action)
-        return sound_between(before, game.frame())
+        return step_sound(before, game.frame())
 
     actions = ("MOVE_LEFT", "PICK_N_DROP", "MOVE_FORWARD", "ACTUATE", "TURN_LEFT", "PICK_N_DROP")
     assert [heard(action) for action in actions] == ["bump", "take", "", "door", "", ""]

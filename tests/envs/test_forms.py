@@ -16,7 +16,7 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.domains.grid import hooks
-from gv_engine.domains.grid.views import draws
+from gv_engine.domains.grid.views import make_renderer
 from gv_engine.envs.observations import REPRESENTATION_NAMES, make_encoder, mark_channels
 from gv_engine.envs.representations import Representation
 from gv_engine.rollout.policy import load_policy
@@ -215,7 +215,7 @@ def test_planes_are_those_of_the_numbers_of_compact(kind):
 def test_pictures_are_those_of_the_game(cell):
     played = Scenario.load(LEVEL)
     draw, form = (
-        draws(played, "observation", cell),
+        make_renderer(played, "observation", cell),
         make_encoder(played, {"name": "pixels", "cell": cell}),
     )
     held = 0

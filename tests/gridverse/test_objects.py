@@ -217,7 +217,7 @@ def test_what_is_replaced_lives_on_by_itself():
     state = two_cells(box)
     inner = box.content
     state.grid[0, 0] = Wall()
-    assert not box.is_housed
+    assert not box.is_in_world
     assert box.content is inner
     assert repr(box) == "Box(Box(Key(Color.RED)))"
     assert sum(state.world.alive) == 2  # the agent and the wall
@@ -259,7 +259,7 @@ def test_copies_are_independent(again, housed):
         two_cells(box)
     other: Any = again(box)
     assert repr(other) == repr(box)
-    assert not other.is_housed
+    assert not other.is_in_world
     other.content.status = Lantern.Status.OFF
     assert box.content.state_index == 1
 

@@ -182,7 +182,7 @@ def test_factories_bind_parameters():
 @pytest.mark.parametrize(
     ("name", "parameters", "says"),
     [
-        ("overlap", {}, "overlap needs the parameter 'object_type'"),
+        ("overlap", {}, "overlap needs 'object_type'"),
         ("overlap", {"object_typ": Key}, "did you mean 'object_type'.*reward_on"),
         ("reduce_sum", {"rng": None}, "takes no parameter 'rng'"),
     ],

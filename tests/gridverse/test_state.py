@@ -229,7 +229,7 @@ def test_the_agent_is_that_of_the_world():
 
 @pytest.mark.parametrize("thing", [Floor(), Hidden()])
 def test_what_nobody_can_hold(thing):
-    with pytest.raises(ValueError, match="nobody can hold"):
+    with pytest.raises(ValueError, match="cannot be held"):
         Agent(Position(0, 0), F, thing)
 
 

@@ -206,8 +206,8 @@ def test_parts_of_the_protocol_are_the_same_wherever_they_are_made(cluster, here
         "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
     )
     words = ["--policy", "./own.py:first", "--scenario", "keydoor-5x5", "--seeds", "0:4"]
-    assert main(["protocol", "one", *words]) == 0
-    assert main(["protocol", "many", *words, "--ray", cluster.address]) == 0
+    assert main(["benchmark", "one", *words]) == 0
+    assert main(["benchmark", "many", *words, "--ray", cluster.address]) == 0
     one, many = (Path(name, "parts.jsonl").read_text().splitlines() for name in ("one", "many"))
     assert len(one) == 4
     assert sorted(many) == one  # in the order in which they came

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from components.appearance import BLUE, GREEN, RED
 from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
-from gv_engine.domains.grid.terminal import GridPicture
+from gv_engine.domains.grid.terminal import GridTerminalView
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import Action
 from gv_engine.rollout import episode_folder
@@ -448,7 +448,7 @@ def test_states_keep_the_mission():
 def test_terminal_and_panel_show_it():
     game = Session(Scenario.load(FETCH), 0)
     frame = game.frame()
-    picture = GridPicture(game, DARK)
+    picture = GridTerminalView(game, DARK)
     assert picture.facts(frame) == [f"mission: {frame.mission}", "holding nothing"]
     assert picture.facts(replace(frame, mission="")) == ["holding nothing"]
     for size in ((1000, 640), (640, 1000), (400, 400), (120, 90)):

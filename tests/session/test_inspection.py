@@ -205,7 +205,7 @@ def a_panel(name: str = "keydoor-9x9") -> tuple[Session, GridStage]:
 
 def drawn(stage: GridStage, size: tuple[int, int] = (360, 400)) -> NDArray[np.uint8]:
     surface = pygame.Surface(size, 0, 32)
-    stage._lens.draw(surface, surface.get_rect(), 14)
+    stage._inspector.draw(surface, surface.get_rect(), 14)
     return pygame.surfarray.array3d(surface)
 
 
@@ -213,7 +213,8 @@ def texts(stage: GridStage) -> list[str]:
     """What the lines of the page say."""
     drawn(stage)
     return [
-        " ".join(filter(None, (row.label, row.value, *row.columns))) for row in stage._lens._rows
+        " ".join(filter(None, (row.label, row.value, *row.columns)))
+        for row in stage._inspector._rows
     ]
 
 
@@ -222,22 +223,22 @@ def test_pages_are_turned_by_commands_and_by_the_mouse():
     pages = []
     for _ in range(6):
         pages.append(drawn(stage).tobytes())
-        assert stage._lens.command("next_tab")
+        assert stage._inspector.command("next_tab")
     assert pages[0] == pages[5]
     assert len(set(pages)) == 5
-    button = next(rect for rect, name in stage._lens._buttons if name == "Actions")
+    button = next(rect for rect, name in stage._inspector._buttons if name == "Actions")
     press = pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=button.center)
-    assert stage._lens.event(press)
+    assert stage._inspector.event(press)
     assert "Turn left does something" in texts(stage)
-    assert not stage._lens.event(pygame.event.Event(pygame.MOUSEMOTION, pos=button.center))
-    stage._lens.command("previous_tab")
+    assert not stage._inspector.event(pygame.event.Event(pygame.MOUSEMOTION, pos=button.center))
+    stage._inspector.command("previous_tab")
     drawn(stage)
-    assert "partially_occluded" in [name for _, name in stage._lens._buttons]
+    assert "partially_occluded" in [name for _, name in stage._inspector._buttons]
 
 
 def test_the_panel_follows_the_game():
     game, stage = a_panel()
-    stage._lens.command("next_tab")
+    stage._inspector.command("next_tab")
     before = texts(stage)
     assert "facing 3 RIGHT" in before
     previous = game.frame()
@@ -250,27 +251,27 @@ def test_cells_are_chosen_by_commands_and_stay_inside():
     _, stage = a_panel()
     assert texts(stage)[0] == "cell row 1, column 1"
     for _ in range(3):
-        assert stage._lens.command("cell_up")
+        assert stage._inspector.command("cell_up")
     assert texts(stage)[:2] == ["cell row 0, column 1", "wall entity 3"]
     for _ in range(20):
-        stage._lens.command("cell_right")
-        stage._lens.command("cell_down")
+        stage._inspector.command("cell_right")
+        stage._inspector.command("cell_down")
     assert texts(stage)[0] == "cell row 8, column 8"
 
 
 def lit(stage: GridStage) -> NDArray[np.bool_] | None:
-    return stage._lens.lit
+    return stage._inspector.lit
 
 
 def test_the_stage_is_lit_by_the_visibility_that_is_chosen():
     game, stage = a_panel()
     assert lit(stage) is None
     for _ in range(3):
-        stage._lens.command("next_tab")
+        stage._inspector.command("next_tab")
     assert lit(stage) is None
     shown: set[bytes] = set()
     for _ in REGISTRIES[VISIBILITY]:
-        stage._lens.command("next_choice")
+        stage._inspector.command("next_choice")
         bright = lit(stage)
         assert bright is not None
         assert bright.shape == game.frame().grid.shape[:2]
@@ -278,35 +279,35 @@ def test_the_stage_is_lit_by_the_visibility_that_is_chosen():
         surface = pygame.Surface((300, 300), 0, 32)
         stage.draw(surface, surface.get_rect(), 1)
     assert len(shown) > 1
-    stage._lens.command("next_choice")
+    stage._inspector.command("next_choice")
     assert lit(stage) is None
 
 
 def test_representations_are_chosen():
     _, stage = a_panel()
-    stage._lens.command("next_tab")
-    stage._lens.command("next_tab")
+    stage._inspector.command("next_tab")
+    stage._inspector.command("next_tab")
     pages = set()
     for _ in REPRESENTATIONS:
         pages.add(tuple(texts(stage)))
-        stage._lens.command("next_choice")
+        stage._inspector.command("next_choice")
     assert len(pages) == len(REPRESENTATIONS)
     assert tuple(texts(stage)) in pages
 
 
 def test_long_pages_scroll_and_end():
     _, stage = a_panel()
-    stage._lens.command("next_tab")
-    stage._lens.command("next_tab")
+    stage._inspector.command("next_tab")
+    stage._inspector.command("next_tab")
     top = drawn(stage, (360, 200)).tobytes()
-    assert stage._lens.command("scroll_down")
+    assert stage._inspector.command("scroll_down")
     assert drawn(stage, (360, 200)).tobytes() != top
-    while stage._lens.command("scroll_down"):
+    while stage._inspector.command("scroll_down"):
         pass
     wheel = pygame.event.Event(pygame.MOUSEWHEEL, y=-1)
-    assert not stage._lens.event(wheel)
-    assert stage._lens._scrolled + stage._lens._room == len(stage._lens._rows)
-    while stage._lens.command("scroll_up"):
+    assert not stage._inspector.event(wheel)
+    assert stage._inspector._scrolled + stage._inspector._room == len(stage._inspector._rows)
+    while stage._inspector.command("scroll_up"):
         pass
     assert drawn(stage, (360, 200)).tobytes() == top
 
@@ -318,10 +319,10 @@ def test_nothing_is_drawn_outside_the_panel(size: tuple[int, int]):
         surface = pygame.Surface((600, 600), 0, 32)
         surface.fill("#ff00ff")
         rect = pygame.Rect((50, 60), size)
-        stage._lens.draw(surface, rect, 14)
+        stage._inspector.draw(surface, rect, 14)
         surface.fill("#ff00ff", rect)
         assert (pygame.surfarray.array3d(surface) == (255, 0, 255)).all()
-        stage._lens.command("next_tab")
+        stage._inspector.command("next_tab")
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

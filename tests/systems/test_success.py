@@ -13,7 +13,7 @@ from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.cli.play import told
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
-from gv_engine.domains.algebra.scenario import MathyScenario
+from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.policy import RandomPolicy
@@ -66,7 +66,7 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
     return terminated, info.get("success"), made.describe_ending(RowWorld(made.layout, row), AGENT)
 
 
-def algebra(**keys: Any) -> MathyScenario:
+def algebra(**keys: Any) -> AlgebraScenario:
     """One small problem."""
     level = {
         "domain": "algebra",
@@ -74,7 +74,7 @@ def algebra(**keys: Any) -> MathyScenario:
         "problem": "4x + 2x",
         "max_moves": 3,
     }
-    return MathyScenario.read(read_mapping({**level, **keys}, DATA), {})
+    return AlgebraScenario.read(read_mapping({**level, **keys}, DATA), {})
 
 
 KEY, EXIT = overlap("Key"), overlap("Exit")

@@ -52,7 +52,7 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     desk.press("Ctrl+Home")
     after = desk.look().copy()
     places = screen._at
-    assert screen.stage._different == [(1, 3)]  # type: ignore[attr-defined]
+    assert screen.stage._differing_cells == [(1, 3)]  # type: ignore[attr-defined]
     desk.press("Ctrl+B")
     top = desk.app.top
     assert isinstance(top, BeforeScreen)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.domains.grid.board import SMALLEST_AGENT, Board
-from gv_engine.domains.grid.views import Views
+from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board
+from gv_engine.domains.grid.views import GridRenderer
 from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import text as lettering
@@ -104,14 +104,14 @@ def test_the_agent_is_drawn_in_its_cell_and_nowhere_if_outside(cell: int):
     y, x = np.nonzero(changed)
     assert abs(y.mean() - 20.5 * cell) <= max(1, cell / 8)
     assert abs(x.mean() - 10.5 * cell) <= max(1, cell / 8)
-    assert np.ptp(y) < max(cell, SMALLEST_AGENT)
+    assert np.ptp(y) < max(cell, MIN_AGENT_SIZE)
     for outside in ((-1, 3), (30, 3), (3, -1), (3, 40)):
         assert (pixels(draw_grid(grid, cell, agent=(*outside, 0))) == bare).all()
 
 
 def test_views_side_by_side():
     frame = a_frame(5, 6, (7, 3))
-    picture = Views(SHEET, cell=16).draw(frame)
+    picture = GridRenderer(SHEET, cell=16).draw(frame)
     assert picture.dtype == np.uint8
     assert picture.shape == (7 * 16, (6 + 3) * 16 + 8, 3)
     view = draw_grid(frame.observation, 16, agent=(6, 1, 0))
@@ -127,12 +127,12 @@ def test_pictures_need_no_display():
         "from gv_engine.rules.frame import Frame\n"
         "from gv_engine.ui.drawing.recording import Onlooker\n"
         "from gv_engine.ui.drawing.sprites import SpriteSheet, pygame\n"
-        "from gv_engine.domains.grid.views import Views\n"
+        "from gv_engine.domains.grid.views import GridRenderer\n"
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "surface = pygame.Surface((400, 300))\n"
         "Onlooker('').draw(surface, frame)\n"
-        "Views(SpriteSheet()).draw(frame)\n"
+        "GridRenderer(SpriteSheet()).draw(frame)\n"
         "print(pygame.display.get_init())\n"
     )
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")

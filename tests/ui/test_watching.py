@@ -79,17 +79,17 @@ def test_hints_lead_through_a_level(desk: Desk):
     to_go = []
     while not screen.frame.outcome:
         desk.press("F4")
-        hint, end = screen.stage._advice, time.monotonic() + 60  # type: ignore[attr-defined]
-        while hint.waits and time.monotonic() < end:
+        hint, end = screen.stage._hint, time.monotonic() + 60  # type: ignore[attr-defined]
+        while hint.is_searching and time.monotonic() < end:
             time.sleep(0.01)  # it is looked for in another process
             desk.look()
-        action, steps = hint.says.removeprefix("Hint: ").split("; ")
+        action, steps = hint.message.removeprefix("Hint: ").split("; ")
         to_go.append(int(steps.split()[0]))
         screen.take(action.upper().replace(" ", "_"))
     assert screen.frame.success
     assert to_go == [*range(to_go[0], 0, -1)]
     desk.press("Z")
-    assert hint.says == ""
+    assert hint.message == ""
 
 
 def test_an_agent_goes_on_in_another_size(desk: Desk):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,13 @@ from numba import njit, types
 from numba.core import event
 from numba.core.typing.templates import builtin_registry
 
+import gv_engine
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import compiler, link_units, numba_pipeline, program_cache, programs
 from gv_engine.compiler.intrinsics import intrinsic
+from gv_engine.rules import component
+from gv_engine.scenario import layout
+from gv_engine.world import simulation
 from gv_engine.validation.differential import play_in_lockstep
 from tests.caches import own_cache
 
@@ -440,3 +445,10 @@ def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
     # Numba's own functions are parts, of which no machine code is made
     kinds = {type(each) for each in once._linking_libraries if each.name != "nrt"}
     assert kinds == {numba_pipeline.PartLibrary}
+
+
+def test_the_digest_of_the_engine_is_of_the_files_that_are_compiled():
+    folder = Path(gv_engine.__file__).parent
+    files = [file for name in programs._ENGINE_PACKAGES for file in (folder / name).glob("*.py")]
+    for module in (compiler, link_units, simulation, layout, component):
+        assert Path(module.__file__ or "") in files

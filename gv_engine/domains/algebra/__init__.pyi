@@ -12,13 +12,8 @@ from .environments import (
 )
 from .gym_env import ExpressionEnv
 from .parsing import ExpressionError
-from .scenario import MathyScenario
-from .state import (
-    MathyAgentState,
-    MathyEnvState,
-    MathyEnvStateStep,
-    MathyObservation,
-)
+from .scenario import AlgebraScenario
+from .state import MathyAgentState, MathyEnvState, MathyEnvStateStep, MathyObservation
 from .types import (
     EnvRewards,
     MathyEnvDifficulty,
@@ -34,6 +29,7 @@ from .world import ExpressionWorld
 
 __all__ = [
     "ENVIRONMENTS",
+    "AlgebraScenario",
     "BinomialDistribute",
     "ComplexSimplify",
     "EnvRewards",
@@ -48,7 +44,6 @@ __all__ = [
     "MathyEnvState",
     "MathyEnvStateStep",
     "MathyObservation",
-    "MathyScenario",
     "PolyCombineInPlace",
     "PolyCommuteLikeTerms",
     "PolyGroupLikeTerms",

@@ -1,4 +1,4 @@
-"""Actions in a state: their numbers, and which of them are valid."""
+"""Actions of algebra environments: their numbers, and the mask of valid ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ RuleType = type[BaseRule]
 
 
 class Actions:
-    """The part of `MathyEnv` that knows its actions.
+    """Base of `MathyEnv`: number, check and mask actions.
 
     Attributes:
-        rules: in the order that numbers the actions.
-        rng: the one generator.
+        rules: rule set, whose order numbers the actions.
+        rng: generator of all random choices.
         invalid_action_response: penalize, raise or terminal.
     """
 
@@ -33,18 +33,18 @@ class Actions:
 
     @property
     def action_size(self) -> int:
-        """The number of rules."""
+        """Return the number of rules."""
         return len(self.rules)
 
     def get_agent_actions_count(self, env_state: MathyEnvState) -> int:
-        """The number of all actions, valid or not: rules × nodes."""
+        """Return the number of all actions, valid or not: rules × nodes."""
         return len(self.rules) * env_state.root.size
 
     def get_action_indices(self, action: MathyAction) -> tuple[int, int]:
-        """(rule, node) of an action `node * number_of_rules + rule`.
+        """Return (rule, node) of an action `node * number_of_rules + rule`.
 
         Raises:
-            ValueError: it is no action, or negative.
+            ValueError: the value is no action, or negative.
         """
         pair = self.to_action(action)
         if min(pair) < 0:
@@ -52,10 +52,10 @@ class Actions:
         return pair
 
     def to_action(self, action: MathyAction) -> tuple[int, int]:
-        """The pair (rule, node) of an action, however it is given.
+        """Return (rule, node) of an action that is given as a number or as a pair.
 
         Raises:
-            ValueError: it is neither a number nor a pair of numbers.
+            ValueError: the action is neither a number nor a pair of numbers.
         """
         try:
             if isinstance(action, tuple | list):
@@ -68,57 +68,61 @@ class Actions:
                 f"action {action!r}: allowed are node * {len(self.rules)} + rule, and (rule, node)"
             ) from None
 
-    def checked(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
-        """The pair of an action, and whether it is valid.
+    def check(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
+        """Return (rule, node) of an action, and True if the action is valid.
 
         Raises:
-            ValueError: it is no action; or it is invalid, in an environment that raises.
+            ValueError: the value is no action; or the action is invalid and the environment's
+                `invalid_action_response` is "raise".
         """
         pair = self.to_action(action)
         valid = self.is_valid(state, pair)
         if not valid and self.invalid_action_response == "raise":
-            raise ValueError(self._said_of(state, action, pair))
+            raise ValueError(self._explain(state, action, pair))
         return pair, valid
 
     def is_valid(self, state: MathyEnvState, pair: tuple[int, int]) -> bool:
-        """Whether the pair (rule, node) is an action that the mask allows."""
+        """Return True if the mask allows the pair (rule, node)."""
         rule, node = pair
         mask = self.mask(state)
         return 0 <= node < len(mask) and 0 <= rule < len(self.rules) and bool(mask[node, rule])
 
     def mask(self, state: MathyEnvState) -> NDArray[np.int8]:
-        """(nodes, rules) int8: 1 where the rule applies to the node; not to be written to."""
-        kept = state._mask
-        if kept is None or kept[0] is not self.rules:
-            kept = state._mask = self.rules, self.rules.mask(state.root)
-        return kept[1]
+        """Return (nodes, rules) int8: 1 where the rule applies to the node. Callers must not write
+        to it."""
+        cached = state._mask
+        if cached is None or cached[0] is not self.rules:
+            cached = state._mask = self.rules, self.rules.mask(state.root)
+        return cached[1]
 
     def get_valid_moves(self, env_state: MathyEnvState) -> list[int]:
-        """(nodes × rules,) 0 or 1 for every action, those of the first node first."""
+        """Return (nodes × rules,) 0 or 1 for every action, those of the first node first."""
         moves: list[int] = self.mask(env_state).ravel().tolist()
         return moves
 
     def get_valid_rules(self, env_state: MathyEnvState) -> list[int]:
-        """(rules,) 1 for every rule that applies somewhere."""
+        """Return (rules,) 1 for every rule that applies to any node."""
         rules: list[int] = self.mask(env_state).any(axis=0).astype(int).tolist()
         return rules
 
     def get_actions_for_node(
         self, expression: lib.MathExpression, rule_list: Sequence[RuleType] | None = None
     ) -> list[int]:
-        """`get_valid_moves` of an expression.
+        """Return 0 or 1 for every action on the nodes of a subtree.
 
         Args:
-            expression: any node; actions count from the first one below it.
-            rule_list: only these rules are asked, the others' entries are 0.
+            expression: root of the subtree; actions count from its first node in order.
+            rule_list: classes of rules; the entries of other rules are 0. None for all.
         """
-        mask = self._mask_of(expression, tuple(rule_list) if rule_list is not None else None)
+        mask = self._subtree_mask(expression, tuple(rule_list) if rule_list is not None else None)
         moves: list[int] = mask.ravel().tolist()
         return moves
 
-    def _mask_of(
+    def _subtree_mask(
         self, expression: lib.MathExpression, only: tuple[RuleType, ...] | None
     ) -> NDArray[np.int8]:
+        """Return (nodes, rules) int8 for the nodes of a subtree; 0 for rules of other classes than
+        `only`."""
         root = expression.get_root()
         everywhere = root.to_list("inorder")
         first = everywhere.index(expression.to_list("inorder")[0])
@@ -128,41 +132,40 @@ class Actions:
         return mask
 
     def random_action(
-        self,
-        expression: lib.MathExpression,
-        rule: RuleType | tuple[RuleType, ...] | None = None,
+        self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None
     ) -> int:
-        """Draw one of the valid actions, all alike.
+        """Sample one of the valid actions on a subtree, all with equal probability.
 
         Args:
-            expression: what it is for.
-            rule: keep to this rule, or to these.
+            expression: root of the subtree.
+            rule: class or classes of rules to choose from; None for all.
 
         Raises:
-            ValueError: there is none.
+            ValueError: no such action is valid.
         """
         only = rule if rule is None or isinstance(rule, tuple) else (rule,)
-        found = np.flatnonzero(self._mask_of(expression, only))
-        if not len(found):
-            what = "rule" if only is None else " or ".join(each.__name__ for each in only)
-            raise ValueError(f"no {what} applies anywhere in {expression}")
-        return int(found[self.rng.integers(len(found))])
+        actions = np.flatnonzero(self._subtree_mask(expression, only))
+        if not len(actions):
+            names = "rule" if only is None else " or ".join(kind.__name__ for kind in only)
+            raise ValueError(f"no {names} applies anywhere in {expression}")
+        return int(actions[self.rng.integers(len(actions))])
 
     def get_token_at_index(
         self, expression: lib.MathExpression, index: int
     ) -> lib.MathExpression | None:
-        """The node that is `index` from the left of an expression; None if there is none."""
+        """Return the node at an index of an expression, in order; None if there is none."""
         nodes = expression.to_list("inorder")
         return nodes[index] if 0 <= index < len(nodes) else None
 
-    def _said_of(self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]) -> str:
+    def _explain(self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]) -> str:
+        """Return the error message for an invalid action: what is wrong, and what is allowed."""
         rule, node = pair
         text = state.agent.problem
-        said = f"action {action!r} is invalid in {text!r}: "
+        start = f"action {action!r} is invalid in {text!r}: "
         if not 0 <= rule < len(self.rules):
-            return f"{said}rule {rule}, allowed are 0 to {len(self.rules) - 1}"
+            return f"{start}rule {rule}, allowed are 0 to {len(self.rules) - 1}"
         if not 0 <= node < state.root.size:
-            return f"{said}node {node}, allowed are 0 to {state.root.size - 1}"
+            return f"{start}node {node}, allowed are 0 to {state.root.size - 1}"
         places = np.flatnonzero(self.mask(state)[:, rule]).tolist()
         where = f"to the nodes {', '.join(map(str, places))}" if places else "nowhere"
-        return f"{said}{self.rules[rule].name} does not apply to node {node}; it applies {where}"
+        return f"{start}{self.rules[rule].name} does not apply to node {node}; it applies {where}"

@@ -1,4 +1,4 @@
-"""Algebra as a game: rewrite an expression, one rule at one node at a time."""
+"""Environment of algebra: rewrite an expression, one rule at one node per move."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra.expression import same_value
+from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.goals import Goals
-from gv_engine.domains.algebra.library import USUAL, BaseRule, Bound, ExpressionChangeRule, bound
+from gv_engine.domains.algebra.library import (
+    DEFAULT_ORDER,
+    BaseRule,
+    ExpressionChangeRule,
+    bind_order,
+)
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.move import Move
 from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules
-from gv_engine.domains.algebra.state import MathyEnvState, check_moves
+from gv_engine.domains.algebra.state import MathyEnvState, check_max_moves
 from gv_engine.domains.algebra.types import (
     INVALID_ACTION_RESPONSES,
     EnvRewards,
@@ -22,51 +27,50 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblemArgs,
     ProblemError,
     TimeStep,
-    code_place,
     is_terminal_transition,
+    source_location,
 )
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase
 
-_MOST_DRAWS = 100
-"""ErrorCollector that may be solved already or too long, one after the other."""
+_MAX_ATTEMPTS = 100
+"""Attempts to sample a problem that is neither solved already nor too long."""
 
 
 class MathyEnv(Goals):
-    """A game of simplifying expressions, as functions from state to state.
+    """Environment of simplifying expressions, with functions from state to state.
 
-    The player applies one rewrite rule to one node per move and wins by reaching the goal of the
-    environment, in as few moves as possible. States are never changed; the only thing an
-    environment changes is its generator, when it draws problems or random actions.
+    A move applies one rewrite rule to one node. An episode is won by reaching the environment's
+    goal, in as few moves as possible. States are immutable; only the generator changes when
+    problems or random actions are sampled.
 
     Args:
-        rules: in their order, which numbers the actions; the seven of `core_rules` if None.
-        max_moves: of episodes that begin without a problem of the environment's own.
+        rules: rules, whose order numbers the actions; None for the seven of `core_rules`.
+        max_moves: moves allowed in episodes without a sampled problem.
         verbose: print every state.
-        error_invalid: raise on an invalid action, whatever `invalid_action_response` says.
-        reward_discount: reported along the way.
-        max_seq_len: L, the most nodes that an expression may have.
-        previous_state_penalty: whether coming back to an expression costs.
-        preferred_term_commute: whether 4x may become x * 4, with the rules of `core_rules`.
-        invalid_action_response: penalize (nothing changes, and it costs), raise, or terminal (the
-            episode is lost).
-        rewards: what moves are worth.
-        seed: of everything that is drawn; from the system's entropy if None.
+        error_invalid: raise on an invalid action, as with `invalid_action_response="raise"`.
+        reward_discount: discount that is reported while the episode goes on.
+        max_seq_len: L, the most nodes of an expression.
+        previous_state_penalty: penalise returning to an earlier expression.
+        preferred_term_commute: 4x may become x * 4; for the rules of `core_rules`.
+        invalid_action_response: "penalize" (negative reward, no change), "raise" (ValueError) or
+            "terminal" (the episode is lost).
+        rewards: rewards of moves.
+        seed: seed of the generator; from the system's entropy if None.
 
     Attributes:
-        rng: the one generator.
-        discount: along the way.
+        rng: generator of all random choices.
+        discount: discount that is reported while the episode goes on.
 
     Raises:
-        ValueError: no such response or rule, no number of moves, or nothing fits into
-            `max_seq_len`.
+        ValueError: the response, a rule, `max_moves` or `max_seq_len` is not allowed.
     """
 
-    order: Bound = bound(USUAL)
-    """The systems of a move; the first of TERMINATING and REWARD that decides, does."""
+    order = bind_order(DEFAULT_ORDER)
+    """Systems of a move. The first of TERMINATING or REWARD that sets the verdict decides."""
 
     takes_equations = True
-    """Whether a problem may be an equation."""
+    """True if a problem may be an equation."""
 
     def __init__(
         self,
@@ -91,7 +95,7 @@ class MathyEnv(Goals):
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
         self.rules = RuleSet(core_rules(preferred_term_commute) if rules is None else rules)
-        check_moves(max_moves)
+        check_max_moves(max_moves)
         self.max_moves = max_moves
         self.verbose = verbose
         self.discount = reward_discount
@@ -106,32 +110,33 @@ class MathyEnv(Goals):
     def get_initial_state(
         self, params: MathyEnvProblemArgs | str | None = None, print_problem: bool = True
     ) -> tuple[MathyEnvState, MathyEnvProblem]:
-        """Draw a problem that is not solved yet, and begin an episode with it.
+        """Sample a problem that is not solved yet; return the first state of its episode, and the
+        problem.
 
         Args:
-            params: or a difficulty alone; easy if None.
-            print_problem: print it, in an environment that is verbose.
+            params: arguments of `problem_fn`, or a difficulty alone; easy if None.
+            print_problem: print the problem if the environment is verbose.
 
         Raises:
-            ProblemError: nothing is drawn but what is solved already or too long; or what is drawn
-                is no problem, or an equation where there is none to be.
+            ProblemError: all sampled problems are solved already or too long; or the result of
+                `problem_fn` is no problem, or an equation that is not allowed.
         """
         config = MathyEnvProblemArgs(params) if isinstance(params, str) else params
         config = config or MathyEnvProblemArgs()
-        for _ in range(_MOST_DRAWS):
+        for _ in range(_MAX_ATTEMPTS):
             problem = self.problem_fn(config)
             if not isinstance(problem, MathyEnvProblem):
                 raise ProblemError(
-                    f"{code_place(self.problem_fn)}: problem_fn of {type(self).__name__} returned "
-                    f"{problem!r}: expected a MathyEnvProblem"
+                    f"{source_location(self.problem_fn)}: problem_fn of {type(self).__name__} "
+                    f"returned {problem!r}: expected a MathyEnvProblem"
                 )
             moves = self.max_moves_fn(problem, config)
-            state = self._opened(problem, moves)
+            state = self._first_state(problem, moves)
             if state.root.size <= self.max_seq_len and not self.is_terminal_state(state):
                 break
         else:
             raise ProblemError(
-                f"{_MOST_DRAWS} problems in a row were solved already or had more than "
+                f"{_MAX_ATTEMPTS} problems in a row were solved already or had more than "
                 f"max_seq_len={self.max_seq_len} nodes: {problem.text}"
             )
         self.max_moves = state.max_moves
@@ -140,22 +145,24 @@ class MathyEnv(Goals):
         return state, problem
 
     def begin(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
-        """The first state of an episode.
+        """Return the first state of an episode with a problem.
 
         Raises:
-            ProblemError: the expression has more than `max_seq_len` nodes, or is an equation where
-                there is none to be.
-            ExpressionError: it is none.
+            ProblemError: the expression has more than `max_seq_len` nodes, or is an equation that
+                is not allowed.
+            ExpressionError: the text is no expression.
         """
-        state = self._opened(problem, max_moves)
+        state = self._first_state(problem, max_moves)
         if state.root.size > self.max_seq_len:
             raise ProblemError(
-                f"{problem.text!r} has {state.root.size} nodes, and max_seq_len={self.max_seq_len} "
-                f"is all there is room for; make max_seq_len larger"
+                f"{problem.text!r} has {state.root.size} nodes, allowed are "
+                f"max_seq_len={self.max_seq_len}; make max_seq_len larger"
             )
         return state
 
-    def _opened(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
+    def _first_state(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
+        """Return the first state of a problem; raise ProblemError for an equation that is not
+        allowed."""
         state = MathyEnvState(problem.text, max_moves, problem.type)
         if state.root.kind is lib.EqualExpression and not self.takes_equations:
             raise ProblemError(
@@ -167,25 +174,25 @@ class MathyEnv(Goals):
     def get_next_state(
         self, env_state: MathyEnvState, action: MathyAction, searching: bool = False
     ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
-        """Take a move.
+        """Take a move and return its outcome.
 
         Args:
-            env_state: stays as it is.
-            action: a number or a pair.
-            searching: nothing is printed.
+            env_state: state to move from; unchanged.
+            action: number or pair (rule, node).
+            searching: print nothing, even if the environment is verbose.
 
         Returns:
-            The next state; what came of the move; and the change that mathy_core made, whose
-            `result` is None after an invalid move.
+            The next state, the timestep, and mathy_core's change, whose `result` is None after an
+            invalid move.
 
         Raises:
-            ValueError: the episode is over; or the move is invalid, in an environment that raises.
+            ValueError: the episode is over, or the move is invalid and the response is "raise".
         """
         if self._is_over(env_state):
             raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
-        pair, valid = self.checked(env_state, action)
+        pair, valid = self.check(env_state, action)
         move = Move(self, env_state, pair, valid)
-        verdict = self._judged(move, TRANSITION, TERMINATING, REWARD)
+        verdict = self._decide(move, TRANSITION, TERMINATING, REWARD)
         state = move.state
         if not valid:
             return state, verdict, ExpressionChangeRule(BaseRule())
@@ -196,34 +203,35 @@ class MathyEnv(Goals):
         return state, verdict, change
 
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
-        """The timestep of a state, given the move that has led to it."""
+        """Return the timestep of a state, for the move that led to the state."""
         move = Move(self, env_state, env_state.agent.history[-1].action)
-        return self._judged(move, TERMINATING, REWARD)
+        return self._decide(move, TERMINATING, REWARD)
 
-    def _judged(self, move: Move, *phases: Phase) -> TimeStep:
-        """The timestep of a move: systems look at it until one of them decides."""
+    def _decide(self, move: Move, *phases: Phase) -> TimeStep:
+        """Run the systems of some phases until one decides; return the timestep."""
         for phase in phases:
             for call in self.order[phase]:
-                move.asked = call.call
+                move.last_call = call.call
                 call.run(move, NOTHING)
                 if move.verdict is not None:
-                    return move.settle()
-        return move.settle()
+                    return move.finish()
+        return move.finish()
 
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:
-        """Whether the episode is over."""
+        """Return True if the episode is over in a state."""
         return is_terminal_transition(self.get_state_transition(env_state))
 
     def _is_over(self, state: MathyEnvState) -> bool:
+        """Return True if the episode is over in a state; cached in the state."""
         if state._over is None:
             state._over = state.agent.moves_remaining <= 0 or self.is_terminal_state(state)
         return state._over
 
     def finalize_state(self, state: MathyEnvState) -> None:
-        """Make sure that the last expression has the variables and the value of the first.
+        """Check that the last expression has the variables and the value of the first.
 
         Raises:
-            ValueError: it has not.
+            ValueError: variables or values differ.
         """
         history = state.agent.history
         first, last = (MathyEnvState(step.raw).root for step in (history[0], history[-1]))
@@ -236,13 +244,13 @@ class MathyEnv(Goals):
         points = tuple(
             {name: int(self.rng.integers(1, 101)) for name in names[0]} for _ in range(3)
         )
-        if not same_value(first, last, points):
+        if not is_equivalent(first, last, points):
             raise ValueError(f"{first.text} and {last.text} have different values")
 
-    # ---- what is seen -------------------------------------------------------------------------
+    # ---- output -------------------------------------------------------------------------------
 
     def to_hash_key(self, env_state: MathyEnvState) -> str:
-        """A text that is the same for states of the same expression only."""
+        """Return a text that is equal only for states of the same expression."""
         return env_state.agent.problem
 
     def render_state(
@@ -254,37 +262,38 @@ class MathyEnv(Goals):
         change_reward: float = 0.0,
         pretty: bool = False,
     ) -> str:
-        """One line: valid actions | rules that apply | moves left | reward | move | expression.
+        """Return one line: valid actions | rules that apply | moves left | reward | move |
+        expression.
 
         Args:
-            env_state: what is shown.
-            action_name: what has led to it.
-            token_index: the node that was acted on.
-            change: what is coloured in the expression.
-            change_reward: of the move.
-            pretty: only the last two columns.
+            env_state: state to render.
+            action_name: name of the move that led to the state.
+            token_index: node of that move.
+            change: change to highlight in the expression.
+            change_reward: reward of that move.
+            pretty: return the last two columns only.
         """
-        shown = env_state.agent.problem
+        text = env_state.agent.problem
         if change is not None and change.result is not None:
-            shown = change.result.get_root().terminal_text
-        line = f"{f'{action_name.lower()}({token_index})':<25} | {shown}"
+            text = change.result.get_root().terminal_text
+        line = f"{f'{action_name.lower()}({token_index})':<25} | {text}"
         if pretty:
             return line
         mask = self.mask(env_state)
-        somewhere = self.get_valid_rules(env_state)
+        valid_rules = self.get_valid_rules(env_state)
         codes = " ".join(
             rule.code.lower() if usable else "--"
-            for rule, usable in zip(self.rules, somewhere, strict=True)
+            for rule, usable in zip(self.rules, valid_rules, strict=True)
         )
         left = env_state.agent.moves_remaining
         return f"{mask.sum():03} | {codes} | {left:02} | {f'{change_reward:.2}':<5} | {line}"
 
-    def print_state(self, *shown: Any, **how: Any) -> None:
-        """Print what `render_state` returns for these arguments."""
-        print(self.render_state(*shown, **how), flush=True)
+    def print_state(self, *args: Any, **kwargs: Any) -> None:
+        """Print the line that `render_state` returns for these arguments."""
+        print(self.render_state(*args, **kwargs), flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
-        """Print the episode that has led to a state, a line for each expression."""
+        """Print the episode that led to a state, one line for each expression."""
         first, *steps = env_state.agent.history
         state = MathyEnvState(first.raw, env_state.max_moves, env_state.agent.problem_type)
         self.print_state(state, "initial-state", pretty=pretty)

@@ -1,11 +1,11 @@
-"""The eight environments: what is drawn, when it is won, and in how many moves."""
+"""The eight built-in environments: their problems, goals and numbers of moves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from gv_engine.domains.algebra import expression as marks
+from gv_engine.domains.algebra import expression
 from gv_engine.domains.algebra.actions import RuleType
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.library import BaseRule, util
@@ -13,14 +13,14 @@ from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.parsing import parse, to_library
 from gv_engine.domains.algebra.problems import (
-    Draw,
-    around_blockers,
-    binomial_and_monomial,
-    binomials,
-    haystack,
-    like_terms,
-    pair_apart,
-    pair_in_place,
+    Sampler,
+    sample_adjacent_pair,
+    sample_binomial_and_monomial,
+    sample_binomials,
+    sample_blocked_pair,
+    sample_like_terms,
+    sample_scattered_pair,
+    sample_separated_pair,
 )
 from gv_engine.domains.algebra.state import MathyEnvState, MathyObservation
 from gv_engine.domains.algebra.types import (
@@ -33,62 +33,59 @@ from gv_engine.domains.algebra.types import (
 
 EASY, NORMAL, HARD = MathyEnvDifficulty
 
-Shapes = Mapping[str, Sequence[Any]]
-"""What problems are like: an argument for each difficulty, or bounds of one that is drawn."""
+ArgumentRanges = Mapping[str, Sequence[Any]]
+"""Arguments of a sampling function: for each difficulty a value, or bounds to sample it from."""
 
 
-class DrawnMathyEnv(MathyEnv):
-    """An environment that draws its own problems; subclasses say what and how hard."""
+class SampledMathyEnv(MathyEnv):
+    """Base of environments that sample their own problems."""
 
     namespace = ""
     moves_per_term = 4
     takes_equations = False
-    shapes: ClassVar[Shapes] = {}
+    argument_ranges: ClassVar[ArgumentRanges] = {}
 
     def get_env_namespace(self) -> str:
-        """The environment's name with dots."""
+        """Return the name of the environment, with dots."""
         return self.namespace
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
-        """The most moves that a problem's episode may have."""
+        """Return the number of moves allowed in an episode with this problem."""
         return problem.complexity * self.moves_per_term
 
     def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
-        """Draw a problem."""
+        """Sample a problem."""
         difficulty = MathyEnvDifficulty(params.difficulty)
-        text, complexity = self.draw(Draw(self.rng), difficulty)
+        text, complexity = self.sample_text(Sampler(self.rng), difficulty)
         return MathyEnvProblem(text, complexity, self.get_env_namespace())
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """The text of a problem, and its complexity."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample a problem; return its text and its complexity."""
         raise NotImplementedError
 
-    def shape(self, draw: Draw, difficulty: MathyEnvDifficulty) -> dict[str, Any]:
-        """The arguments of `shapes` for a difficulty, drawn in their order."""
+    def sample_arguments(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> dict[str, Any]:
+        """Return the arguments of `argument_ranges` for a difficulty, sampled in their order."""
         column = list(MathyEnvDifficulty).index(difficulty)
-        return {name: draw.within(row[column]) for name, row in self.shapes.items()}
+        return {name: sampler.within(row[column]) for name, row in self.argument_ranges.items()}
 
     def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """A win where the goal is reached."""
+        """Return a win if the goal is reached, else None."""
         if not self.is_reached(env_state, expression):
             return None
         return termination(features, self.get_win_signal(env_state))
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Whether a state, whose tree of mathy_core is given, is the goal."""
+        """Return True if a state, given with its mathy_core tree, is the goal."""
         raise NotImplementedError
 
 
-class PolySimplify(DrawnMathyEnv):
+class PolySimplify(SampledMathyEnv):
     """Combine all like terms of a sum, and write each term in its preferred form."""
 
     namespace = "mathy.polynomials.simplify"
-    shapes: ClassVar[Shapes] = {
+    argument_ranges: ClassVar[ArgumentRanges] = {
         "terms": ((2, 5), (4, 7), (4, 9)),
         "scaling": ((0.35, 0.5), (0.5, 0.6), 0.5),
         "powers": (0.5, (0.35, 0.8), (0.15, 0.8)),
@@ -98,19 +95,21 @@ class PolySimplify(DrawnMathyEnv):
     }
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Whether no two terms are like at a glance."""
-        keys = [key for key in env_state.root.likes if key is not None]
+        """Return True if no two operands of sums are like terms: a quick test before
+        `is_reached`."""
+        keys = [key for key in env_state.root.term_keys if key is not None]
         return len(set(keys)) == len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Whether no terms are like, and all of them are in their preferred form."""
+        """Return True if there are no like terms and all terms are in their preferred form."""
         return not util.has_like_terms(expression) and all(
             map(util.is_preferred_term_form, util.get_terms(expression))
         )
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Groups of like terms, with some that are like no other."""
-        return like_terms(draw, **self.shape(draw, difficulty))
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample groups of like terms with some unlike terms; return the text and its
+        complexity."""
+        return sample_like_terms(sampler, **self.sample_arguments(sampler, difficulty))
 
 
 class ComplexSimplify(PolySimplify):
@@ -118,7 +117,7 @@ class ComplexSimplify(PolySimplify):
 
     namespace = "mathy.monomials.complex_simplify"
     moves_per_term = 8
-    shapes: ClassVar[Shapes] = {
+    argument_ranges: ClassVar[ArgumentRanges] = {
         "terms": ((2, 3), (3, 5)),
         "sign": ("*", "*"),
         "optional_variables": (True, True),
@@ -127,146 +126,149 @@ class ComplexSimplify(PolySimplify):
         "noise": ((0.2, 0.5), 0.8),
     }
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Groups of like terms in a product."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample groups of like terms in a product; return the text and its complexity."""
         if difficulty is not HARD:
-            return super().draw(draw, difficulty)
-        return like_terms(
-            draw,
-            draw.integer(4, 7),
+            return super().sample_text(sampler, difficulty)
+        return sample_like_terms(
+            sampler,
+            sampler.integer(4, 7),
             sign="*",
-            shuffle=draw.between(0.3, 0.8),
-            powers=draw.between(0.4, 0.9),
-            scaling=draw.between(0.2, 0.6),
+            shuffle=sampler.uniform(0.3, 0.8),
+            powers=sampler.uniform(0.4, 0.9),
+            scaling=sampler.uniform(0.2, 0.6),
         )
 
 
 class PolySimplifyBlockers(PolySimplify):
-    """Bring two like terms together past those that stand between, then combine them."""
+    """Move two like terms past the terms between them, then combine them."""
 
     namespace = "mathy.polynomials.commute_then_simplify"
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Two like terms with others between them."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample two like terms with others between them; return the text and its complexity."""
         few, many = {EASY: ((1, 1), (1, 2)), NORMAL: ((2, 2), (2, 4)), HARD: ((2, 3), (3, 6))}[
             difficulty
         ]
-        ends = draw.chance(0.5)
-        blockers = draw.integer(*(few if ends else many))
-        return around_blockers(draw, blockers, powers=0.1 if difficulty is EASY else 0.5, ends=ends)
+        ends = sampler.chance(0.5)
+        blockers = sampler.integer(*(few if ends else many))
+        return sample_blocked_pair(
+            sampler, blockers, powers=0.1 if difficulty is EASY else 0.5, ends=ends
+        )
 
 
 class PolyCombineInPlace(PolySimplify):
-    """Find the two like terms that stand side by side in a long sum, and combine them."""
+    """Find the two adjacent like terms in a long sum, and combine them."""
 
     namespace = "mathy.polynomials.combine.in.place"
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
-        """Two: factor out, and add."""
+        """Return 2: factor out, and add."""
         return 2
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """A pair of like terms among unlike ones."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample an adjacent pair of like terms among unlike ones; return the text and its
+        complexity."""
         terms, powers, parentheses = {
             EASY: ((6, 12), 0.2, 0.65),
             NORMAL: ((9, 16), 0.4, 0.15),
             HARD: ((16, 22), 0.6, 0.05),
         }[difficulty]
-        text = pair_in_place(
-            draw,
-            draw.integer(*terms),
-            powers=draw.chance(powers),
-            parentheses=draw.chance(parentheses),
+        text = sample_adjacent_pair(
+            sampler,
+            sampler.integer(*terms),
+            powers=sampler.chance(powers),
+            parentheses=sampler.chance(parentheses),
         )
         return text, 2
 
 
 class BinomialDistribute(PolySimplify):
-    """Multiply two sums out, and combine what is like."""
+    """Multiply two sums out, and combine the like terms."""
 
     namespace = "mathy.binomials.mulptiply"
-    shapes: ClassVar[Shapes] = {
+    argument_ranges: ClassVar[ArgumentRanges] = {
         "powers": ((0.1, 0.4), (0.2, 0.6), (0.4, 0.8)),
         "like": ((0.3, 0.7), (0.2, 0.5), (0.1, 0.3)),
         "variables": ((2, 3), 2, (2, 3)),
         "coefficients": (False, False, True),
     }
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """A product of sums, or of a sum and a term."""
-        if difficulty is EASY and draw.chance(0.5):
-            return binomial_and_monomial(draw, draw.integer(2, 3))
-        return binomials(draw, **self.shape(draw, difficulty))
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample a product of sums, or of a sum and a term; return the text and its complexity."""
+        if difficulty is EASY and sampler.chance(0.5):
+            return sample_binomial_and_monomial(sampler, sampler.integer(2, 3))
+        return sample_binomials(sampler, **self.sample_arguments(sampler, difficulty))
 
 
 class PolyCommuteLikeTerms(PolySimplify):
-    """Move terms until two like ones stand where a common factor can be taken out."""
+    """Move terms until a common factor of two like terms can be taken out."""
 
     namespace = "mathy.polynomials.commute.like.terms"
 
     _factor_out = lib_rules.DistributiveFactorOutRule()
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Whether a common factor can be taken out somewhere."""
-        return any(byte & marks.DF for byte in env_state.root.marked())
+        """Return True if a common factor can be taken out."""
+        return any(byte & expression.DF for byte in env_state.root.rule_bytes())
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Whether a common factor can be taken out somewhere."""
+        """Return True if a common factor can be taken out."""
         return self._factor_out.find_node(expression) is not None
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """A pair of like terms with others between them and around them."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample a pair of like terms with others between and around; return the text and its
+        complexity."""
         blockers, terms, powers = {
             EASY: ((1, 2), (4, 10), 0.2),
             NORMAL: ((2, 3), (8, 12), 0.4),
             HARD: ((5, 9), (6, 12), 0.6),
         }[difficulty]
-        between = draw.integer(*blockers)
-        text = pair_apart(draw, draw.integer(*terms), between, powers=draw.chance(powers))
+        between = sampler.integer(*blockers)
+        text = sample_separated_pair(
+            sampler, sampler.integer(*terms), between, powers=sampler.chance(powers)
+        )
         return text, between + 1
 
 
 class PolyGroupLikeTerms(PolySimplify):
-    """Move terms until all like ones stand side by side."""
+    """Move terms until all like terms are adjacent."""
 
     namespace = "mathy.polynomials.group_like_terms"
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Whether any two terms are like."""
-        keys = [key for key in env_state.root.likes if key is not None]
+        """Return True if any two terms are like terms."""
+        keys = [key for key in env_state.root.term_keys if key is not None]
         return len(set(keys)) < len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Whether some terms are like, and all like ones stand side by side."""
-        places = _like_places(expression)
+        """Return True if there are like terms, and all like terms are adjacent."""
+        places = _term_keys(expression)
         keys = [key for _, key in sorted(places)]
-        known = [key for key in keys if key is not None]
+        like_keys = [key for key in keys if key is not None]
         runs = sum(
             key is not None and key != before
             for before, key in zip([None, *keys], keys, strict=False)
         )
-        return bool(runs == len(set(known)) < len(known))
+        return bool(runs == len(set(like_keys)) < len(like_keys))
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """A pair of like terms with one between them; how hard it is sets the moves."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample a pair of like terms with one between; the complexity depends on the
+        difficulty."""
         blockers, terms = {
             EASY: ((1, 2), (5, 7)),
             NORMAL: ((2, 3), (5, 10)),
             HARD: ((3, 5), (11, 16)),
         }[difficulty]
         easy = difficulty is EASY
-        text = pair_apart(
-            draw,
-            draw.integer(*terms),
-            1,
-            powers=not easy,
-            parentheses=0.5 if easy else 0.1,
+        text = sample_separated_pair(
+            sampler, sampler.integer(*terms), 1, powers=not easy, parentheses=0.5 if easy else 0.1
         )
-        return text, draw.integer(*blockers) + 2
+        return text, sampler.integer(*blockers) + 2
 
 
 class PolyHaystackLikeTerms(PolySimplify):
-    """Touch a term that has a like one somewhere else, with whatever rule."""
+    """Apply any rule to a term that has a like term elsewhere."""
 
     namespace = "mathy.polynomials.haystack.like.terms"
 
@@ -274,11 +276,11 @@ class PolyHaystackLikeTerms(PolySimplify):
         super().__init__(*args, preferred_term_commute=preferred_term_commute, **kwargs)
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
-        """Two."""
+        """Return the complexity, which is 2."""
         return problem.complexity
 
     def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """All rules but the one that restates subtractions."""
+        """Return the classes of all rules but the one that restates subtractions."""
         return [
             lib_rules.CommutativeSwapRule,
             lib_rules.AssociativeSwapRule,
@@ -289,19 +291,17 @@ class PolyHaystackLikeTerms(PolySimplify):
         ]
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Whether there was a move."""
+        """Return True if there was a move."""
         return len(env_state.agent.history) > 1
 
     def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """A win when the move acted on such a term; a loss is the worse the further away it was."""
-        before, now = env_state.agent.history[-2:]
-        touched = now.action[1]
-        places = _like_places(_tree(before.raw))
+        """Return a win if the move acted on a term that has a like term. With no moves left, return
+        a loss that grows with the distance to such a term."""
+        before, after = env_state.agent.history[-2:]
+        touched = after.action[1]
+        places = _term_keys(_parse_to_library(before.raw))
         keys = [key for _, key in places]
         like = [place for place, key in places if key is not None and keys.count(key) > 1]
         if touched in like:
@@ -313,32 +313,34 @@ class PolyHaystackLikeTerms(PolySimplify):
             away = min(abs(touched - place) for place in like) / max(place for place, _ in places)
         return termination(features, self.rewards.lose - away)
 
-    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Two like terms among unlike ones."""
+    def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Sample two like terms among unlike ones; return the text and its complexity."""
         terms, exponents = {EASY: ((3, 8), 0.3), NORMAL: ((4, 7), 0.5), HARD: ((5, 12), 0.4)}[
             difficulty
         ]
-        return haystack(draw, draw.integer(*terms), exponents=exponents), 2
+        return sample_scattered_pair(sampler, sampler.integer(*terms), exponents=exponents), 2
 
 
-def _tree(text: str) -> lib.MathExpression:
+def _parse_to_library(text: str) -> lib.MathExpression:
+    """Return the mathy_core tree of a text."""
     return to_library(parse(text)).root
 
 
-def _like_places(expression: lib.MathExpression) -> list[tuple[int, Any]]:
-    """(index in order, key) of every term; like terms have the same key, others None."""
-    BaseRule().find_nodes(expression)  # which numbers the nodes
-    found = []
+def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
+    """Return (index in order, key) of every term; like terms have the same key, terms without one
+    None."""
+    BaseRule().find_nodes(expression)  # numbers the nodes
+    places = []
     for node in util.get_terms(expression):
         term = util.get_term_ex(node)
         assert node.r_index is not None
-        found.append((node.r_index, None if term is None else (term.variable, term.exponent)))
-    return found
+        places.append((node.r_index, None if term is None else (term.variable, term.exponent)))
+    return places
 
 
-ENVIRONMENTS: dict[str, type[DrawnMathyEnv]] = {
-    each.__name__: each
-    for each in (
+ENVIRONMENTS: dict[str, type[SampledMathyEnv]] = {
+    cls.__name__: cls
+    for cls in (
         PolySimplify,
         ComplexSimplify,
         PolySimplifyBlockers,
@@ -349,4 +351,4 @@ ENVIRONMENTS: dict[str, type[DrawnMathyEnv]] = {
         PolyHaystackLikeTerms,
     )
 }
-"""The environments that come with the engine, by name."""
+"""Built-in environments by name."""

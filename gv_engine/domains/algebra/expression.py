@@ -1,4 +1,7 @@
-"""Values of expressions, in Python's own numbers: mathy_core's wrap at 64 bits."""
+"""Expression trees: nodes, the core rules that apply to each node, and exact evaluation.
+
+Values are Python numbers, because those of mathy_core overflow at 64 bits.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine.domains.algebra.library import expressions as lib
-
-# ---- expression ----------------------------------------------------------------------------------
 
 CONSTANT, VARIABLE = lib.ConstantExpression, lib.VariableExpression
 NEGATE, FACTORIAL = lib.NegateExpression, lib.FactorialExpression
@@ -30,23 +31,23 @@ SYMBOLS: dict[NodeKind, str] = {
     DIVIDE: "/",
     POWER: "^",
 }
-"""Operators with two operands, as they are written."""
+"""Text of each binary operator."""
 
-_BINDS: dict[NodeKind, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
-_LOOSE = 3
+_PRECEDENCE: dict[Any, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
+_ATOM = 3
 
 CA, CS, CS_ANY, DM, DF, AG, VM, RS = (1 << bit for bit in range(8))
-"""Bits of a node's marks: the rules of mathy_core that apply to it. CS_ANY is the commutative swap
-that also undoes a preferred order."""
+"""Bits of `Node.rule_bits`, one for each core rule of mathy_core. CS_ANY is the commutative swap
+that also swaps terms in preferred order."""
 
 
-LARGEST_FACTORED = 10**10
-"""mathy_core tries every divisor up to the root of a coefficient: above this it takes seconds, and
-above 2^64 it fails, so that nothing is factored out there."""
+MAX_FACTORED = 10**10
+"""Largest coefficient from which a common factor is taken out. mathy_core tries every divisor up to
+the square root: larger coefficients take seconds, and above 2^64 mathy_core fails."""
 
 
 class Term(NamedTuple):
-    """A term in natural order: 4x^2."""
+    """Term in natural order, such as 4x^2."""
 
     coefficient: Number | None
     variable: str | None
@@ -54,44 +55,44 @@ class Term(NamedTuple):
 
     @property
     def key(self) -> tuple[str | None, Number | None]:
-        """What like terms have in common."""
+        """Return (variable, exponent), which like terms share."""
         return self[1:]
 
 
 class Node:
-    """One node and all below it.
+    """Node of an expression tree, with all nodes below it.
 
     Attributes:
-        kind: its class in mathy_core.
-        value: the number of a constant, the name of a variable, else None.
-        left, right: operands; a unary one hangs on the right.
-        size: nodes, itself included.
-        text: as printed where nothing surrounds it.
-        binds: how closely what is printed holds together: below what an operator asks for, its
-            operands stand in parentheses.
-        plain: of +, *, positive numbers, variables and their powers only: no rule of mathy_core
-            changes its value.
-        exact: whether its text parses to this very tree.
-        term: what it is as a term; None if it is none.
-        likes: keys of the terms that are operands of + and - in it, in order.
-        marks: see `marked`; without what the parent decides.
-        looks: type ids and values of all nodes in order, once somebody has asked (see `state`).
+        kind: class of the node in mathy_core.
+        value: number of a constant, name of a variable or function, else None.
+        left, right: operands; a unary operator has its operand on the right.
+        size: number of nodes in this tree.
+        text: text of the tree without surrounding parentheses.
+        precedence: precedence of the outermost operator of `text`; operands with a lower one are
+            written in parentheses.
+        is_plain: the tree has only +, *, positive numbers, variables and their powers, so that no
+            rule of mathy_core changes its value.
+        is_exact: `text` parses to an equal tree.
+        term: the tree as a term; None if the tree is none.
+        term_keys: keys of the terms that are operands of + and - in the tree, in order.
+        rule_bits: core rules that apply to this node, without those that depend on the parent.
+        encoding: type ids and values of all nodes in order, cached by `state.observe`.
     """
 
     __slots__ = (
         "_after",
         "_before",
-        "binds",
-        "exact",
+        "encoding",
+        "is_exact",
+        "is_plain",
         "kind",
         "left",
-        "likes",
-        "looks",
-        "marks",
-        "plain",
+        "precedence",
         "right",
+        "rule_bits",
         "size",
         "term",
+        "term_keys",
         "text",
         "value",
     )
@@ -108,91 +109,94 @@ class Node:
         self.right = right
         self.value = value
         self._before = self._after = b""
-        self.binds = _LOOSE
-        self.marks = 0
+        self.precedence = _ATOM
+        self.rule_bits = 0
         self.term: Term | None = None
-        self.likes: tuple[Any, ...] = ()
-        self.looks: tuple[bytes, bytes] | None = None
+        self.term_keys: tuple[Any, ...] = ()
+        self.encoding: tuple[bytes, bytes] | None = None
         if left is None and right is None:
-            self._leaf()
+            self._init_leaf()
         elif left is None or right is None:
-            self._unary(left or right)  # type: ignore[arg-type]  # one of them is there
+            self._init_unary(left or right)  # type: ignore[arg-type]  # one of them is there
         else:
-            self._binary(left, right)
+            self._init_binary(left, right)
 
-    def _leaf(self) -> None:
+    def _init_leaf(self) -> None:
+        """Set the derived attributes of a node without operands."""
         self.size = 1
         value = self.value
         if self.kind is CONSTANT:
-            self.text = _number(value)  # type: ignore[arg-type]  # a constant's is a number
-            self.plain = self.exact = type(value) is int and value >= 0
+            self.text = _format_number(value)  # type: ignore[arg-type]  # a constant's is a number
+            self.is_plain = self.is_exact = type(value) is int and value >= 0
             self.term = Term(value, None, None)  # type: ignore[arg-type]
         else:
             self.text = str(value)
-            self.plain = self.exact = self.kind is VARIABLE and len(self.text) == 1
+            self.is_plain = self.is_exact = self.kind is VARIABLE and len(self.text) == 1
             self.term = Term(None, self.text, None) if self.kind is VARIABLE else None
 
-    def _unary(self, child: Node) -> None:
+    def _init_unary(self, child: Node) -> None:
+        """Set the derived attributes (size, text, term, rule bits) of a node with one operand."""
         self.size = child.size + 1
-        self.plain = self.exact = False
-        self.likes = child.likes
+        self.is_plain = self.is_exact = False
+        self.term_keys = child.term_keys
         if self.kind is NEGATE:
             self.text = f"-({child.text})" if child.kind in (ADD, SUBTRACT) else f"-{child.text}"
             if child.kind is VARIABLE or (child.kind is POWER and child.term is not None):
                 self.term = child.term and child.term._replace(coefficient=-1)
-            if child.left is not None and _are(CONSTANT, child.left, child.right):
-                self.marks = CA
+            if child.left is not None and _all_are(CONSTANT, child.left, child.right):
+                self.rule_bits = CA
         elif self.kind is FACTORIAL:
             self.text = f"{child.text}!"
         else:
             self.text = f"{self.value}({child.text})"
         if self.left is not None:
-            self._before = child.marked()
+            self._before = child.rule_bytes()
         else:
-            self._after = child.marked()
+            self._after = child.rule_bytes()
 
-    def _binary(self, left: Node, right: Node) -> None:
+    def _init_binary(self, left: Node, right: Node) -> None:
+        """Set the derived attributes (size, text, precedence, term, rule bits) of a binary
+        operator."""
         kind = self.kind
         self.size = left.size + right.size + 1
-        self.plain = plain = left.plain and right.plain
-        self.exact = exact = left.exact and right.exact
-        self.likes = left.likes + right.likes
-        self.binds = binds = _BINDS[kind]
-        one = left.text if left.binds >= binds else f"({left.text})"
-        open_right = right.binds > binds or right.binds == binds != 0
-        two = right.text if open_right else f"({right.text})"
+        self.is_plain = plain = left.is_plain and right.is_plain
+        self.is_exact = exact = left.is_exact and right.is_exact
+        self.term_keys = left.term_keys + right.term_keys
+        self.precedence = precedence = _PRECEDENCE[kind]
+        a = left.text if left.precedence >= precedence else f"({left.text})"
+        open_right = right.precedence > precedence or right.precedence == precedence != 0
+        b = right.text if open_right else f"({right.text})"
         if kind is ADD or kind is SUBTRACT:
-            self.text = f"{one} {SYMBOLS[kind]} {two}"
-            ones = () if left.binds == 0 else (left.term and left.term.key,)
-            twos = () if right.binds == 0 else (right.term and right.term.key,)
-            self.likes = left.likes + ones + right.likes + twos
-            self.plain = plain and kind is ADD
-            self.exact = exact and kind is ADD
+            self.text = f"{a} {SYMBOLS[kind]} {b}"
+            ones = () if left.precedence == 0 else (left.term and left.term.key,)
+            twos = () if right.precedence == 0 else (right.term and right.term.key,)
+            self.term_keys = left.term_keys + ones + right.term_keys + twos
+            self.is_plain = plain and kind is ADD
+            self.is_exact = exact and kind is ADD
         elif kind is POWER:
-            self.text = f"{one}^{two}"
-            self.binds = _LOOSE
-            self.plain = plain and left.kind is VARIABLE and right._small()
-            self.exact = exact and self.plain
+            self.text = f"{a}^{b}"
+            self.precedence = _ATOM
+            self.is_plain = plain and left.kind is VARIABLE and right._is_exponent()
+            self.is_exact = exact and self.is_plain
             if left.kind is VARIABLE and right.kind is CONSTANT:
                 self.term = Term(None, left.text, right.value)  # type: ignore[arg-type]
         elif kind is MULTIPLY and self._is_compact():
-            self.text = f"{one}{two}"
-            self.binds = _LOOSE
+            self.text = f"{a}{b}"
+            self.precedence = _ATOM
             if right.term is not None:
                 self.term = right.term._replace(coefficient=left.value)  # type: ignore[arg-type]
         else:
-            self.text = f"{one} {SYMBOLS[kind]} {two}"
-            self.plain = plain and kind is MULTIPLY
+            self.text = f"{a} {SYMBOLS[kind]} {b}"
+            self.is_plain = plain and kind is MULTIPLY
             # products in a row are read from the left
-            self.exact = (
-                exact and self.plain and (right.kind is not MULTIPLY or right.binds == _LOOSE)
-            )
-        self.marks = _applicable(kind, left, right)
-        self._before = left.marked(kind, right)
-        self._after = right.marked(kind, left)
+            is_chain = right.kind is MULTIPLY and right.precedence != _ATOM
+            self.is_exact = exact and self.is_plain and not is_chain
+        self.rule_bits = _operator_rules(kind, left, right)
+        self._before = left.rule_bytes(kind, right)
+        self._after = right.rule_bytes(kind, left)
 
     def _is_compact(self) -> bool:
-        """Whether a product prints without its sign: 4x, 4x^2."""
+        """Return True if a product is written without its sign, as 4x or 4x^2."""
         left, right = self.left, self.right
         return (
             left is not None
@@ -201,35 +205,36 @@ class Node:
             and (right.kind is VARIABLE or (right.kind is POWER and _kind(right.left) is VARIABLE))
         )
 
-    def _small(self) -> bool:
-        """Whether it can be the exponent of a plain expression: numbers and sums of them."""
+    def _is_exponent(self) -> bool:
+        """Return True if this node can be the exponent of a plain expression: a number, variable or
+        sum."""
         if self.kind is ADD:
-            return all(child._small() for child in self.children())
+            return all(child._is_exponent() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
 
-    def marked(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
-        """(size,) one byte for each node in order: the rules that apply to it.
+    def rule_bytes(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
+        """Return (size,) bytes: for each node in order the bits of the core rules that apply to it.
 
         Args:
-            parent: what this is an operand of; nothing if None.
-            sibling: the other operand.
+            parent: kind of the operator above this node; None for the root.
+            sibling: the other operand of that operator.
         """
-        marks = self.marks
+        rule_bits = self.rule_bits
         kind = self.kind
         if kind is parent and (kind is ADD or kind is MULTIPLY):
-            marks |= AG
+            rule_bits |= AG
             if kind is MULTIPLY and sibling is not None and sibling.kind is MULTIPLY:
-                marks |= CS
+                rule_bits |= CS
         elif kind is SUBTRACT and parent in (None, EQUAL, ADD):
-            marks |= RS
-        return self._before + _BYTES[marks] + self._after
+            rule_bits |= RS
+        return self._before + _BYTES[rule_bits] + self._after
 
     def children(self) -> tuple[Node, ...]:
-        """The operands there are."""
+        """Return the operands of this node, from left to right."""
         return tuple(child for child in (self.left, self.right) if child is not None)
 
     def in_order(self) -> Iterator[Node]:
-        """Every node: left, node, right."""
+        """Yield every node of the tree: left operand, node, right operand."""
         if self.left is not None:
             yield from self.left.in_order()
         yield self
@@ -238,7 +243,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What stands in this node alone: a number, a letter, a sign."""
+        """Return the text of this node alone: a number, letter, operator sign or function name."""
         if self.kind in (CONSTANT, VARIABLE):
             return self.text
         return str(self.value or SYMBOLS.get(self.kind) or _UNARY[self.kind])
@@ -251,237 +256,248 @@ _UNARY: dict[NodeKind, str] = {NEGATE: "-", FACTORIAL: "!"}
 _BYTES = [bytes((value,)) for value in range(256)]
 
 
-def _number(value: Number) -> str:
+def _format_number(value: Number) -> str:
+    """Return a number as text, without an exponent and without trailing zeros."""
     if value % 1 == 0:
         return str(int(value))
     return np.format_float_positional(value, trim="-")
 
 
 def _kind(node: Node | None) -> NodeKind | None:
+    """Return the kind of a node; None without a node."""
     return None if node is None else node.kind
 
 
-def _are(kind: NodeKind, *nodes: Node | None) -> bool:
+def _all_are(kind: NodeKind, *nodes: Node | None) -> bool:
+    """Return True if all nodes are there and have this kind."""
     return all(node is not None and node.kind is kind for node in nodes)
 
 
-def _leads(node: Node, kind: NodeKind) -> bool:
-    """Whether it is of this kind, with a constant on the left."""
-    return node.kind is kind and _kind(node.left) is CONSTANT
+def _has_number(node: Node | None, kind: NodeKind) -> bool:
+    """Return True if the node has this kind and a constant as its left operand."""
+    return node is not None and node.kind is kind and _kind(node.left) is CONSTANT
 
 
-def _applicable(kind: NodeKind, left: Node, right: Node) -> int:
-    """Marks of an operator that its operands decide."""
-    marks = 0
+def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
+    """Return the bits of the core rules that apply to an operator because of its operands."""
+    rule_bits = 0
     if kind is ADD:
-        marks = CS | CS_ANY
+        rule_bits = CS | CS_ANY
         if _can_factor_out(left, right):
-            marks |= DF
-        if _restates(right):
-            marks |= RS
+            rule_bits |= DF
+        if _is_negative(right):
+            rule_bits |= RS
     elif kind is MULTIPLY:
-        marks = CS_ANY
+        rule_bits = CS_ANY
         preferred = left.kind is CONSTANT and right.kind is VARIABLE
         if not (preferred or (right.kind is POWER and right.term is not None)):
-            marks |= CS
+            rule_bits |= CS
         if left.kind is ADD or right.kind is ADD:
-            marks |= DM
+            rule_bits |= DM
         if _can_add_exponents(left, right):
-            marks |= VM
+            rule_bits |= VM
     elif kind is EQUAL:
-        marks = CS | CS_ANY
+        rule_bits = CS | CS_ANY
     if _can_calculate(kind, left, right):
-        marks |= CA
-    return marks
+        rule_bits |= CA
+    return rule_bits
 
 
 def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
-    """Two numbers, side by side or along a chain of the same operator."""
+    """Return True if two numbers can be calculated: operands, or neighbours in a chain of one
+    operator."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
             return True
         if kind is right.kind and (kind is ADD or kind is MULTIPLY):
             inner = right.left
-            return inner is not None and (inner.kind is CONSTANT or _leads(inner, kind))
+            return inner is not None and (inner.kind is CONSTANT or _has_number(inner, kind))
         return False
     if kind is not MULTIPLY or left.kind is not MULTIPLY:
         return False
-    if _leads(left, MULTIPLY):
+    if _has_number(left, MULTIPLY):
         if right.kind is CONSTANT:
             return _kind(left.right) is VARIABLE
         if right.kind is MULTIPLY:
             inner = right.left
-            if inner is not None and (inner.kind is CONSTANT or _leads(inner, MULTIPLY)):
+            if inner is not None and (inner.kind is CONSTANT or _has_number(inner, MULTIPLY)):
                 return True
-    return left.right is not None and _leads(left.right, MULTIPLY) and _leads(right, MULTIPLY)
+    return _has_number(left.right, MULTIPLY) and _has_number(right, MULTIPLY)
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
-    """Two terms with a common factor, side by side or along a chain of sums."""
-    one, two = left.term, right.term
-    if one is None and two is None:
-        one, two = _operand(left, ADD, "right"), _operand(right, ADD, "left")
-        if one is None or two is None or one.variable is None or two.variable is None:
+    """Return True if two terms with a common factor are operands, or neighbours in a chain of
+    sums."""
+    a, b = left.term, right.term
+    if a is None and b is None:
+        a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
+        if a is None or b is None or a.variable is None or b.variable is None:
             return False
-    elif two is None:
-        two = _chained(right, "left")
-        if two is None or two.variable is None:
+    elif b is None:
+        b = _adjacent_term(right, "left")
+        if b is None or b.variable is None:
             return False
-    elif one is None:
-        one = _chained(left, "right")
-        if one is None or one.variable is None:
+    elif a is None:
+        a = _adjacent_term(left, "right")
+        if a is None or a.variable is None:
             return False
-    assert one is not None
-    return _have_common_factor(one, two)
+    assert a is not None
+    return _have_common_factor(a, b)
 
 
-def _operand(node: Node, kind: NodeKind, side: str) -> Term | None:
-    """The term on one side of an operator of this kind."""
+def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
+    """Return the term on one side of `node` if `node` is of this kind; else None."""
     inner: Node | None = getattr(node, side) if node.kind is kind else None
     return None if inner is None else inner.term
 
 
-def _chained(node: Node, side: str) -> Term | None:
-    """The near term of a sum, or of a sum within that."""
+def _adjacent_term(node: Node, side: str) -> Term | None:
+    """Return the term on one side of a sum. If that operand is a sum too, return the term on the
+    same side of the inner sum. Return None if there is none."""
     if node.kind is not ADD:
         return None
     inner: Node = getattr(node, side)
-    return inner.term if inner.term is not None else _operand(inner, ADD, side)
+    return inner.term if inner.term is not None else _side_term(inner, ADD, side)
 
 
-def _have_common_factor(one: Term, two: Term) -> bool:
-    if one.variable is None and two.variable is None:
+def _have_common_factor(a: Term, b: Term) -> bool:
+    """Return True if mathy_core finds a common factor of two terms that can be taken out."""
+    if a.variable is None and b.variable is None:
         return False
-    first = 1 if one.coefficient is None else one.coefficient
-    second = 1 if two.coefficient is None else two.coefficient
-    if not (0 != abs(first) <= LARGEST_FACTORED and 0 != abs(second) <= LARGEST_FACTORED):
+    first = 1 if a.coefficient is None else a.coefficient
+    second = 1 if b.coefficient is None else b.coefficient
+    if not (0 != abs(first) <= MAX_FACTORED and 0 != abs(second) <= MAX_FACTORED):
         return False
-    same_power = one.exponent == two.exponent or not (one.exponent or two.exponent)
-    if one.variable == two.variable and same_power:
+    same_power = a.exponent == b.exponent or not (a.exponent or b.exponent)
+    if a.variable == b.variable and same_power:
         return True
     # a number below 1 is its own smallest factor
     return first == second and 0 < first < 1
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:
-    """Two terms of one variable, side by side or along a chain of products."""
-    one, two = left.term, right.term
+    """Return True if two terms of one variable are operands, or neighbours in a chain of
+    products."""
+    a, b = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
-        near = _operand(left, MULTIPLY, "right")
-        if near is not None and two is not None and near.variable == two.variable:
+        near = _side_term(left, MULTIPLY, "right")
+        if near is not None and b is not None and near.variable == b.variable:
             return True
-    if one is None or one.variable is None:
+    if a is None or a.variable is None:
         return False
-    if two is None:
-        two = _operand(right, MULTIPLY, "left")
-    return two is not None and one.variable == two.variable
+    if b is None:
+        b = _side_term(right, MULTIPLY, "left")
+    return b is not None and a.variable == b.variable
 
 
-def _restates(right: Node) -> bool:
-    """Whether what is added is negative: a number, or a product that begins with one."""
+def _is_negative(right: Node) -> bool:
+    """Return True if an addend is negative: a negative number, or a product that begins with
+    one."""
     if right.kind is CONSTANT:
         return right.value < 0  # type: ignore[operator]  # a number
     return (
-        _leads(right, MULTIPLY)
+        _has_number(right, MULTIPLY)
         and _kind(right.right) in (VARIABLE, POWER)
         and right.left is not None
         and right.left.value < 0  # type: ignore[operator]  # a number
     )
 
 
-# ---- value ---------------------------------------------------------------------------------------
+# ---- evaluation ----------------------------------------------------------------------------------
 
-_CLOSE = 1e-9
-_LARGEST_FACTORIAL = 1000
-_MOST_BITS = 100_000
+_TOLERANCE = 1e-9
+_MAX_FACTORIAL = 1000
+_MAX_BITS = 100_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 POINTS: tuple[dict[str, Any], ...] = (
     {letter: 2 + number for number, letter in enumerate(_LETTERS)},
     {letter: 3 + 5 * number % 53 for number, letter in enumerate(_LETTERS)},
     {letter: Fraction(3 + 7 * number % 53, 2) for number, letter in enumerate(_LETTERS)},
 )
-"""Where expressions are compared: a value for every letter, none that another one has."""
+"""Values of all letters at which expressions are compared; letters never share a value."""
 
 
 class NoValueError(ArithmeticError):
-    """The expression has no value there, or one too large to be written down."""
+    """An expression has no value at a point, or a value that is too large."""
 
 
 def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """The value of an expression: an int or a Fraction where it is exact, else a float.
+    """Return the value of an expression: int or Fraction if the value is exact, else float.
 
     Args:
-        point: a value for every variable.
+        point: value of every variable.
 
     Raises:
-        NoValueError: a division by nothing, a power beyond all bounds, an equation.
+        NoValueError: the expression divides by zero, is too large, or is an equation.
     """
     try:
-        return _value(node, point)
+        return _evaluate(node, point)
     except (ArithmeticError, ValueError) as error:
         raise NoValueError(f"{node.text} has no value: {error}") from None
 
 
-def _value(node: Node, point: Mapping[str, Any]) -> Any:
+def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
+    """Return the value of an expression; raise ArithmeticError or ValueError if there is none."""
     kind = node.kind
     if kind is CONSTANT:
         return node.value
     if kind is VARIABLE:
         return point[str(node.value)]
-    one, two = ([_value(child, point) for child in node.children()] * 2)[:2]
-    if kind in _PLAIN:
-        return _PLAIN[kind](one, two)
+    a, b = ([_evaluate(child, point) for child in node.children()] * 2)[:2]
+    if kind in _OPERATORS:
+        return _OPERATORS[kind](a, b)
     if kind is DIVIDE:
-        exact = not isinstance(one, float | complex) and not isinstance(two, float | complex)
-        return Fraction(one) / Fraction(two) if exact else one / two
+        exact = not isinstance(a, float | complex) and not isinstance(b, float | complex)
+        return Fraction(a) / Fraction(b) if exact else a / b
     if kind is POWER:
-        if abs(two) * _bits(one) > _MOST_BITS:
+        if abs(b) * _bit_length(a) > _MAX_BITS:
             raise OverflowError("the power is too large")
-        return Fraction(one) ** two if isinstance(two, int) and isinstance(one, int) else one**two
+        return Fraction(a) ** b if isinstance(b, int) and isinstance(a, int) else a**b
     if kind is NEGATE:
-        return -one
+        return -a
     if kind is FACTORIAL:
-        if abs(one) > _LARGEST_FACTORIAL:
+        if abs(a) > _MAX_FACTORIAL:
             raise OverflowError("the factorial is too large")
-        return math.factorial(int(one))
+        return math.factorial(int(a))
     if kind is EQUAL:
         raise ValueError("an equation holds or does not")
-    return kind().operate(float(one))  # type: ignore[attr-defined]  # a function
+    return kind().operate(float(a))  # type: ignore[attr-defined]  # a function such as sgn
 
 
-_PLAIN: dict[NodeKind, Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[NodeKind, Callable[[Any, Any], Any]] = {
     ADD: operator.add,
     MULTIPLY: operator.mul,
     SUBTRACT: operator.sub,
 }
 
 
-def _bits(value: Any) -> int:
+def _bit_length(value: Any) -> int:
+    """Return the number of bits of an exact number: the larger of numerator and denominator."""
     exact = Fraction(value) if isinstance(value, int | Fraction) else Fraction(1)
     return max(exact.numerator.bit_length(), exact.denominator.bit_length())
 
 
-def is_close(one: Any, two: Any) -> bool:
-    """Whether two values are equal up to 1e-9 of the larger."""
-    if one == two:
+def is_close(a: Any, b: Any) -> bool:
+    """Return True if two values are equal up to 1e-9 of the larger one."""
+    if a == b:
         return True
     try:
-        return bool(abs(one - two) <= _CLOSE * max(abs(one), abs(two)))
+        return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)))
     except OverflowError:
         return False
 
 
-def same_value(one: Node, two: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
-    """Whether two expressions are equal wherever they are compared.
+def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
+    """Return True if two expressions have equal values at all points.
 
-    Two equations are so if the difference of their sides changes by the same factor everywhere:
-    sides may be swapped, and both be multiplied.
+    Two equations count as equal if the differences of their sides are proportional: sides may be
+    swapped, and both sides multiplied.
     """
-    equations = one.kind is EQUAL
-    if equations != (two.kind is EQUAL):
+    equations = a.kind is EQUAL
+    if equations != (b.kind is EQUAL):
         return False
     try:
-        pairs = [(_difference(one, point), _difference(two, point)) for point in points]
+        pairs = [(_value_at(a, point), _value_at(b, point)) for point in points]
     except NoValueError:
         return False
     if not equations:
@@ -491,7 +507,8 @@ def same_value(one: Node, two: Node, points: tuple[Mapping[str, Any], ...] = POI
     return proportional and bool(first) == bool(second)
 
 
-def _difference(node: Node, point: Mapping[str, Any]) -> Any:
+def _value_at(node: Node, point: Mapping[str, Any]) -> Any:
+    """Return the value of an expression, or left minus right side of an equation."""
     if node.kind is not EQUAL:
         return evaluate(node, point)
     left, right = node.children()

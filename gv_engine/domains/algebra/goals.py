@@ -1,4 +1,4 @@
-"""The goals of environments: what is drawn, when it is won, and what moves are worth."""
+"""Goals of algebra environments: problems, winning conditions and rewards."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
     TimeStep,
-    code_place,
+    source_location,
 )
 from gv_engine.rules.errors import GVEngineError
 
 
 class GoalError(GVEngineError, TypeError):
-    """An environment that says nonsense of a state."""
+    """`transition_fn` returned something that is no timestep."""
 
 
 class Goals(Actions):
-    """The part of `MathyEnv` that environments of one's own replace, and what systems ask of it.
+    """Base of `MathyEnv`: the methods that user-defined environments override.
 
     Attributes:
-        discount: along the way.
-        max_seq_len: L, the most nodes that an expression may have.
-        previous_state_penalty: whether coming back to an expression costs.
-        rewards: what moves are worth.
+        discount: discount of timesteps at which the episode goes on.
+        max_seq_len: L, the most nodes of an expression.
+        previous_state_penalty: returning to an earlier expression is penalised.
+        rewards: rewards of moves.
     """
 
     discount: float
@@ -40,7 +40,7 @@ class Goals(Actions):
     rewards: EnvRewards
 
     def get_env_namespace(self) -> str:
-        """A name with dots that no other environment has: `mycompany.envs.differentiate`.
+        """Return the unique name of the environment, with dots: `mycompany.envs.differentiate`.
 
         Raises:
             NotImplementedError: by default.
@@ -48,41 +48,40 @@ class Goals(Actions):
         raise NotImplementedError(f"{type(self).__name__} has no namespace: override this method")
 
     def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
-        """Draw a problem, with `self.rng` and nothing else.
+        """Sample a problem, with `self.rng` as the only source of randomness.
 
         Raises:
             NotImplementedError: by default.
         """
-        raise NotImplementedError(f"{type(self).__name__} draws no problems: override this method")
+        raise NotImplementedError(f"{type(self).__name__} has no problems: override this method")
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
-        """The most moves that a problem's episode may have."""
+        """Return the number of moves allowed in an episode with this problem."""
         return problem.complexity * 3
 
     def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """What the environment itself says of a state, before anything else counts.
+        """Return the timestep that the environment itself decides for a state, before all reward
+        rules.
 
         Args:
-            env_state: the state that has been reached.
-            expression: its tree, of mathy_core's nodes.
-            features: its observation.
+            env_state: state reached by a move.
+            expression: tree of the state, in mathy_core's nodes.
+            features: observation of the state.
 
         Returns:
-            A `transition` or `termination`; None if there is nothing to say.
+            A `transition` or `termination`; None to let the reward rules decide.
         """
         return None
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Whether `transition_fn` can have something to say: a quick test ahead of it."""
+        """Return False if `transition_fn` returns None for a state: a quick test to skip the
+        call."""
         return type(self).transition_fn is not Goals.transition_fn
 
     def get_rewarding_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Classes of rules whose moves are rewarded."""
+        """Return the classes of rules whose moves are rewarded."""
         return [
             lib_rules.ConstantsSimplifyRule,
             lib_rules.DistributiveFactorOutRule,
@@ -91,13 +90,13 @@ class Goals(Actions):
         ]
 
     def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Classes of rules whose moves are penalized."""
+        """Return the classes of rules whose moves are penalised."""
         return [lib_rules.DistributiveMultiplyRule, lib_rules.AssociativeSwapRule]
 
     def get_win_signal(self, env_state: MathyEnvState) -> float:
-        """The reward of a win after k moves: 1, and 1/k for being quick, at most 2.
+        """Return the reward of a win after k moves: 1 plus a bonus of 1/k for speed, at most 2.
 
-        The bonus counts twice where more than ten moves are allowed and fewer than half are used.
+        The bonus counts twice if more than ten moves are allowed and fewer than half are used.
         """
         allowed = env_state.max_moves
         used = allowed - env_state.agent.moves_remaining
@@ -109,32 +108,33 @@ class Goals(Actions):
         return min(2.0, 1.0 + bonus) * self.rewards.win
 
     def get_lose_signal(self, env_state: MathyEnvState) -> float:
-        """The reward of a loss."""
+        """Return the reward of a loss."""
         return self.rewards.lose
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
-        """What `transition_fn` says of a state; nothing where mathy_core cannot tell its terms.
+        """Return the timestep of `transition_fn` for a state; None if mathy_core cannot read its
+        terms.
 
         Raises:
-            GoalError: it says nonsense.
+            GoalError: `transition_fn` returned something else than a timestep or None.
         """
         if not self.may_decide(state):
             return None
         try:
-            said = self.transition_fn(
+            timestep = self.transition_fn(
                 state, to_library(state.root).root, self.state_to_observation(state)
             )
         except AssertionError as error:
             if traceback.extract_tb(error.__traceback__)[-1].filename == util.__file__:
                 return None
             raise
-        if said is None or isinstance(said, TimeStep):
-            return said
+        if timestep is None or isinstance(timestep, TimeStep):
+            return timestep
         raise GoalError(
-            f"{code_place(self.transition_fn)}: transition_fn of {type(self).__name__} returned "
-            f"{said!r}: expected a transition(...), a termination(...), or None"
+            f"{source_location(self.transition_fn)}: transition_fn of {type(self).__name__} "
+            f"returned {timestep!r}: expected a transition(...), a termination(...), or None"
         )
 
     def state_to_observation(self, state: MathyEnvState) -> MathyObservation:
-        """The observation of a state."""
+        """Return the observation of a state."""
         return observe(state, self.mask(state), self.max_seq_len)

@@ -1,4 +1,4 @@
-"""DomainPlugin of the domain of mathy worlds; see `gv_engine.scenario.plugin.DomainPlugin`."""
+"""Hooks of the algebra domain; see `gv_engine.scenario.plugin.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gv_engine.domains.algebra import self_check
-from gv_engine.domains.algebra.episode import MathyEpisode
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, mathy_scenario
+from gv_engine.domains.algebra.episode import AlgebraEpisode
+from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.domains.algebra.hints import HintFinder
-from gv_engine.domains.algebra.scenario import MathyScenario
+from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
 from gv_engine.rules.frame import ExpressionFrame
@@ -20,33 +20,33 @@ from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
 
 adviser = HintFinder
 make_env = ExpressionEnv
-limited = mathy_scenario
+limited = algebra_scenario
 
 
-def read(document: Document) -> MathyScenario:
-    """The scenario of a document."""
-    return MathyScenario.read(document, {})
+def read(document: Document) -> AlgebraScenario:
+    """Return the scenario of a document."""
+    return AlgebraScenario.read(document, {})
 
 
 def make_vector_env(
-    scenario: MathyScenario, num_envs: int, workers: int = 1, **options: Any
+    scenario: AlgebraScenario, num_envs: int, workers: int = 1, **options: Any
 ) -> ExpressionVectorEnv:
-    """Its Gymnasium vector environment; workers are processes."""
+    """Return a Gymnasium vector environment of a scenario; workers are processes."""
     return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
 
 
 make_worlds = make_vector_env
 
 
-def compile(scenario: MathyScenario) -> str:
-    """Nothing of it is compiled."""
+def compile(scenario: AlgebraScenario) -> str:
+    """Return a message: algebra has nothing to compile."""
     return "nothing to compile"
 
 
 def frames(
-    scenario: MathyScenario, policy: str, seed: int, steps: int
+    scenario: AlgebraScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    """The frames of an episode."""
+    """Yield the frames of an episode that a policy plays."""
     env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
     return _frames(env, load_policy(policy, 1, env.num_actions, scenario=scenario), seed, steps)
 
@@ -54,9 +54,11 @@ def frames(
 def _frames(
     env: ExpressionVectorEnv, policy: Policy, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
+    """Yield the frames of an episode: step the environment with a policy, and a copy that
+    renders."""
     policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
-    mirror = MathyEpisode(env.scenario)
+    mirror = AlgebraEpisode(env.scenario)
     mirror.reset(seed)
     yield mirror.frame("")
     for _ in range(steps):
@@ -68,32 +70,34 @@ def _frames(
         yield mirror.frame("")
 
 
-def size(scenario: MathyScenario) -> str:
-    """The nodes of the first problem."""
+def size(scenario: AlgebraScenario) -> str:
+    """Return the number of nodes of the first problem, as text."""
     env = scenario.make_env()
     env.rng = np.random.default_rng(0)
     return f"{scenario.first_state(env).root.size} nodes"
 
 
-def schedules(scenario: MathyScenario) -> Schedules:
-    """The calls in their order."""
+def schedules(scenario: AlgebraScenario) -> Schedules:
+    """Return the name of the scenario with its calls in order."""
     return [(scenario.name, scenario.order)]
 
 
-def systems(scenario: MathyScenario) -> Systems:
-    """The systems in their order."""
+def systems(scenario: AlgebraScenario) -> Systems:
+    """Return the name of the scenario with its systems in order."""
     return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
 
 
 def examine(
-    scenario: MathyScenario,
+    scenario: AlgebraScenario,
     episodes: int,
     seed: int,
     limit: float,
     quick: bool = False,
     policy: str = "",
 ) -> CheckReport:
-    """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
+    """Check a scenario by random episodes, each played twice: with valid actions and with any."""
     if policy:
-        raise PolicyError(f"{scenario.name} is of the domain {scenario.domain}: chance checks it")
-    return self_check.play_twice(scenario, episodes, seed)
+        raise PolicyError(
+            f"{scenario.name}: only random actions check scenarios of {scenario.domain}"
+        )
+    return self_check.check_random_episodes(scenario, episodes, seed)

@@ -1,11 +1,11 @@
-"""The inspector of algebra: what a node is, and what each rule would make of the expression."""
+"""Inspector panel of algebra: the selected node, and the result of each of its rules."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from gv_engine.domains.algebra.episode import TreeCursor
-from gv_engine.domains.algebra.parsing import formulas
+from gv_engine.domains.algebra.parsing import formula_font
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.rule_modules import failure
@@ -14,30 +14,30 @@ from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import plate, write
 from gv_engine.ui.drawing.widgets import wrap
 
-NOTCH_LINES = 3  # that a notch of the wheel scrolls
+NOTCH_LINES = 3  # lines that one notch of the wheel scrolls
 
 
-class Prospect(NamedTuple):
-    """What a rule would make of a node.
+class RuleResult(NamedTuple):
+    """Result of applying a rule to a node.
 
     Attributes:
-        text: the expression then; why the rule fails, if it does.
-        reward: that it pays.
-        why: the system that gives it, or how the episode would end.
+        text: resulting expression; the error message if the rule fails.
+        reward: reward of the move.
+        reason: system that gives the reward, or text on how the episode ends.
     """
 
     text: str
     reward: float
-    why: str
+    reason: str
 
 
 class TreeInspector:
-    """Shows the chosen node, and what each of its rules would give and pay.
+    """Panel with the selected node, and the result and reward of each of its rules.
 
     Args:
-        game: what is played; asked for its `scenario` and `row()`.
-        theme: the colours of the panel.
-        cursor: which has the chosen node.
+        game: session with `scenario` and `row()`.
+        theme: colours of the panel.
+        cursor: cursor on the selected node.
     """
 
     title = "Inspector"
@@ -46,21 +46,22 @@ class TreeInspector:
         self._game, self._theme, self._cursor = game, theme, cursor
         self._scenario: Any = None
         self._world: Any = None
-        self._tried: dict[tuple[int, int], Prospect] = {}
+        self._results: dict[tuple[int, int], RuleResult] = {}
         self._scrolled = 0
         self._page = 1  # lines
 
     def begin(self) -> None:
-        """Forget what was tried: another expression is shown."""
-        self._tried = {}
+        """Clear the cached results, because the expression has changed."""
+        self._results = {}
 
-    def rewriting(self, rule: int, node: int) -> Prospect:
-        """What a rule would make of a node, tried on a copy."""
-        if (rule, node) not in self._tried:
-            self._tried[rule, node] = self._try(rule, node)
-        return self._tried[rule, node]
+    def rule_result(self, rule: int, node: int) -> RuleResult:
+        """Return the result of applying a rule to a node, cached."""
+        if (rule, node) not in self._results:
+            self._results[rule, node] = self._apply_to_copy(rule, node)
+        return self._results[rule, node]
 
-    def _try(self, rule: int, node: int) -> Prospect:
+    def _apply_to_copy(self, rule: int, node: int) -> RuleResult:
+        """Apply a rule to a node on a copy of the world and return the result."""
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             self._world = self._scenario.make_world()
@@ -68,13 +69,14 @@ class TreeInspector:
         try:
             world.restore(self._game.row())
             world.step((rule, node))
-            why = world.ending or world.decided_by.replace("_", " ")
-            return Prospect(world.state.agent.problem, float(world.reward), why)
-        except (Exception, Stopped) as error:  # whatever a rule of one's own may raise
-            return Prospect(str(failure(error)), 0.0, "")
+            reason = world.ending or world.decided_by.replace("_", " ")
+            return RuleResult(world.state.agent.problem, float(world.reward), reason)
+        except (Exception, Stopped) as error:  # a user-defined rule may raise anything
+            return RuleResult(str(failure(error)), 0.0, "")
 
     def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
-        """Ink, text and indent in lines of all that the panel tells in a width in pixels."""
+        """Return (theme colour, text, indent in lines) of each line of the panel, wrapped to a
+        width in pixels."""
         frame, chosen = self._cursor.frame, self._cursor.chosen
         whole = frame.text[slice(*chosen.whole)]
         rows = [("text", f"{chosen.kind} {chosen.text}", 0)]
@@ -84,14 +86,14 @@ class TreeInspector:
         if frame.outcome or not chosen.rules:
             return [*rows, ("muted", "No rule applies here", 0)]
         for rule in chosen.rules:
-            found = self.rewriting(rule, chosen.x)
+            result = self.rule_result(rule, chosen.x)
             rows.append(("accent", f"{rule + 1} {frame.rules[rule]}", 0))
-            rows += [("text", text, 1) for text in wrap(found.text, line, width - line)]
-            rows.append(("muted", f"{format_reward(found.reward)} {found.why}".strip(), 1))
+            rows += [("text", text, 1) for text in wrap(result.text, line, width - line)]
+            rows.append(("muted", f"{format_reward(result.reward)} {result.reason}".strip(), 1))
         return rows
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
-        """Draw the panel; `line` is the height of a line of text in pixels."""
+        """Draw the panel; `line` is the line height in pixels."""
         theme, before = self._theme, surface.get_clip()
         surface.set_clip(rect.clip(before))
         surface.blit(plate(rect.size, line // 2, theme.card), rect)
@@ -100,23 +102,24 @@ class TreeInspector:
             rows = self.rows(line, inner.w)
             self._page = inner.h // line
             self._scrolled = max(0, min(self._scrolled, len(rows) - self._page))
-            shown = rows[self._scrolled : self._scrolled + self._page]
-            for number, (ink, text, level) in enumerate(shown):
+            page = rows[self._scrolled : self._scrolled + self._page]
+            for number, (ink, text, level) in enumerate(page):
                 slot = pygame.Rect(inner.x + level * line, inner.y + number * line, 0, line)
                 slot.w = inner.right - slot.x
-                write(surface, slot, text, line, getattr(theme, ink), letters=formulas)
+                write(surface, slot, text, line, getattr(theme, ink), letters=formula_font)
         surface.set_clip(before)
 
     def event(self, event: pygame.event.Event) -> bool:
-        """Take a mouse event; the wheel scrolls."""
+        """Handle a mouse event; return True if the panel has changed."""
         return event.type == pygame.MOUSEWHEEL and self._scroll(-NOTCH_LINES * event.y)
 
     def command(self, name: str) -> bool:
-        """Take a command of the group `inspector`."""
+        """Run a command of the group `inspector`; return True if the panel has changed."""
         if name not in ("scroll_up", "scroll_down"):
             return False
         return self._scroll(self._page // 2 if name == "scroll_down" else -self._page // 2)
 
     def _scroll(self, lines: int) -> bool:
+        """Scroll by some lines and return True."""
         self._scrolled = max(0, self._scrolled + lines)
         return True

@@ -1,4 +1,4 @@
-"""The systems of algebra by name, and their order where no scenario gives one."""
+"""Names imported from mathy_core, and the systems of algebra by name with their default order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gv_engine.scenario.optional_deps import MATH
 from gv_engine.world.bound_call import BoundCall
 from systems import algebra, terminating
 
-# ---- library -------------------------------------------------------------------------------------
+# ---- mathy_core ----------------------------------------------------------------------------------
 
 if "typing.io" not in sys.modules:
     _stand_in = ModuleType("typing.io")
-    _stand_in.IO = typing.IO  # type: ignore[attr-defined]  # all that is asked of it
+    _stand_in.IO = typing.IO  # type: ignore[attr-defined]  # mathy_core imports only this name
     sys.modules["typing.io"] = _stand_in
 
 try:
@@ -39,28 +39,29 @@ except ModuleNotFoundError as error:
     raise MissingExtraError(MATH.how_to_get, name=error.name) from None
 
 
-# ---- order ---------------------------------------------------------------------------------------
+# ---- systems -------------------------------------------------------------------------------------
 
 Order = Mapping[Phase, tuple[Call, ...]]
-Bound = Mapping[Phase, tuple[BoundCall, ...]]
+BoundOrder = Mapping[Phase, tuple[BoundCall, ...]]
 
 SYSTEMS: dict[Phase, dict[str, System]] = {}
 """Systems that a scenario may list, by phase and name."""
 for _system in filter(None, map(system_of, vars(algebra).values())):
     SYSTEMS.setdefault(_system.phase, {})[_system.name] = _system
 
-SUCCESSES = {"solve": SYSTEMS[TERMINATING].pop("solve")} | {
+SUCCESS_SYSTEMS = {"solve": SYSTEMS[TERMINATING].pop("solve")} | {
     function.__name__: get_system(function)
     for function in (terminating.reduce_any, terminating.reduce_all)
 }
-"""Systems that say whether an episode has ended well, by name."""
+"""Systems that decide whether an episode was a success, by name."""
 
-USUAL: Order = {
-    phase: tuple(Call(system, {}) for system in known.values()) for phase, known in SYSTEMS.items()
+DEFAULT_ORDER: Order = {
+    phase: tuple(Call(system, {}) for system in systems.values())
+    for phase, systems in SYSTEMS.items()
 }
-"""The order of environments without a scenario, and of files that give none."""
+"""Order of systems for environments without a scenario, and for scenarios that list none."""
 
 
-def bound(order: Order) -> Bound:
-    """An order, ready to run."""
+def bind_order(order: Order) -> BoundOrder:
+    """Return an order with its calls bound, ready to run."""
     return {phase: tuple(map(BoundCall, calls)) for phase, calls in order.items()}

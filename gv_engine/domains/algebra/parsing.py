@@ -1,4 +1,4 @@
-"""Letters of expressions: what stands behind a caret is an exponent, small and above the line."""
+"""Parsing of expressions, conversion from and to mathy_core, and drawing of formula_font."""
 
 from __future__ import annotations
 
@@ -32,119 +32,119 @@ from gv_engine.ui.drawing.text import FINER, Letters, blit, font_of_file, letter
 from pygame import freetype  # isort: skip
 
 
-# ---- parsing -------------------------------------------------------------------------------------
-
-_LONGEST = 4096
-"""Characters, four for each node of the longest expression that an agent can observe."""
+_MAX_CHARACTERS = 4096
+"""Most characters of an expression: four for each node of the longest one that can be observed."""
 
 
 class ExpressionError(GVEngineError, ValueError):
-    """A text that is no expression."""
+    """A text is no expression."""
 
 
 def parse(text: str) -> Node:
-    """The tree of a text.
+    """Return the tree of an expression's text.
 
     Raises:
-        ExpressionError: the text is no expression, or a very long one.
+        ExpressionError: the text is no expression, or too long.
     """
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARACTERS:
         raise ExpressionError(
-            f"a text of {len(text):,} characters is no expression that can be read; "
-            f"allowed are {_LONGEST:,}"
+            f"the expression has {len(text):,} characters, allowed are {_MAX_CHARACTERS:,}; "
+            f"shorten it"
         )
-    with contextlib.suppress(*_SAID, *_ODD):
-        return _put_together(text)
+    with contextlib.suppress(*_EXPLAINED, *_UNEXPLAINED):
+        return _parse_printed(text)
     try:
-        return _read(text)
-    except _SAID as error:
-        said = " ".join(str(getattr(error, "message", error)).split())
-        raise ExpressionError(f"{text!r} is no expression: {said}") from None
-    except _ODD:
-        raise ExpressionError(f"{text!r} is no expression that can be read") from None
+        return _parse_with_library(text)
+    except _EXPLAINED as error:
+        message = " ".join(str(getattr(error, "message", error)).split())
+        raise ExpressionError(f"{text!r} is no expression: {message}") from None
+    except _UNEXPLAINED:
+        raise ExpressionError(f"{text!r} cannot be parsed as an expression") from None
 
 
-_SAID = (ParserException, ValueError, ArithmeticError)
-_ODD = (RecursionError, IndexError, KeyError, AttributeError, TypeError, AssertionError)
-"""What mathy_core's parser raises for texts that it cannot read, with and without saying why."""
+_EXPLAINED = (ParserException, ValueError, ArithmeticError)
+_UNEXPLAINED = (RecursionError, IndexError, KeyError, AttributeError, TypeError, AssertionError)
+"""Errors that mathy_core's parser raises for wrong texts: with an explanation, and without."""
 
 _TERM = re.compile(r"-?[\da-zA-Z.^!]{1,16}")
-_SIGN = re.compile(r"[()]| [-+*/=] ")
-_SIGNS: tuple[dict[str, NodeKind], ...] = (
+_OPERATOR = re.compile(r"[()]| [-+*/=] ")
+_OPERATORS: tuple[dict[str, NodeKind], ...] = (
     {" = ": EQUAL},
     {" + ": ADD, " - ": SUBTRACT},
     {" * ": MULTIPLY, " / ": DIVIDE},
 )
-"""From those that bind least; those in brackets begin with the second."""
+"""Operators by precedence, the lowest first. Parentheses never contain an equation."""
 
 
-def _put_together(text: str, first: int = 0) -> Node:
-    """The tree of a text whose signs have spaces around them, as they are printed.
+def _parse_printed(text: str, first: int = 0) -> Node:
+    """Return the tree of a text in printed form, with spaces around all operators.
 
     Args:
-        first: which signs may stand there, from these in `_SIGNS` on.
+        first: index in `_OPERATORS` of the lowest precedence that may occur.
 
     Raises:
-        ValueError: it is another text, or none that can be read.
+        ValueError: the text is not in printed form, or wrong.
     """
     if _TERM.fullmatch(text):
-        return _term(text)
-    for level, kinds in enumerate(_SIGNS[first:], first + 1):
-        begin, *rest = _cut(text, kinds)
+        return _parse_term(text)
+    for level, kinds in enumerate(_OPERATORS[first:], first + 1):
+        begin, *rest = _split_at_operators(text, kinds)
         if rest:
-            node = _put_together(begin, level)
+            node = _parse_printed(begin, level)
             for sign, part in zip(rest[::2], rest[1::2], strict=True):
-                node = Node(kinds[sign], node, _put_together(part, level))
+                node = Node(kinds[sign], node, _parse_printed(part, level))
             return node
     if text[:1] != "(" or text[-1] != ")":
-        raise ValueError(f"{text} is more than signs, brackets and terms")
-    return _put_together(text[1:-1], 1)
+        raise ValueError(f"{text} has more than operators, parentheses and terms")
+    return _parse_printed(text[1:-1], 1)
 
 
-def _cut(text: str, signs: Container[str]) -> list[str]:
-    """What stands between these signs outside of brackets, and the signs, in turns."""
-    found: list[str] = []
+def _split_at_operators(text: str, signs: Container[str]) -> list[str]:
+    """Split a text at operators outside of parentheses; return operands and operators in turns."""
+    pieces: list[str] = []
     begin = depth = 0
-    for mark in _SIGN.finditer(text):
+    for mark in _OPERATOR.finditer(text):
         sign = mark[0]
         if sign == "(":
             depth += 1
         elif sign == ")":
             depth -= 1
             if depth < 0:
-                raise ValueError(f"{text} closes a bracket too many")
+                raise ValueError(f"{text} has a closing parenthesis too many")
         elif not depth and sign in signs:
-            found += text[begin : mark.start()], sign
+            pieces += text[begin : mark.start()], sign
             begin = mark.end()
-    return [*found, text[begin:]]
+    return [*pieces, text[begin:]]
 
 
-def _read(text: str) -> Node:
+def _parse_with_library(text: str) -> Node:
+    """Return the tree of a text, parsed by mathy_core."""
     return from_library(ExpressionParser().parse(text))
 
 
-_term = functools.lru_cache(4096)(_read)
+_parse_term = functools.lru_cache(4096)(_parse_with_library)
 
 
 def from_library(
-    expression: lib.MathExpression, known: Mapping[str, Node] = MappingProxyType({})
+    expression: lib.MathExpression, sources: Mapping[str, Node] = MappingProxyType({})
 ) -> Node:
-    """The tree of a node of mathy_core and all below it.
+    """Return the tree of a mathy_core node, reusing known nodes that are unchanged.
 
     Args:
-        known: nodes by id, to be used again where nothing below has changed.
+        sources: known nodes by the id of their mathy_core node, reused if nothing below has
+            changed.
     """
-    chain = [expression]  # long sums hang on the left, deeper than functions may call themselves
+    chain = [expression]  # long sums nest on the left, deeper than Python may recurse
     while chain[-1].left is not None:
         chain.append(chain[-1].left)
     node: Node | None = None
-    for each in reversed(chain):
-        kind, old = type(each), known.get(each.id)
-        if kind is Sealed:
+    for source in reversed(chain):
+        kind, old = type(source), sources.get(source.id)
+        if kind is Stub:
             node = old
             continue
-        right = None if each.right is None else from_library(each.right, known)
-        value = None if kind in SYMBOLS else _value_of(each)
+        right = None if source.right is None else from_library(source.right, sources)
+        value = None if kind in SYMBOLS else _value_of(source)
         if old is None or not (
             old.kind is kind
             and old.left is node
@@ -154,11 +154,12 @@ def from_library(
             node = Node(kind, node, right, value)
         else:
             node = old
-    assert node is not None, "what is sealed was known"
+    assert node is not None, "a placeholder has a source"
     return node
 
 
 def _value_of(expression: lib.MathExpression) -> int | float | str | None:
+    """Return the number of a constant, the name of a variable or function, else None."""
     if isinstance(expression, lib.ConstantExpression):
         return _python_number(expression.value)
     if isinstance(expression, lib.VariableExpression):
@@ -167,54 +168,58 @@ def _value_of(expression: lib.MathExpression) -> int | float | str | None:
 
 
 def _python_number(value: object) -> int | float:
-    """mathy_core leaves numbers of NumPy behind; and 6.0, which prints as 6, is 6."""
+    """Return a number of mathy_core, which may be NumPy's, as a Python number; 6.0 becomes 6."""
     if isinstance(value, int):
         return value
     number = float(value)  # type: ignore[arg-type]  # a number of NumPy
     return int(number) if number.is_integer() else number
 
 
+LibraryNode = lib.MathExpression
+
+
 class LibraryTree(NamedTuple):
-    """A tree as mathy_core has it.
+    """Tree of mathy_core nodes made from a tree of our own nodes.
 
     Attributes:
-        root: its root.
+        root: root of the tree.
         nodes: all nodes in order; `nodes[i].id` is `str(i)`.
-        known: the nodes that they were made of, by id.
+        sources: our own nodes, by the id of the node made from each.
     """
 
     root: lib.MathExpression
     nodes: list[lib.MathExpression]
-    known: dict[str, Node]
+    sources: dict[str, Node]
 
 
-class Sealed(lib.MathExpression):
-    """Stands for all that is below a depth which a rule does not look into."""
+class Stub(lib.MathExpression):
+    """Stands for a subtree below the depth that a rule reads."""
 
 
 def to_library(node: Node, depth: int | None = None) -> LibraryTree:
-    """A tree of mathy_core's own nodes, made for whoever asks.
+    """Return the tree as new nodes of mathy_core.
 
     Args:
-        depth: nodes further down are sealed; none if None.
+        depth: levels to convert; a `Stub` replaces what lies deeper. None converts all.
     """
     nodes: list[Any] = []
-    known: dict[str, Node] = {}
+    sources: dict[str, Node] = {}
 
-    def made(node: Node, depth: int) -> Any:
+    def convert(node: Node, depth: int) -> Any:
+        """Return the new node of mathy_core for a node, with all nodes below it."""
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
-            kind, left, right = Sealed, None, None
+            kind, left, right = Stub, None, None
         own: Any = kind.__new__(kind)
-        own.__dict__.update(_blank(kind))
+        own.__dict__.update(_default_attributes(kind))
         if left is not None:
-            own.left = made(left, depth - 1)
+            own.left = convert(left, depth - 1)
             own.left.parent = own
         own.id = str(len(nodes))
-        known[own.id] = node
+        sources[own.id] = node
         nodes.append(own)
         if right is not None:
-            own.right = made(right, depth - 1)
+            own.right = convert(right, depth - 1)
             own.right.parent = own
         if kind is CONSTANT:
             own.value = node.value
@@ -224,17 +229,18 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
             own.child, own.child_on_left = own.left or own.right, own.left is not None
         return own
 
-    return LibraryTree(made(node, -1 if depth is None else depth), nodes, known)
+    return LibraryTree(convert(node, -1 if depth is None else depth), nodes, sources)
 
 
-_BLANKS: dict[NodeKind, dict[str, Any]] = {}
+_DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}
 
 
-def _blank(kind: NodeKind) -> dict[str, Any]:
-    """The attributes of a new node: to copy them takes a quarter of what its constructors take."""
-    if kind not in _BLANKS:
-        _BLANKS[kind] = vars(kind())
-    return _BLANKS[kind]
+def _default_attributes(kind: NodeKind) -> dict[str, Any]:
+    """Return the attributes of a new mathy_core node. Copying them is four times as fast as
+    constructing."""
+    if kind not in _DEFAULT_ATTRIBUTES:
+        _DEFAULT_ATTRIBUTES[kind] = vars(kind())
+    return _DEFAULT_ATTRIBUTES[kind]
 
 
 # ---- node spans ----------------------------------------------------------------------------------
@@ -246,117 +252,125 @@ Span = tuple[int, int]
 
 
 class Spans(NamedTuple):
-    """Characters, from and to, of every node in order.
+    """Character ranges, (start, end), of every node in order.
 
     Attributes:
-        text: the expression.
-        own: of the node itself; empty for a product that is written without its sign.
-        whole: of all that is below it, too.
+        text: text of the expression.
+        node_spans: ranges of the nodes alone; empty for a product that is written without its sign.
+        subtree_spans: ranges of the nodes with all nodes below them.
     """
 
     text: str
-    own: list[Span]
-    whole: list[Span]
+    node_spans: list[Span]
+    subtree_spans: list[Span]
 
 
 class _Misaligned(Exception):
-    pass
+    """The tokens of a text do not match the nodes of its tree."""
 
 
-def spans(text: str, root: Node) -> Spans:
-    """Find the nodes of a tree in the text that it was parsed from.
+def find_spans(text: str, root: Node) -> Spans:
+    """Return the character ranges of the nodes of a tree in the text that the tree was parsed from.
 
-    Where mathy_core has turned round what is written (`xy^2`), the printed tree takes its place.
+    If mathy_core has reordered the text (`xy^2`), the printed text of the tree takes its place.
     """
     try:
-        return _Walk(text).spans(root)
+        return _SpanFinder(text).find(root)
     except _Misaligned:
-        return _Walk(root.text).spans(root)
+        return _SpanFinder(root.text).find(root)
 
 
-class _Walk:
+class _SpanFinder:
+    """Matches the tokens of a text with the nodes of its tree, in order."""
+
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [found for found in _TOKEN.finditer(text) if found[0] not in _OPEN + _CLOSE]
-        self._at = 0
-        self._own: list[Span] = []
-        self._whole: list[Span] = []
+        self._tokens = [token for token in _TOKEN.finditer(text) if token[0] not in _OPEN + _CLOSE]
+        self._next = 0  # number of the next token
+        self._node_spans: list[Span] = []
+        self._subtree_spans: list[Span] = []
 
-    def spans(self, root: Node) -> Spans:
-        self._walk(root)
-        if self._at != len(self._tokens):
+    def find(self, root: Node) -> Spans:
+        """Return the ranges of all nodes; raise _Misaligned if text and tree do not match."""
+        self._find_subtree(root)
+        if self._next != len(self._tokens):
             raise _Misaligned
-        return Spans(self._text, self._own, self._whole)
+        return Spans(self._text, self._node_spans, self._subtree_spans)
 
-    def _walk(self, node: Node) -> Span:
-        parts = [self._walk(node.left)] if node.left is not None else []
-        place = len(self._own)
-        self._own.append((0, 0))
-        self._whole.append((0, 0))
-        if node.kind is FACTORIAL and node.right is not None:  # the sign stands behind
-            parts.append(self._walk(node.right))
-            own = self._take(node)
+    def _find_subtree(self, node: Node) -> Span:
+        """Store the ranges of a node and all below it; return the range of the subtree."""
+        parts = [self._find_subtree(node.left)] if node.left is not None else []
+        place = len(self._node_spans)
+        self._node_spans.append((0, 0))
+        self._subtree_spans.append((0, 0))
+        if node.kind is FACTORIAL and node.right is not None:  # its sign follows the operand
+            parts.append(self._find_subtree(node.right))
+            own = self._match_node(node)
         else:
-            own = self._take(node)
-            parts += [self._walk(node.right)] if node.right is not None else []
+            own = self._match_node(node)
+            parts += [self._find_subtree(node.right)] if node.right is not None else []
         parts.append(own)
-        self._own[place] = own
+        self._node_spans[place] = own
         first, last = min(start for start, _ in parts), max(end for _, end in parts)
-        whole = self._with_brackets(first, last)
-        self._whole[place] = whole
+        whole = self._with_parentheses(first, last)
+        self._subtree_spans[place] = whole
         return whole
 
-    def _with_brackets(self, start: int, end: int) -> Span:
-        """What stands in brackets, with them."""
+    def _with_parentheses(self, start: int, end: int) -> Span:
+        """Return the range extended by all parentheses around it."""
         ahead, behind = self._text[:start].rstrip(), self._text[end:].lstrip()
         if ahead[-1:] in _OPEN and behind[:1] in _CLOSE and ahead and behind:
-            return self._with_brackets(len(ahead) - 1, len(self._text) - len(behind) + 1)
+            return self._with_parentheses(len(ahead) - 1, len(self._text) - len(behind) + 1)
         return start, end
 
-    def _take(self, node: Node) -> Span:
-        token = self._next()
+    def _match_node(self, node: Node) -> Span:
+        """Consume the token of a node and return its range; raise _Misaligned if it differs."""
+        token = self._token()
         if node.kind is MULTIPLY and token != "*":
-            end = self._tokens[self._at - 1].end() if self._at else 0
+            end = self._tokens[self._next - 1].end() if self._next else 0
             return end, end
-        start = self._start()
+        start = self._token_start()
         if node.kind is CONSTANT:
             if token in "-–" and token:
-                self._at += 1
-            token = self._next()
+                self._next += 1
+            token = self._token()
             if not token[:1].isdigit():
                 raise _Misaligned
         elif token not in (node.name, "–"):
             raise _Misaligned
-        self._at += 1
-        return start, self._tokens[self._at - 1].end()
+        self._next += 1
+        return start, self._tokens[self._next - 1].end()
 
-    def _next(self) -> str:
-        return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
+    def _token(self) -> str:
+        """Return the text of the next token; empty at the end."""
+        return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
 
-    def _start(self) -> int:
-        if self._at == len(self._tokens):
+    def _token_start(self) -> int:
+        """Return the start of the next token; raise _Misaligned at the end."""
+        if self._next == len(self._tokens):
             raise _Misaligned
-        return self._tokens[self._at].start()
+        return self._tokens[self._next].start()
 
 
-# ---- formulas ------------------------------------------------------------------------------------
-
-# below the line that quiets pygame's greeting
+# ---- fonts ---------------------------------------------------------------------------------------
 
 _EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
-"""A caret that is not written, and what it raises; before brackets it is written."""
+"""Caret with its exponent, which is drawn raised without the caret. Before parentheses the caret
+stays."""
 _SMALLER = 0.68
 
 
-class Formulas(Letters):
-    """Pygame's own font for expressions in lines of so many pixels; see `Letters`."""
+class FormulaFont(Letters):
+    """Font for expressions in lines of a height in pixels, with small raised exponents; see
+    `Letters`."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
         self._small = font_of_file(None, round(line * 11 / 12 * FINER * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
-        """The parts of a text that are written alike, from the left, and with what."""
+        """Yield (text, font) of each part of an expression that is drawn in one font, from the
+        left."""
         end = 0
         for exponent in _EXPONENT.finditer(text):
             yield text[end : exponent.start()], self._font
@@ -364,15 +378,16 @@ class Formulas(Letters):
             end = exponent.end()
         yield text[end:], self._font
 
-    @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
+    @lru_cache(maxsize=4096)  # noqa: B019  # fonts live as long as the process
     def size(self, text: str) -> tuple[int, int]:
-        """Width and height of an expression, in pixels."""
+        """Return width and height of an expression in pixels."""
         width = sum(font.get_rect(piece).w for piece, font in self._pieces(text) if piece)
         return -(-width // FINER), -(-self._font.get_rect(text or " ").h // FINER)
 
-    @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
+    @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer texts, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
-        """Write an expression on a surface; whoever asks for it leaves it as it is."""
+        """Return a surface with the expression. The surface is cached: callers must not change
+        it."""
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
@@ -386,6 +401,6 @@ class Formulas(Letters):
         return pygame.transform.smoothscale(large, size)
 
 
-def formulas(line: int) -> Letters:
-    """Return the letters of expressions for lines of so many pixels."""
-    return letters_of(Formulas, line)
+def formula_font(line: int) -> Letters:
+    """Return the font of expressions for lines of a height in pixels."""
+    return letters_of(FormulaFont, line)

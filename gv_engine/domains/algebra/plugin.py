@@ -1,4 +1,4 @@
-"""The domain of algebra worlds, before anything of it is imported."""
+"""Declaration of the algebra domain, importable without mathy_core."""
 
 from gv_engine.scenario.library import levels
 from gv_engine.scenario.optional_deps import MATH
@@ -9,6 +9,7 @@ _HERE = "gv_engine.domains.algebra"
 
 
 def _built_in() -> LevelsByName:
+    """Return the built-in algebra scenarios by name."""
     files = sorted((SCENARIOS / "mathy").glob("*.yaml"))
     return levels({f"mathy-{path.stem}": path for path in files})
 
@@ -23,10 +24,10 @@ DOMAIN = Domain(
     format=f"{_HERE}.reader:FORMAT",
     rules="systems.algebra",
     extra=MATH,
-    episode=f"{_HERE}.episode:MathyEpisode",
+    episode=f"{_HERE}.episode:AlgebraEpisode",
     stage=f"{_HERE}.stage:TreeStage",
     text="gv_engine.rules.frame:expression_to_text",
-    terminal=f"{_HERE}.terminal:TreePicture",
+    terminal=f"{_HERE}.terminal:TreeTerminalView",
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:from_stage"
     ),

@@ -1,4 +1,4 @@
-"""Scenario files of algebra, key by key."""
+"""AlgebraReader of the scenario files of algebra, and the description of their keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.environments import ENVIRONMENTS
-from gv_engine.domains.algebra.library import SUCCESSES, SYSTEMS, USUAL, BaseRule
+from gv_engine.domains.algebra.library import DEFAULT_ORDER, SUCCESS_SYSTEMS, SYSTEMS, BaseRule
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.parsing import ExpressionError, parse
 from gv_engine.domains.algebra.types import (
@@ -21,18 +21,12 @@ from gv_engine.domains.algebra.types import (
     EnvRewards,
     MathyEnvDifficulty,
     MathyEnvProblemArgs,
-    code_place,
+    source_location,
 )
 from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.modules import is_engine_module
-from gv_engine.rules.system import (
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Phase,
-    System,
-)
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
@@ -76,51 +70,53 @@ RULES: dict[str, type[BaseRule]] = {
     getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
     for name in lib_rules.__all__
 }
-"""The rules of mathy_core, by the names that scenario files give them."""
+"""Rules of mathy_core by their names in scenario files."""
 
 _T = TypeVar("_T")
 
 ProblemFunction = Callable[[MathyEnvProblemArgs, np.random.Generator], Any]
-"""Draws a problem: a text, (text, complexity), or a `MathyEnvProblem`."""
+"""Function that samples a problem: a text, (text, complexity), or a `MathyEnvProblem`."""
 
-MOST_MOVES = 10_000
-_LONGEST = 1024
+MAX_MOVES = 10_000
+_MAX_NODES = 1024
 
 
-class _Names(Names):
-    """Names that stand for what algebra worlds know."""
+class _AlgebraNames(Names):
+    """Resolver of the names in algebra scenarios."""
 
     successes = False
-    """Whether functions of TERMINATING are asked what a success is."""
+    """True while names of success functions are resolved."""
 
     def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
-        known, what = SYSTEMS.get(phase, {}), phase.label
+        """Return the system of a phase that a node names, by name or reference."""
+        systems, label = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
-            known, what = SUCCESSES, "success function"
+            systems, label = SUCCESS_SYSTEMS, "success function"
         if ":" not in word(node):
-            return _one(node, known, what)
-        found = self._own_system(node, phase)
-        if found not in known.values() and is_engine_module(found.function.__module__):
-            raise FieldError(node, f"{found.title} is for grids{suggestion(found.name, known)}")
-        return found
+            return _choose_by_name(node, systems, label)
+        system = self._own_system(node, phase)
+        if system not in systems.values() and is_engine_module(system.function.__module__):
+            raise FieldError(node, f"{system.title} is for grids{suggestion(system.name, systems)}")
+        return system
 
     def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+        """Raise an error: algebra has no functions of states."""
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
-class Reader:
-    """Reads the keys of a scenario file.
+class AlgebraReader:
+    """Reader of the keys of a scenario document.
 
     Args:
-        document: what the file holds.
-        changes: what replaces some of it.
+        document: content of the file.
+        changes: new values of some keys.
     """
 
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
         self.document = document
         self.changes = changes
         self.problems = document.problems or ErrorCollector(document.label)
-        self.names = _Names(document, Numbering.of([document]))
+        self.names = _AlgebraNames(document, Numbering.of([document]))
         self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
@@ -128,68 +124,70 @@ class Reader:
             if key in self.entries:
                 self.names.preload(self.entries[key])
 
-    def fields(self) -> dict[str, Any]:
-        """The fields of the scenario.
+    def read_fields(self) -> dict[str, Any]:
+        """Return the keyword arguments of the scenario.
 
         Raises:
-            ScenarioError: with all problems.
+            ScenarioError: the document has errors; the error lists all of them.
         """
-        environment = self.key("environment", self.environment, None)
+        environment = self.read_key("environment", self.read_environment, None)
         if "environment" not in self.entries:
             node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
-                node, f"missing; a mathy scenario needs it{suggestion('', ENVIRONMENTS)}"
+                node, f"missing; an algebra scenario needs it{suggestion('', ENVIRONMENTS)}"
             )
         options = {
             name: value
             for name, read in _OPTIONS.items()
-            for value in [self.key(name, read, None)]
+            for value in [self.read_key(name, read, None)]
             if value is not None
         }
         if "rewards" in self.entries:
-            options["rewards"] = self.key("rewards", self.rewards, EnvRewards())
+            options["rewards"] = self.read_key("rewards", self.read_rewards, EnvRewards())
         order = {
-            phase: self.key(key, partial(self.calls, phase=phase), ())
+            phase: self.read_key(key, partial(self.read_calls, phase=phase), ())
             for key, phase in _PHASES.items()
             if key in self.entries
         }
-        said = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
-        found = {
+        summary = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
+        fields = {
             "environment": environment,
-            "difficulty": self.key("difficulty", _difficulty, MathyEnvDifficulty.easy),
-            "problem": self.key("problem", _expression, None),
-            "problem_function": self.key("problem_function", self.problem_function, None),
-            "max_moves": self.key("max_moves", _moves, None),
-            "max_steps": self.key("max_steps", _moves, None),
-            "rules": self.key("rules", self.rules, None),
+            "difficulty": self.read_key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
+            "problem": self.read_key("problem", _read_expression, None),
+            "problem_function": self.read_key("problem_function", self.read_problem_function, None),
+            "max_moves": self.read_key("max_moves", _read_moves, None),
+            "max_steps": self.read_key("max_steps", _read_moves, None),
+            "rules": self.read_key("rules", self.read_rules, None),
             "options": options,
-            "order": {**USUAL, **order},
-            "success": self.key("success_function", self.success, None),
+            "order": {**DEFAULT_ORDER, **order},
+            "success": self.read_key("success_function", self.read_success, None),
             "source": self.document.source,
             "code": tuple(sources(self.names.modules.values())),
-            "name": self.name(),
-            "description": self.key("description", words, said),
+            "name": self.read_name(),
+            "description": self.read_key("description", words, summary),
         }
-        self.check_source_of_problems(environment)
+        self.check_problem_source(environment)
         self.problems.raise_if_any()
-        return found
+        return fields
 
-    def name(self) -> str:
-        """The name, without that of a variant which something was replaced in."""
-        found: str = self.key("name", read_name, self.document.default_name)
+    def read_name(self) -> str:
+        """Return the scenario's name; without the suffix of its variant if any other key was
+        replaced."""
+        name: str = self.read_key("name", read_name, self.document.default_name)
         before, variant = mapping(self.document.root), self.document.variant
         replaced = any(
             key not in before or before[key].value != value
             for key, value in self.changes.items()
             if key not in ("max_steps", "description")
         )
-        own = "name" in self.changes or not (variant and replaced)
-        return found if own else found.removesuffix(f"-{variant}")
+        is_own = "name" in self.changes or not (variant and replaced)
+        return name if is_own else name.removesuffix(f"-{variant}")
 
-    def check_source_of_problems(self, environment: type[MathyEnv] | None) -> None:
-        """ErrorCollector come from one place, and the environment has what they need."""
-        given = [key for key in ("problem", "problem_function") if key in self.entries]
-        if len(given) == 2:
+    def check_problem_source(self, environment: type[MathyEnv] | None) -> None:
+        """Add an error if there are two sources of problems, or the environment lacks a method for
+        its own."""
+        sources = [key for key in ("problem", "problem_function") if key in self.entries]
+        if len(sources) == 2:
             self.problems.add(
                 self.entries["problem_function"], "`problem` stands there too; keep one of them"
             )
@@ -198,19 +196,19 @@ class Reader:
         missing = {}
         if environment.get_env_namespace is MathyEnv.get_env_namespace:
             missing["get_env_namespace"] = "override this method"
-        if not given and environment.problem_fn is MathyEnv.problem_fn:
+        if not sources and environment.problem_fn is MathyEnv.problem_fn:
             missing["problem_fn"] = "override this method, or give a `problem`"
         for name, remedy in missing.items():
             self.problems.add(
                 self.entries["environment"],
-                f"{environment.__name__} ({code_place(environment)}) has no {name}: {remedy}",
+                f"{environment.__name__} ({source_location(environment)}) has no {name}: {remedy}",
             )
 
     def try_problem(self, begin: Callable[[], object]) -> None:
-        """Begin with the one problem that there is.
+        """Begin an episode with the scenario's only problem.
 
         Raises:
-            ScenarioError: no episode can begin with it.
+            ScenarioError: no episode can begin with the problem.
         """
         try:
             begin()
@@ -218,66 +216,67 @@ class Reader:
             self.problems.add(self.entries["problem"], str(error))
         self.problems.raise_if_any()
 
-    def success(self, node: YamlNode) -> Call:
-        """A function of the world, by name or reference."""
+    def read_success(self, node: YamlNode) -> Call:
+        """Return the call of the success function, by name or reference."""
         names = copy.copy(self.names)
         names.successes = True
         return CallReader(self.problems, names).read_call(node, TERMINATING)
 
-    def calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
-        """Systems of a phase, in their order."""
-        found = CallReader(self.problems, self.names).read_calls(node, phase)
-        for call in found:
+    def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
+        """Return the calls of a phase's systems, in order."""
+        calls = CallReader(self.problems, self.names).read_calls(node, phase)
+        for call in calls:
             if call.system.remember or any(map(is_nested_call, call.arguments.values())):
                 raise FieldError(
                     node,
                     f"{call.system.title} remembers something or takes other functions; systems of "
                     f"algebra take numbers and texts",
                 )
-        return found
+        return calls
 
-    def problem_function(self, node: YamlNode) -> ProblemFunction:
-        """A function of difficulty and generator."""
-        found = self.names.function(node)
-        signature = inspect.signature(found)
+    def read_problem_function(self, node: YamlNode) -> ProblemFunction:
+        """Return the user-defined function of (params, rng) that samples problems."""
+        function = self.names.function(node)
+        signature = inspect.signature(function)
         try:
             signature.bind(None, None)
         except TypeError as error:
             raise FieldError(
                 node,
-                f"{node.text} ({code_place(found)}) takes {signature}, expected (params, rng): "
-                f"{error}",
+                f"{node.text} ({source_location(function)}) takes {signature}, expected "
+                f"(params, rng): {error}",
             ) from None
-        return found
+        return function
 
-    def key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
-        """What a key says; the default without it, or if it is wrong."""
+    def read_key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
+        """Return the value of a key; the default if the key is missing or wrong. Errors are
+        collected."""
         if key in self.entries:
             with self.problems.collect():
                 return read(self.entries[key])
         return default
 
-    def environment(self, node: YamlNode) -> type[MathyEnv]:
-        """The class of an environment, by name or reference."""
+    def read_environment(self, node: YamlNode) -> type[MathyEnv]:
+        """Return the class of the environment, by name or reference."""
         if ":" not in word(node):
-            return _one(node, ENVIRONMENTS, "environment")
+            return _choose_by_name(node, ENVIRONMENTS, "environment")
         thing = self.names.thing(node)
         if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
             raise FieldError(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
         return thing
 
-    def rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
-        """Rules, in their order."""
-        found = []
+    def read_rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
+        """Return the rules of a list, in order."""
+        rules = []
         for item in items(node):
             with self.problems.collect():
-                found.append(self.rule(item))
+                rules.append(self.read_rule(item))
         if not items(node):
             raise FieldError(node, "found an empty list, expected at least one rule")
-        return tuple(found)
+        return tuple(rules)
 
-    def rule(self, node: YamlNode) -> BaseRule:
-        """A rule: a name, or `{name: …}` with what its class takes."""
+    def read_rule(self, node: YamlNode) -> BaseRule:
+        """Return a rule from its name, or from `{name: …}` with the arguments of its class."""
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
@@ -287,36 +286,39 @@ class Reader:
             if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
                 raise FieldError(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
         else:
-            rule = _one(name, RULES, "rule")
-        given = {key: value.value for key, value in entries.items() if key != "name"}
+            rule = _choose_by_name(name, RULES, "rule")
+        arguments = {key: value.value for key, value in entries.items() if key != "name"}
         try:
-            inspect.signature(rule).bind(**given)
-            made: BaseRule = rule(**given)
-        except Exception as error:  # whatever a rule of one's own may raise
+            inspect.signature(rule).bind(**arguments)
+            instance: BaseRule = rule(**arguments)
+        except Exception as error:  # a user-defined rule may raise anything
             raise FieldError(node, f"{name.text} cannot be made: {error}") from None
-        return made
+        return instance
 
-    def rewards(self, node: YamlNode) -> EnvRewards:
-        """Rewards by name, the others as they are."""
+    def read_rewards(self, node: YamlNode) -> EnvRewards:
+        """Return the rewards, with the default for each that is not listed."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
         entries = check_keys(self.problems, node, names)
-        given = {}
+        rewards = {}
         for key, value in entries.items():
             with self.problems.collect():
-                given[key] = number(value)
-        return EnvRewards(**given)
+                rewards[key] = number(value)
+        return EnvRewards(**rewards)
 
 
-def _one(node: YamlNode, known: Mapping[str, _T], what: str) -> _T:
-    """What one of several names stands for."""
-    return list(known.values())[one_of(node, known, what)]
+def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T:
+    """Return the value whose name a node holds; raise FieldError with a suggestion if there is
+    none."""
+    return list(options.values())[one_of(node, options, label)]
 
 
-def _difficulty(node: YamlNode) -> MathyEnvDifficulty:
-    return _one(node, MathyEnvDifficulty.__members__, "difficulty")
+def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
+    """Return the difficulty that a node names."""
+    return _choose_by_name(node, MathyEnvDifficulty.__members__, "difficulty")
 
 
-def _expression(node: YamlNode) -> str:
+def _read_expression(node: YamlNode) -> str:
+    """Return the text of an expression; raise FieldError if it cannot be parsed."""
     try:
         parse(word(node))
     except ExpressionError as error:
@@ -324,50 +326,52 @@ def _expression(node: YamlNode) -> str:
     return word(node)
 
 
-def _moves(node: YamlNode) -> int:
-    return integer(node, 1, MOST_MOVES)
+def _read_moves(node: YamlNode) -> int:
+    """Return a number of moves or steps; raise FieldError if it is out of range."""
+    return integer(node, 1, MAX_MOVES)
 
 
-def _response(node: YamlNode) -> str:
+def _read_response(node: YamlNode) -> str:
+    """Return the response to invalid actions that a node names."""
     return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
 
 
 _PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
-"""KeyTable that list systems in their order."""
+"""Keys that list the systems of a phase, in order."""
 _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
-    "max_seq_len": lambda node: integer(node, 1, _LONGEST),
-    "invalid_action_response": _response,
+    "max_seq_len": lambda node: integer(node, 1, _MAX_NODES),
+    "invalid_action_response": _read_response,
     "previous_state_penalty": truth,
     "preferred_term_commute": truth,
     "reward_discount": number,
 }
-"""KeyTable that the environment itself takes."""
-_RULE: KeyTable = {"name": Key("Of the rule.", either(named(RULES), REFERENCE), required=True)}
+"""Keys that are keyword arguments of the environment."""
+_RULE: KeyTable = {"name": Key("Name of the rule.", either(named(RULES), REFERENCE), required=True)}
 _REWARDS: KeyTable = {
     field.name: Key(f"{field.default} if left out.", NUMBER)
     for field in dataclasses.fields(EnvRewards)
 }
 _SYSTEMS = {
-    "transition_functions": "What a move does, in this order.",
-    "terminating_functions": "When the episode is over: the first that says so ends it.",
-    "reward_functions": "What a move is worth: the first that says so.",
+    "transition_functions": "Systems that apply a move, in this order.",
+    "terminating_functions": "Systems that may end the episode; the first that does decides.",
+    "reward_functions": "Systems that may reward a move; the first that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("It is `algebra`.", named(["algebra"]), required=True),
+    "domain": Key("Always `algebra`.", named(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
-        "Which problems there are, and what one wants of them: a name, or a class.",
+        "Environment that samples problems and defines the goal: a name, or a class.",
         either(named(ENVIRONMENTS), REFERENCE),
         required=True,
     ),
-    "difficulty": Key("How hard the problems are.", named(MathyEnvDifficulty.__members__)),
-    "problem": Key("Always this one; drawn, if left out.", TEXT),
-    "problem_function": Key("A function of yours that draws the problems.", REFERENCE),
-    "max_moves": Key("The moves of an episode, in place of the problem's.", whole(1, MOST_MOVES)),
-    "max_steps": Key("After so many steps an episode is cut off.", whole(1, MOST_MOVES)),
+    "difficulty": Key("Difficulty of the problems.", named(MathyEnvDifficulty.__members__)),
+    "problem": Key("Problem of every episode; sampled if left out.", TEXT),
+    "problem_function": Key("User-defined function that samples the problems.", REFERENCE),
+    "max_moves": Key("Moves allowed in an episode, instead of the problem's.", whole(1, MAX_MOVES)),
+    "max_steps": Key("Step limit of an episode.", whole(1, MAX_MOVES)),
     "rules": Key(
-        "The rules there are, in this order, which numbers the actions.",
+        "Rules; their order numbers the actions.",
         list_of(
             either(
                 *_RULE["name"].form["anyOf"], {**object_schema(_RULE), "additionalProperties": True}
@@ -375,23 +379,23 @@ ALGEBRA_KEYS: KeyTable = {
             minItems=1,
         ),
     ),
-    "rewards": Key("What moves are worth.", object_schema(_REWARDS), below=_REWARDS),
+    "rewards": Key("Rewards of moves.", object_schema(_REWARDS), below=_REWARDS),
     "success_function": Key(
-        "Whether the end was a success: `solve`, or one of yours.", defined("mathy_success")
+        "Condition of success at the end: `solve`, or a user-defined one.", defined("mathy_success")
     ),
     **{
         key: Key(_SYSTEMS[key], list_of(defined(f"mathy_{phase.name.lower()}")))
         for key, phase in _PHASES.items()
     },
-    "max_seq_len": Key("The most nodes that an expression may have.", whole(1, _LONGEST)),
-    "invalid_action_response": Key(
-        "What an invalid move leads to.", named(INVALID_ACTION_RESPONSES)
+    "max_seq_len": Key("Greatest number of nodes of an expression.", whole(1, _MAX_NODES)),
+    "invalid_action_response": Key("Response to an invalid move.", named(INVALID_ACTION_RESPONSES)),
+    "previous_state_penalty": Key(
+        "True if returning to an earlier expression is penalised.", TRUTH
     ),
-    "previous_state_penalty": Key("Whether coming back to an expression costs.", TRUTH),
-    "preferred_term_commute": Key("Whether 4x may become x * 4.", TRUTH),
-    "reward_discount": Key("The discount that is reported along the way.", NUMBER),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", TRUTH),
+    "reward_discount": Key("Discount that is reported while the episode goes on.", NUMBER),
 }
-"""Those of scenarios of algebra."""
+"""Keys of algebra scenarios."""
 
 FORMAT = Format(
     ALGEBRA_KEYS,
@@ -400,6 +404,6 @@ FORMAT = Format(
             f"mathy_{phase.name.lower()}": Functions(phase, tuple(SYSTEMS[phase].values()))
             for phase in _PHASES.values()
         },
-        "mathy_success": Functions(TERMINATING, tuple(SUCCESSES.values()), ENDING_KEYS),
+        "mathy_success": Functions(TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS),
     },
 )

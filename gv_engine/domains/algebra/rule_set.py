@@ -1,7 +1,7 @@
-"""Sets of rules and where they apply: masks in one pass, rewriting by mathy_core itself.
+"""Rule sets: masks of applicable rules, computed in one pass, and rewriting by mathy_core.
 
-The seven core rules leave their marks on every node (see `gv_engine.domains.algebra.expression`).
-Of rules that have none, mathy_core is asked node by node.
+The bits of the seven core rules are stored in every node (see
+`gv_engine.domains.algebra.expression`). For all other rules mathy_core tests node by node.
 """
 
 from __future__ import annotations
@@ -13,93 +13,100 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import expression as marks
-from gv_engine.domains.algebra.expression import Node, NodeKind, same_value
+from gv_engine.domains.algebra import expression
+from gv_engine.domains.algebra.expression import Node, NodeKind, is_equivalent
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule
-from gv_engine.domains.algebra.library import expressions as lib_expressions
 from gv_engine.domains.algebra.library import rules as lib
-from gv_engine.domains.algebra.parsing import LibraryTree, Sealed, from_library, parse, to_library
-from gv_engine.domains.algebra.types import code_place
+from gv_engine.domains.algebra.parsing import (
+    LibraryNode,
+    LibraryTree,
+    Stub,
+    from_library,
+    parse,
+    to_library,
+)
+from gv_engine.domains.algebra.types import source_location
 from gv_engine.rules.errors import GVEngineError
 
-# ---- recipes -------------------------------------------------------------------------------------
+# ---- rewrite templates ---------------------------------------------------------------------------
 
-NodeForm = tuple[NodeKind | None, ...]
-"""The kinds of nodes, a node ahead of its operands, None where it has none; `Sealed` for all that
-is below a depth."""
+TreeShape = tuple[NodeKind | None, ...]
+"""Kinds of the nodes of a tree in preorder. None stands for a missing operand, `Stub` for a
+subtree below the depth limit."""
 
-Recipe = int | tuple[NodeKind, "Recipe | None", "Recipe | None"] | None
-"""A tree made of parts: the number of one, or a kind and its operands."""
+Template = int | tuple[NodeKind, "Template | None", "Template | None"] | None
+"""Template of a tree: the index of a part, or the kind of a new node with its operands."""
 
 
-class TakenApart(NamedTuple):
-    """An expression taken apart: its form, and its nodes in the order of that."""
+class SplitExpression(NamedTuple):
+    """Expression split into its shape and its nodes, in the order of the shape."""
 
-    form: NodeForm
+    shape: TreeShape
     parts: list[Node]
 
 
-def taken_apart(node: Node, depth: int) -> TakenApart:
-    """The form of an expression down to a depth."""
-    form: list[NodeKind | None] = []
+def split_expression(node: Node, depth: int) -> SplitExpression:
+    """Return the shape and the nodes of an expression down to a depth."""
+    shape: list[NodeKind | None] = []
     parts: list[Node] = []
-    _take(node, depth, form, parts)
-    return TakenApart(tuple(form), parts)
+    _collect_nodes(node, depth, shape, parts)
+    return SplitExpression(tuple(shape), parts)
 
 
-def _take(node: Node, depth: int, form: list[NodeKind | None], parts: list[Node]) -> None:
+def _collect_nodes(node: Node, depth: int, shape: list[NodeKind | None], parts: list[Node]) -> None:
+    """Append the shape and the nodes of an expression to `shape` and `parts`, in preorder."""
     parts.append(node)
     left, right = node.left, node.right
     if left is None and right is None:
-        form.append(node.kind)
+        shape.append(node.kind)
     elif not depth:
-        form.append(Sealed)
+        shape.append(Stub)
     else:
-        form.append(node.kind)
+        shape.append(node.kind)
         for operand in (left, right):
             if operand is None:
-                form.append(None)
+                shape.append(None)
             else:
-                _take(operand, depth - 1, form, parts)
+                _collect_nodes(operand, depth - 1, shape, parts)
 
 
-def unshared(node: Node, depth: int) -> Node:
-    """The same expression of new nodes down to a depth, so that none stands there twice."""
+def copy_nodes(node: Node, depth: int) -> Node:
+    """Return an equal expression whose nodes down to a depth are new, so that none occurs twice."""
     left, right = (
-        operand if operand is None or not depth else unshared(operand, depth - 1)
+        operand if operand is None or not depth else copy_nodes(operand, depth - 1)
         for operand in (node.left, node.right)
     )
     return Node(node.kind, left, right, node.value)
 
 
-def recipe_of(result: Node | None, parts: Sequence[Node]) -> Recipe:
-    """How a result is made of parts, each of which is a node of its own."""
+def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
+    """Return the template that builds `result` from `parts`. Each part must be a distinct node."""
     if result is None or result in parts:
         return None if result is None else parts.index(result)
-    assert result.left or result.right, "what moves parts makes no numbers"
-    return result.kind, recipe_of(result.left, parts), recipe_of(result.right, parts)
+    assert result.left or result.right, "a rule that moves parts makes no numbers"
+    return result.kind, make_template(result.left, parts), make_template(result.right, parts)
 
 
-def made(recipe: Recipe, parts: Sequence[Node]) -> Node | None:
-    """What a recipe makes of parts."""
-    if type(recipe) is tuple:
-        kind, left, right = recipe
-        return Node(kind, made(left, parts), made(right, parts))
-    return None if recipe is None else parts[recipe]  # type: ignore[index]  # a number
+def apply_template(template: Template, parts: Sequence[Node]) -> Node | None:
+    """Return the tree that a template builds from parts; None for an empty template."""
+    if type(template) is tuple:
+        kind, left, right = template
+        return Node(kind, apply_template(left, parts), apply_template(right, parts))
+    return None if template is None else parts[template]  # type: ignore[index]  # a number
 
 
 # ---- rule set ------------------------------------------------------------------------------------
 
 
 class RewriteError(GVEngineError, ValueError):
-    """A rule that cannot be applied where it was asked to be."""
+    """A rule cannot be applied to a node."""
 
 
 def core_rules(preferred_term_commute: bool = False) -> list[BaseRule]:
-    """The seven rules that environments have by default, in their order.
+    """Return new objects of the seven default rules, in their order.
 
     Args:
-        preferred_term_commute: whether 4x may become x * 4.
+        preferred_term_commute: 4x may become x * 4.
     """
     return [
         lib.ConstantsSimplifyRule(),
@@ -112,51 +119,51 @@ def core_rules(preferred_term_commute: bool = False) -> list[BaseRule]:
     ]
 
 
-class Reach(NamedTuple):
-    """The mark and the range of a core rule.
+class RuleProperties(NamedTuple):
+    """Properties of a core rule.
 
     Attributes:
-        mark: its bit in the marks of nodes.
-        up, down: how far from its node it looks.
-        moves: whether it only moves parts around, whatever numbers and letters they are.
+        bit: bit of the rule in `Node.rule_bits`.
+        up, down: number of levels above and below its node that the rule reads.
+        only_moves: the rule only moves subtrees, whatever numbers and letters they contain.
     """
 
-    mark: int
+    bit: int
     up: int
     down: int
-    moves: bool = False
+    only_moves: bool = False
 
 
 _CORE = {
-    lib.ConstantsSimplifyRule: Reach(marks.CA, 0, 3),
-    lib.CommutativeSwapRule: Reach(marks.CS, 0, 2, moves=True),
-    lib.DistributiveMultiplyRule: Reach(marks.DM, 0, 2, moves=True),
-    lib.DistributiveFactorOutRule: Reach(marks.DF, 0, 5),
-    lib.AssociativeSwapRule: Reach(marks.AG, 1, 1, moves=True),
-    lib.VariableMultiplyRule: Reach(marks.VM, 0, 4),
-    lib.RestateSubtractionRule: Reach(marks.RS, 1, 3),
+    lib.ConstantsSimplifyRule: RuleProperties(expression.CA, 0, 3),
+    lib.CommutativeSwapRule: RuleProperties(expression.CS, 0, 2, only_moves=True),
+    lib.DistributiveMultiplyRule: RuleProperties(expression.DM, 0, 2, only_moves=True),
+    lib.DistributiveFactorOutRule: RuleProperties(expression.DF, 0, 5),
+    lib.AssociativeSwapRule: RuleProperties(expression.AG, 1, 1, only_moves=True),
+    lib.VariableMultiplyRule: RuleProperties(expression.VM, 0, 4),
+    lib.RestateSubtractionRule: RuleProperties(expression.RS, 1, 3),
 }
 
 
-def reach_of(rule: BaseRule) -> Reach | None:
-    """The mark and the range of a rule; None for those without marks."""
-    found = _CORE.get(type(rule))
-    if isinstance(rule, lib.CommutativeSwapRule) and rule.preferred and found:
-        return found._replace(mark=marks.CS_ANY)
+def core_rule_properties(rule: BaseRule) -> RuleProperties | None:
+    """Return the properties of a core rule; None for any other rule."""
+    properties = _CORE.get(type(rule))
+    if isinstance(rule, lib.CommutativeSwapRule) and rule.preferred and properties:
+        return properties._replace(bit=expression.CS_ANY)
     if isinstance(rule, lib.DistributiveFactorOutRule) and rule.constants:
         return None
-    return found
+    return properties
 
 
 class RuleSet(Sequence[BaseRule]):
-    """An ordered list of rules, and what they can do with an expression.
+    """Ordered list of rules, with the mask of their valid applications to an expression.
 
     Attributes:
-        failures: of rules from elsewhere than mathy_core, by number: the first bug of each, with
-            its place. Such a rule does not apply there, and play goes on.
+        failures: message of the first failure of each user-defined rule, with its source location,
+            by rule number. A failing application counts as not valid, and play goes on.
 
     Raises:
-        ValueError: there is none, or something that is no rule.
+        ValueError: the list is empty, or an item is no rule.
     """
 
     def __init__(self, rules: Sequence[BaseRule]) -> None:
@@ -170,57 +177,62 @@ class RuleSet(Sequence[BaseRule]):
                     f"mathy_core.rule.BaseRule, such as CommutativeSwapRule()"
                 )
         self.failures: dict[int, str] = {}
-        self._reach = [reach_of(rule) for rule in self._rules]
-        self._foreign = [number for number, reach in enumerate(self._reach) if reach is None]
-        bits = [0 if reach is None else reach.mark for reach in self._reach]
-        # (256, rules): which rules a byte of marks stands for
+        self._properties = [core_rule_properties(rule) for rule in self._rules]
+        self._other_rules = [
+            number for number, properties in enumerate(self._properties) if not properties
+        ]
+        bits = [0 if properties is None else properties.bit for properties in self._properties]
+        # (256, rules): 1 where a byte of rule bits includes the rule
         self._table = (np.arange(256)[:, None] & np.array(bits, np.int64) > 0).astype(np.int8)
 
     def __len__(self) -> int:
         return len(self._rules)
 
-    def __getitem__(self, number):  # type: ignore[no-untyped-def]  # a rule, or some
+    def __getitem__(self, number):  # type: ignore[no-untyped-def]  # a rule or a slice
         return self._rules[number]
 
     def mask(self, root: Node) -> NDArray[np.int8]:
-        """(nodes, rules): 1 where applying the rule to the node, in order, gives an expression of
-        the same value."""
-        allowed = self._table.take(np.frombuffer(root.marked(), np.uint8), 0)
-        doubtful = self._foreign if root.plain else range(len(self._rules))
-        if self._foreign:
-            self._ask(root, allowed)
+        """Return (nodes, rules) int8: 1 where applying the rule to the node keeps the value of the
+        expression."""
+        allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
+        doubtful = self._other_rules if root.is_plain else range(len(self._rules))
+        if self._other_rules:
+            self._mask_other_rules(root, allowed)
         for number in doubtful:
             for node in np.flatnonzero(allowed[:, number]).tolist():
-                allowed[node, number] = self._holds(root, node, number)
+                allowed[node, number] = self._keeps_value(root, node, number)
         return allowed
 
-    def _ask(self, root: Node, allowed: NDArray[np.int8]) -> None:
+    def _mask_other_rules(self, root: Node, allowed: NDArray[np.int8]) -> None:
+        """Write into `allowed` the columns of the rules that are not core rules."""
         tree = to_library(root)
-        for number in self._foreign:
-            for node, asked in enumerate(tree.nodes):
+        for number in self._other_rules:
+            for node, target in enumerate(tree.nodes):
                 try:
-                    allowed[node, number] = bool(self._rules[number].can_apply_to(asked))
-                except Exception as error:  # whatever a rule of one's own may raise
+                    allowed[node, number] = bool(self._rules[number].can_apply_to(target))
+                except Exception as error:  # a user-defined rule may raise anything
                     allowed[node, number] = 0
-                    self._remember(number, root, node, error)
+                    self._record_failure(number, root, node, error)
 
-    def _holds(self, root: Node, node: int, number: int) -> bool:
+    def _keeps_value(self, root: Node, node: int, number: int) -> bool:
+        """Return True if a rule applied to a node succeeds and keeps the value of the
+        expression."""
         try:
             text, result = self.apply(root, node, number)
         except RewriteError as error:
-            self._remember(number, root, node, error)
+            self._record_failure(number, root, node, error)
             return False
-        same = same_value(root, result)
+        same = is_equivalent(root, result)
         if not same:
-            self._remember(number, root, node, f"it changes the value: {text}")
+            self._record_failure(number, root, node, f"it changes the value: {text}")
         return same
 
-    def _remember(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
-        """Keep the first bug of a rule that is an author's."""
+    def _record_failure(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
+        """Store the first failure of a user-defined rule in `failures`."""
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
-        place = code_place(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
+        place = source_location(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
         if isinstance(fault, Exception):
             cause = fault.__context__ if isinstance(fault, RewriteError) else fault
             frames = traceback.extract_tb(cause.__traceback__) if cause else []
@@ -230,68 +242,70 @@ class RuleSet(Sequence[BaseRule]):
         self.failures[number] = f"{place}: {kind.__name__} at node {node} of {root.text}: {fault}"
 
     def apply(self, root: Node, node: int, number: int) -> tuple[str, Node]:
-        """The text after a rule, and what it parses to; whether the rule applies is not asked.
+        """Apply a rule to a node and return the new text and the tree that it parses to.
+
+        The caller must know that the rule applies.
 
         Args:
-            root: the whole expression; it stays as it is.
-            node: its index in order.
-            number: of the rule.
+            root: the whole expression; unchanged.
+            node: index of the node, in order.
+            number: number of the rule.
 
         Raises:
-            RewriteError: the rule fails, or its result is no expression.
+            RewriteError: the rule fails, or its result cannot be parsed.
         """
-        rule, reach = self._rules[number], self._reach[number]
-        if reach is None:
+        rule, properties = self._rules[number], self._properties[number]
+        if properties is None:
             tree = to_library(root)
-            result = _result(rule, tree, tree.nodes[node])
-            return result.text, as_parsed(result)
-        above, part = _path(root, node)
-        side, depth = "root", reach.down
-        if reach.up and above:
+            result = _apply_in_tree(rule, tree, tree.nodes[node])
+            return result.text, parse_again(result)
+        above, part = _find_node(root, node)
+        side, depth = "root", properties.down
+        if properties.up and above:
             part, on_right = above.pop()
             side, depth = "right" if on_right else "left", depth + 1
-        if reach.moves:
-            result = _moved(rule, part, side, depth)
+        if properties.only_moves:
+            result = _apply_cached(rule, part, side, depth)
         else:
-            result = _rewritten(rule, part, side, depth)
+            result = _apply_to_part(rule, part, side, depth)
         for parent, on_right in reversed(above):
             left, right = (parent.left, result) if on_right else (result, parent.right)
             result = Node(parent.kind, left, right, parent.value)
-        return result.text, as_parsed(result)
+        return result.text, parse_again(result)
 
     def change(self, root: Node, node: int, number: int) -> ExpressionChangeRule:
-        """What mathy_core says of applying a rule: a change of a whole tree of its own nodes.
+        """Return mathy_core's own record of applying a rule to a node, on a copy of the tree.
 
         Raises:
             RewriteError: the rule fails.
         """
-        return _applied(self._rules[number], to_library(root).nodes[node])
+        return _get_change(self._rules[number], to_library(root).nodes[node])
 
 
 class LazyChange(ExpressionChangeRule):
-    """A change that is worked out when somebody looks at its `node` or its `result`."""
+    """Change whose `node` and `result` are computed by mathy_core on first access."""
 
     def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:
-        self._asked = rules, root, node, number
+        self._arguments = rules, root, node, number
         self.rule = rules[number]
         self._save_parent = None
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("node", "result"):
             raise AttributeError(f"a change has no {name}")
-        rules, root, node, number = self._asked
+        rules, root, node, number = self._arguments
         change = rules.change(root, node, number)
         self.node, self.result = change.node, change.result
         return getattr(self, name)
 
 
-def as_parsed(root: Node) -> Node:
-    """The tree that the text of a tree parses to.
+def parse_again(root: Node) -> Node:
+    """Return the tree that the text of a tree parses to.
 
     Raises:
-        RewriteError: it parses to nothing.
+        RewriteError: the text cannot be parsed.
     """
-    if root.exact:
+    if root.is_exact:
         return root
     try:
         return parse(root.text)
@@ -299,12 +313,13 @@ def as_parsed(root: Node) -> Node:
         raise RewriteError(str(error)) from None
 
 
-def _path(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
-    """The nodes above the one at an index, each with whether it lies on the right, and itself."""
+def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
+    """Return the node at an index, and the nodes above it, each with True if the path continues
+    right."""
     above: list[tuple[Node, bool]] = []
     node = root
     while True:
-        own = _index(node)
+        own = _inorder_index(node)
         if index == own:
             return above, node
         on_right = index > own
@@ -317,51 +332,55 @@ def _path(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
         node = child
 
 
-def _index(node: Node) -> int:
-    """A node's own index among those below it."""
+def _inorder_index(node: Node) -> int:
+    """Return the index of a node among the nodes of its own subtree, in order."""
     return node.left.size if node.left is not None else 0
 
 
-_RECIPES: dict[tuple[type[BaseRule], str, NodeForm], Recipe] = {}
-"""What rules that only move parts have made: by their class, where they were applied, and to what
-form."""
+_TEMPLATES: dict[tuple[type[BaseRule], str, TreeShape], Template] = {}
+"""Cached templates of rules that only move subtrees: by rule class, side and shape of the part."""
 
 
-def _moved(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
-    """What a rule that only moves parts makes of one; see `_rewritten`."""
-    form, parts = taken_apart(part, depth)
-    key = type(rule), side, form
-    if key not in _RECIPES:
-        shown = unshared(part, depth)
-        result = _rewritten(rule, shown, side, depth)
-        _RECIPES[key] = recipe_of(result, taken_apart(shown, depth).parts)
-    found = made(_RECIPES[key], parts)
-    assert found is not None, "a rule has a result"
-    return found
+def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+    """Apply a rule that only moves subtrees to a part, through a cached template; see
+    `_apply_to_part`."""
+    shape, parts = split_expression(part, depth)
+    key = type(rule), side, shape
+    if key not in _TEMPLATES:
+        distinct = copy_nodes(part, depth)
+        template_result = _apply_to_part(rule, distinct, side, depth)
+        _TEMPLATES[key] = make_template(template_result, split_expression(distinct, depth).parts)
+    result = apply_template(_TEMPLATES[key], parts)
+    assert result is not None, "a rule has a result"
+    return result
 
 
-def _rewritten(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
-    """What mathy_core makes of a part.
+def _apply_to_part(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+    """Return the result of applying a rule to a part of an expression by mathy_core.
 
     Args:
-        rule: what is applied.
-        part: an expression.
-        side: where in the part: to its root, or to what hangs on the left or right of that.
-        depth: how far down the rule looks.
+        rule: rule to apply.
+        part: subtree that the rule reads.
+        side: node of the part to apply the rule to: "root", or its "left" or "right" operand.
+        depth: number of levels below the root that the rule reads.
     """
     tree = to_library(part, depth)
-    return _result(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
+    return _apply_in_tree(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
 
 
-def _result(rule: BaseRule, tree: LibraryTree, node: lib_expressions.MathExpression | None) -> Node:
-    result = _applied(rule, node).result
-    assert result is not None, "or it was told"
-    return from_library(result.get_root(), tree.known)
+def _apply_in_tree(rule: BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
+    """Apply a rule to a node of a mathy_core tree and return the new tree, with unchanged nodes
+    reused."""
+    result = _get_change(rule, node).result
+    assert result is not None, "_get_change raises otherwise"
+    return from_library(result.get_root(), tree.sources)
 
 
-def _applied(rule: BaseRule, node: lib_expressions.MathExpression | None) -> ExpressionChangeRule:
+def _get_change(rule: BaseRule, node: LibraryNode | None) -> ExpressionChangeRule:
+    """Return mathy_core's change of applying a rule to a node; raise RewriteError if there is
+    none."""
     try:
-        change = rule.apply_to(node)  # type: ignore[arg-type]  # it is there, `_path` has found it
+        change = rule.apply_to(node)  # type: ignore[arg-type]  # `_find_node` raises if there is none
     except Exception as error:  # mathy_core asserts, wraps and divides by nothing
         raise RewriteError(f"{rule.name} fails: {type(error).__name__}: {error}") from None
     if change.result is None:

@@ -1,4 +1,4 @@
-"""Scenarios of mathy worlds: which environment is played, how hard, and with which rules."""
+"""Scenarios of algebra: the environment, the difficulty, the rules and the rewards."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.library import BaseRule, Order, bound
+from gv_engine.domains.algebra.library import BaseRule, Order, bind_order
 from gv_engine.domains.algebra.parsing import parse
-from gv_engine.domains.algebra.reader import MOST_MOVES, ProblemFunction, Reader
-from gv_engine.domains.algebra.state import MathyEnvState, check_moves
+from gv_engine.domains.algebra.reader import MAX_MOVES, AlgebraReader, ProblemFunction
+from gv_engine.domains.algebra.state import MathyEnvState, check_max_moves
 from gv_engine.domains.algebra.types import (
     MathyEnvDifficulty,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
-    code_place,
+    source_location,
 )
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import REWARD, TERMINATING
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MathyScenario:
-    """A game of algebra; never changed.
+class AlgebraScenario:
+    """Immutable scenario of algebra.
 
     Attributes:
-        name: by default the file's.
-        description: for people; by default the environment's.
-        environment: the class that draws problems and says when they are solved.
-        difficulty: easy, normal or hard.
-        problem: the one expression that every episode begins with; drawn if None.
-        problem_function: draws problems instead of the environment.
-        max_moves: instead of the environment's.
-        max_steps: an episode is cut off after so many; three times its moves if None.
-        rules: in the order that numbers the actions; the environment's if None.
-        options: what the environment is made with besides.
-        order: the systems of each phase with their parameters, in their order.
-        success: what is true where an episode ends well; None if the scenario does not say.
-        source: the file; None if the scenario came as a mapping.
-        document: what was read, to be read again in another process.
-        changes: keys that were replaced in it.
-        code: the Python files of its own that it uses, as they were when they were loaded.
+        name: name of the scenario, by default that of its file.
+        description: text for the reader, by default from the environment's docstring.
+        environment: class that samples problems and decides when they are solved.
+        difficulty: difficulty of the sampled problems.
+        problem: expression that every episode begins with; None to sample problems.
+        problem_function: function that samples problems instead of the environment.
+        max_moves: moves allowed in an episode; None for those of the problem.
+        max_steps: step limit of an episode; None for three times its moves.
+        rules: rules, whose order numbers the actions; None for those of the environment.
+        options: other keyword arguments of the environment.
+        order: calls of the systems of each phase, in order.
+        success: condition of a successful episode; None if the scenario defines none.
+        source: scenario file; None if the scenario was given as a mapping.
+        document: content that the scenario was read from.
+        changes: replaced keys of the document.
+        code: user-defined Python files that the scenario uses, as loaded.
     """
 
     domain: ClassVar[str] = "algebra"
@@ -77,55 +77,55 @@ class MathyScenario:
     code: tuple[SourceFile, ...] = field(default=(), repr=False)
 
     @classmethod
-    def read(cls, document: Document, changes: Mapping[str, Any]) -> MathyScenario:
-        """The scenario that a document describes.
+    def read(cls, document: Document, changes: Mapping[str, Any]) -> AlgebraScenario:
+        """Return the scenario that a document describes.
 
         Args:
-            document: what a file or a mapping holds.
-            changes: keys that are replaced: `difficulty`, `max_steps`.
+            document: content of a file or a mapping.
+            changes: new values of some keys, such as `difficulty` or `max_steps`.
 
         Raises:
-            ScenarioError: all that is wrong with it.
+            ScenarioError: the document has errors; the error lists all of them.
         """
-        reader = Reader(document, changes)
-        scenario = cls(document=document, changes=changes, **reader.fields())
+        reader = AlgebraReader(document, changes)
+        scenario = cls(document=document, changes=changes, **reader.read_fields())
         if scenario.problem is not None:
             reader.try_problem(lambda: scenario.first_state(scenario.make_env()))
         return scenario
 
-    def with_(self, **changes: Any) -> MathyScenario:
-        """The same scenario but for some keys: `scenario.with_(difficulty="hard")`.
+    def with_(self, **changes: Any) -> AlgebraScenario:
+        """Return the scenario with other values of some keys: `scenario.with_(difficulty="hard")`.
 
-        It has the name of a variant only as long as it differs in nothing but its `max_steps`.
+        The result keeps the name of a variant only if nothing but `max_steps` differs.
         """
-        return MathyScenario.read(self.document, {**self.changes, **changes})
+        return AlgebraScenario.read(self.document, {**self.changes, **changes})
 
     @cached_property
     def reward_names(self) -> tuple[str, ...]:
-        """Names of the systems that can decide what a move is worth."""
+        """Return the names of the systems that can decide the reward of a move."""
         return tuple(call.name for phase in (TERMINATING, REWARD) for call in self.order[phase])
 
     @property
     def tells_success(self) -> bool:
-        """Whether it says of every episode if it was a success."""
+        """Return True if the scenario defines the success of an episode."""
         return self.success is not None
 
     def make_world(self) -> ExpressionWorld:
-        """A new world, and an environment in it."""
-        from gv_engine.domains.algebra.world import ExpressionWorld  # esper is for those who play
+        """Return a new world with a new environment."""
+        from gv_engine.domains.algebra.world import ExpressionWorld  # imports esper
 
         return ExpressionWorld(self.make_env(), self.max_steps, self.success)
 
     def make_env(self) -> MathyEnv:
-        """A new environment; its generator comes from the system's entropy."""
+        """Return a new environment, whose generator is seeded from the system's entropy."""
         options = dict(self.options)
         if self.rules is not None:
             options["rules"] = self.rules
         env = self.environment(**options)
-        env.order = bound(self.order)
-        draw, moves = self.problem_function, self.max_moves
-        if draw is not None:
-            env.problem_fn = lambda params: _drawn(draw, params, env)  # type: ignore[method-assign]  # for this one
+        env.order = bind_order(self.order)
+        function, moves = self.problem_function, self.max_moves
+        if function is not None:
+            env.problem_fn = lambda params: _sample(function, params, env)  # type: ignore[method-assign]  # for this one
         if moves is not None:
             env.max_moves_fn = lambda problem, config: moves  # type: ignore[method-assign]  # for this one
         return env
@@ -133,22 +133,22 @@ class MathyScenario:
     def first_state(
         self, env: MathyEnv, problem: str | None = None, max_moves: int | None = None
     ) -> MathyEnvState:
-        """Begin an episode.
+        """Return the first state of a new episode.
 
         Args:
-            env: what `make_env` has made; draws the problem.
-            problem: a text to begin with, instead of the scenario's.
-            max_moves: instead of the scenario's.
+            env: environment from `make_env`; samples the problem.
+            problem: text of the problem, instead of the scenario's.
+            max_moves: number of allowed moves, instead of the scenario's.
 
         Raises:
-            ProblemError: the text is solved already, or too long, or none.
-            ExpressionError: it is no expression.
-            ValueError: that is no number of moves.
+            ProblemError: the problem is solved already, too long, or no text.
+            ExpressionError: the text is no expression.
+            ValueError: `max_moves` is out of range.
         """
         if max_moves is not None:
-            check_moves(max_moves)
-            if not 1 <= max_moves <= MOST_MOVES:
-                raise ValueError(f"max_moves={max_moves}: allowed are 1 to {MOST_MOVES}")
+            check_max_moves(max_moves)
+            if not 1 <= max_moves <= MAX_MOVES:
+                raise ValueError(f"max_moves={max_moves}: allowed are 1 to {MAX_MOVES}")
         text = self.problem if problem is None else problem
         config = MathyEnvProblemArgs(self.difficulty)
         if text is None:
@@ -158,65 +158,70 @@ class MathyScenario:
             return MathyEnvState(state.agent.problem, max_moves, state.agent.problem_type)
         if not isinstance(text, str):
             raise ProblemError(f"problem={text!r}: expected the text of an expression")
-        given = _problem(text, env)
-        state = env.begin(given, max_moves or env.max_moves_fn(given, config))
+        env_problem = _to_problem(text, env)
+        state = env.begin(env_problem, max_moves or env.max_moves_fn(env_problem, config))
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
         return state
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """Its identity, kept in replays; equal for equal content, wherever the files are."""
+        """Return the identity that replays store: equal for equal content, wherever the files
+        are."""
         return ScenarioIdentity.of(self.domain, self.name, self.document, self.changes, self.code)
 
     def watched_files(self) -> tuple[Path, ...]:
-        """The files that it was made of, and all Python files that it might come to use."""
+        """Return the files that the scenario was read from, and all Python files that it may
+        import."""
         return watched(self.document, self.code)
 
-    def reload(self) -> MathyScenario:
-        """The same scenario as its files say it now.
+    def reload(self) -> AlgebraScenario:
+        """Return the scenario read again from its current files.
 
         Raises:
-            ScenarioError: all that is wrong with them.
+            ScenarioError: the files have errors; the error lists all of them.
         """
         document = self.document.again()
-        return MathyScenario.read(document, self.changes)
+        return AlgebraScenario.read(document, self.changes)
 
     def __repr__(self) -> str:
-        return f"<MathyScenario {self.name!r}>"
+        return f"<AlgebraScenario {self.name!r}>"
 
-    def __copy__(self) -> MathyScenario:
+    def __copy__(self) -> AlgebraScenario:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> MathyScenario:
+    def __deepcopy__(self, memo: dict[int, Any]) -> AlgebraScenario:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MathyScenario.read, (self.document, self.changes)
+        return AlgebraScenario.read, (self.document, self.changes)
 
 
-def _problem(given: Any, env: MathyEnv, draw: ProblemFunction | None = None) -> MathyEnvProblem:
-    """A problem from a text, or from what a problem function returns."""
-    text, complexity, *kind = (given, None) if isinstance(given, str) else _parts(given, draw)
+def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) -> MathyEnvProblem:
+    """Return a problem from a text, or from the result of a problem function."""
+    text, complexity, *kind = (value, None) if isinstance(value, str) else _parts(value, fn)
     if complexity is None:
-        complexity = max(1, len(parse(text).likes))
+        complexity = max(1, len(parse(text).term_keys))
     return MathyEnvProblem(text, complexity, kind[0] if kind else env.get_env_namespace())
 
 
-def _drawn(draw: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
+def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
+    """Return the problem that a user-defined function samples."""
     try:
-        given = draw(params, env.rng)
-    except Exception as error:  # whatever an author's function may raise
+        value = fn(params, env.rng)
+    except Exception as error:  # a user-defined function may raise anything
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
         raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
-    return _problem(given, env, draw)
+    return _to_problem(value, env, fn)
 
 
-def _parts(given: Any, draw: ProblemFunction | None) -> tuple[Any, ...]:
-    parts = tuple(given) if isinstance(given, tuple | list) else ()
+def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
+    """Return the result of a problem function as a tuple (text, complexity, ...)."""
+    parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(
-            f"{code_place(draw)}: the problem function {getattr(draw, '__name__', draw)} returned "
-            f"{given!r}: expected a text or (text, complexity)"
+            f"{source_location(fn)}: the problem function "
+            f"{getattr(fn, '__name__', fn)} returned {value!r}: expected a text or "
+            f"(text, complexity)"
         )
     return parts

@@ -1,4 +1,4 @@
-"""Random episodes of a mathy scenario, with a look at all there is after each step."""
+"""Check of an algebra scenario: random episodes, with all results verified after each step."""
 
 from __future__ import annotations
 
@@ -6,85 +6,87 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra.expression import same_value
+from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
-from gv_engine.domains.algebra.scenario import MathyScenario
+from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.scenario.plugin import CheckReport
 
-_LONGEST = 200  # steps of an episode; most of what goes wrong does so soon
+_MAX_STEPS = 200  # of an episode; most faults show early
 
 
 class _Fault(Exception):
-    pass
+    """A check failed; the message says which."""
 
 
-def play_twice(scenario: MathyScenario, episodes: int, seed: int) -> CheckReport:
-    """Play random episodes; every second one keeps to valid actions.
+def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -> CheckReport:
+    """Play random episodes in two environments and report the first fault; odd ones use valid
+    actions only.
 
-    Observations lie in their space; valid actions are taken, and keep the value of the expression;
-    others change nothing; some action is valid at first; no rule of an author's fails; and a second
-    game of the same seed shows the same.
+    Checked are: observations lie in their space; valid actions are accepted and keep the value of
+    the expression; invalid ones change nothing; at least one action is valid at first; no
+    user-defined rule fails; and both environments return the same for one seed.
 
     Args:
-        scenario: what is played.
-        episodes: how many, of at most 200 steps.
-        seed: of the first; the next ones follow.
+        scenario: scenario to check.
+        episodes: number of episodes, of at most 200 steps each.
+        seed: seed of the first episode; later ones count up.
     """
-    games = ExpressionEnv(scenario), ExpressionEnv(scenario)
+    envs = ExpressionEnv(scenario), ExpressionEnv(scenario)
     steps = 0
     faults = []
     for number in range(episodes):
         rng = np.random.default_rng([seed, number])
         try:
-            steps += _play(games, seed + number, rng, valid=bool(number % 2))
+            steps += _play(envs, seed + number, rng, valid=bool(number % 2))
         except _Fault as fault:
             faults.append(f"seed {seed + number}: {fault}")
             break
-    faults += games[0].env.rules.failures.values()
+    faults += envs[0].env.rules.failures.values()
     facts: list[tuple[str, object]] = [("episodes", episodes), ("steps", f"{steps:,}")]
     if not faults:
         facts.append(("found", "nothing wrong"))
     return CheckReport(facts, faults)
 
 
-def _play(
-    games: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, valid: bool
-) -> int:
-    game, *others = games
+def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, valid: bool) -> int:
+    """Play one episode in all environments and return its number of steps; raise _Fault on a
+    fault."""
+    env, *others = envs
     try:
-        observation, info = game.reset(seed=seed)
+        observation, info = env.reset(seed=seed)
         for other in others:
             other.reset(seed=seed)
     except ValueError as error:
         raise _Fault(f"reset: {error}") from None
-    first = game.simulation.state.root
+    first = env.simulation.state.root
     if not info["action_mask"].any():
-        raise _Fault(f"reset: no rule applies anywhere in {info['text']}; it cannot be played")
-    for step in range(1, _LONGEST + 1):
-        offered = np.flatnonzero(info["action_mask"])
-        any_action = valid and len(offered)
-        action = int(rng.choice(offered) if any_action else rng.integers(game.num_actions))
-        before = game.simulation.state
-        shown = game.step(action)
-        observation, _, terminated, truncated, info = shown
+        raise _Fault(f"reset: no rule applies anywhere in {info['text']}; choose another problem")
+    for step in range(1, _MAX_STEPS + 1):
+        valid_actions = np.flatnonzero(info["action_mask"])
+        choose_valid = valid and len(valid_actions)
+        action = int(rng.choice(valid_actions) if choose_valid else rng.integers(env.num_actions))
+        before = env.simulation.state
+        result = env.step(action)
+        observation, _, terminated, truncated, info = result
         where = f"step {step}, action {action}"
-        if observation not in game.observation_space:
-            raise _Fault(f"{where}: the observation lies outside of its space")
-        if action in offered:
+        if observation not in env.observation_space:
+            raise _Fault(f"{where}: the observation is outside of its space")
+        if action in valid_actions:
             if info["decided_by"] == "refuse":
-                raise _Fault(f"{where}: it is valid, and was refused")
-            if not same_value(first, game.simulation.state.root):
+                raise _Fault(f"{where}: the action is valid, but was refused")
+            if not is_equivalent(first, env.simulation.state.root):
                 raise _Fault(f"{where}: {info['text']} has another value than {first.text}")
-        elif game.simulation.state.agent.problem != before.agent.problem:
-            raise _Fault(f"{where}: it is not valid, and has changed {before.agent.problem}")
+        elif env.simulation.state.agent.problem != before.agent.problem:
+            raise _Fault(f"{where}: the action is invalid, but changed {before.agent.problem}")
         for other in others:
-            if _said(other.step(action)) != _said(shown):
-                raise _Fault(f"{where}: the same seed shows something else a second time")
+            if _comparable(other.step(action)) != _comparable(result):
+                raise _Fault(f"{where}: the results differ between two runs of one seed")
         if terminated or truncated:
             return step
-    return _LONGEST
+    return _MAX_STEPS
 
 
-def _said(shown: tuple[Any, ...]) -> str:
-    told = ("text", "moves_remaining", "outcome", "success")
-    return repr([shown[1:4], *(shown[4].get(key) for key in told)])
+def _comparable(result: tuple[Any, ...]) -> str:
+    """Return the parts of a step's result that must be equal for equal seeds, as text."""
+    keys = ("text", "moves_remaining", "outcome", "success")
+    return repr([result[1:4], *(result[4].get(key) for key in keys)])

@@ -1,4 +1,5 @@
-"""The stage of algebra: the tree of an expression, the expression as it is written, its rules."""
+"""Stage of algebra: draws the tree of an expression, its text, and the rules of the selected
+node."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
-from gv_engine.domains.algebra.episode import RULE, TreeCursor
-from gv_engine.domains.algebra.hints import Advice
+from gv_engine.domains.algebra.episode import RULE_PREFIX, TreeCursor
+from gv_engine.domains.algebra.hints import HintSearch
 from gv_engine.domains.algebra.inspector import TreeInspector
-from gv_engine.domains.algebra.parsing import formulas
+from gv_engine.domains.algebra.parsing import formula_font
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.map import format_reward
 from gv_engine.ui.colors import Theme
@@ -20,52 +21,54 @@ from gv_engine.ui.drawing.widgets import Pixel, wrap
 
 # ---- tree layout ---------------------------------------------------------------------------------
 
-LEAST_LINE, LARGEST_LINE = 3, 40
-"""Pixels of a line in a node."""
+MIN_LINE, MAX_LINE = 3, 40
+"""Smallest and largest height of the text in a node, in pixels."""
 
-Width = Callable[[str, int], int]
-"""How wide a text is at a height of line, both in pixels."""
+Measure = Callable[[str, int], int]
+"""Function that returns the width of a text for a line height, both in pixels."""
 
 
 class TreeLayout(NamedTuple):
-    """Places for the nodes of one tree; none overlaps another.
+    """Rectangles of the nodes of one tree, without overlaps.
 
     Attributes:
         line: height of the text in the nodes, in pixels.
-        places: of the nodes in order; the tree begins at (0, 0).
-        size: width and height of the whole.
+        rects: rectangles of the nodes in order, in pixels; the tree begins at (0, 0).
+        size: width and height of the tree.
     """
 
     line: int
-    places: tuple[pygame.Rect, ...]
+    rects: tuple[pygame.Rect, ...]
     size: tuple[int, int]
 
 
-def fit(nodes: Sequence[TreeNode], room: tuple[int, int], most: int, width: Width) -> TreeLayout:
-    """The largest layout that fits into a room; the smallest there is, where none does.
+def fit_tree(
+    nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int, width: Measure
+) -> TreeLayout:
+    """Return the largest layout that fits into a room; the smallest possible one if none fits.
 
     Args:
-        nodes: in order.
-        room: its width and height in pixels.
-        most: pixels of a line that need not be surpassed.
-        width: of texts.
+        nodes: nodes of the tree, in order.
+        room: width and height of the room in pixels.
+        max_line: greatest line height in pixels.
+        width: function that measures texts.
     """
-    low, high = LEAST_LINE, max(LEAST_LINE, min(most, LARGEST_LINE))
-    while low < high:  # more lines need more room
+    low, high = MIN_LINE, max(MIN_LINE, min(max_line, MAX_LINE))
+    while low < high:  # binary search: higher lines need more room
         middle = (low + high + 1) // 2
-        size = lay_out(nodes, middle, width).size
+        size = lay_out_tree(nodes, middle, width).size
         if size[0] <= room[0] and size[1] <= room[1]:
             low = middle
         else:
             high = middle - 1
-    return _spread(lay_out(nodes, low, width), room)
+    return _stretch(lay_out_tree(nodes, low, width), room)
 
 
-def lay_out(nodes: Sequence[TreeNode], line: int, width: Width) -> TreeLayout:
-    """A layout, as narrow as it gets, with text of so many pixels.
+def lay_out_tree(nodes: Sequence[TreeNode], line: int, width: Measure) -> TreeLayout:
+    """Return the narrowest layout with text of a line height in pixels.
 
-    Two nodes of one row always have another between them, so that a node may be wider than a
-    column.
+    Between two nodes of one row there is always a node of another row, so a node may be wider than
+    a column.
     """
     gap = max(2, line // 3)
     high = line + max(2, line // 3)
@@ -88,16 +91,16 @@ def lay_out(nodes: Sequence[TreeNode], line: int, width: Width) -> TreeLayout:
     return TreeLayout(line, tuple(place.move(-whole.x, 0) for place in places), whole.size)
 
 
-def _spread(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
-    """Pull a layout apart where there is room left, but not so far that lines get long."""
+def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
+    """Return a layout stretched towards the size of a room, at most to twice its size."""
     (width, height), line = layout.size, layout.line
-    high = layout.places[0].h
+    high = layout.rects[0].h
     across = min(room[0], width * 2) - line * 2
     down = min(room[1], height * 2)
     stretch_x = max(1.0, across / width)
     stretch_y = max(1.0, (down - high) / max(1, height - high))
     places = []
-    for place in layout.places:
+    for place in layout.rects:
         moved = place.copy()
         moved.centerx = round(place.centerx * stretch_x)
         moved.y = round(place.y * stretch_y)
@@ -106,50 +109,52 @@ def _spread(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
     return TreeLayout(line, tuple(place.move(-whole.x, 0) for place in places), whole.size)
 
 
-# ---- writing -------------------------------------------------------------------------------------
+# ---- written expression --------------------------------------------------------------------------
 
-LEAST_FONT_SIZE = 9
-"""Pixels of the smallest line."""
-BESIDE = 0.4
-"""Of a line: what is free around the text."""
+MIN_TEXT_LINE = 9
+"""Height of the smallest line in pixels."""
+TEXT_MARGIN = 0.4
+"""Margin around the text, as a fraction of a line."""
 
 
-class Writing:
-    """The expression of one frame, in as many lines as it needs.
+class WrappedText:
+    """Text of the expression of one frame, wrapped into lines.
 
     Args:
-        text: the expression.
-        room: that it keeps to.
-        most: height of a line that need not be surpassed, in pixels.
-        chosen: a character that is shown even if not all are.
+        text: text of the expression.
+        room: rectangle that the text must stay in.
+        max_line: greatest line height in pixels.
+        chosen: index of a character that is visible even if not all lines are.
 
     Attributes:
-        rect: what is taken of the room, from its top.
+        rect: part of the room that the text takes, from the top.
     """
 
-    def __init__(self, text: str, room: pygame.Rect, most: int, chosen: int) -> None:
+    def __init__(self, text: str, room: pygame.Rect, max_line: int, chosen: int) -> None:
         self._text = text
-        self._line = max(LEAST_FONT_SIZE, most)
+        self._line = max(MIN_TEXT_LINE, max_line)
         inner = self._inner(room)
-        while len(self._wrap(inner.w)) * self._line > inner.h and self._line > LEAST_FONT_SIZE:
+        while len(self._wrap(inner.w)) * self._line > inner.h and self._line > MIN_TEXT_LINE:
             self._line -= 1
             inner = self._inner(room)
         self._rows = self._wrap(inner.w)
-        shown = max(1, inner.h // self._line)
+        visible = max(1, inner.h // self._line)
         current = next((n for n, (_, end) in enumerate(self._rows) if chosen < end), 0)
-        first = max(0, min(current - shown // 2, len(self._rows) - shown))
-        self._rows = self._rows[first : first + shown]
-        self._at = inner.topleft
+        first = max(0, min(current - visible // 2, len(self._rows) - visible))
+        self._rows = self._rows[first : first + visible]
+        self._topleft = inner.topleft
         high = len(self._rows) * self._line + 2 * (inner.y - room.y)
         self.rect = pygame.Rect(room.x, room.y, room.w, min(room.h, high))
 
     def _inner(self, room: pygame.Rect) -> pygame.Rect:
-        edge = ceil(self._line * BESIDE)
+        """Return the room without the margin; the whole room if it is too small for one."""
+        edge = ceil(self._line * TEXT_MARGIN)
         return room.inflate(-2 * edge, -2 * edge) if min(room.size) > 4 * edge else room.copy()
 
     def _wrap(self, width: int) -> list[tuple[int, int]]:
-        """First characters and ends of the lines; they break at blanks."""
-        letters, text = formulas(self._line), self._text
+        """Return (first character, end) of each line of a width in pixels; lines break at
+        spaces."""
+        letters, text = formula_font(self._line), self._text
         rows, start = [], 0
         while start < len(text):
             end = len(text)
@@ -160,59 +165,57 @@ class Writing:
             start = end
         return rows or [(0, 0)]
 
-    def places(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
-        """Where characters from one to another stand, line by line."""
-        letters = formulas(self._line)
+    def rects_of(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
+        """Yield the rectangles of the characters from one index to another, line by line."""
+        letters = formula_font(self._line)
         for number, (start, end) in enumerate(self._rows):
             first, last = max(start, span[0]), min(end, span[1])
             if first < last:
                 left = letters.size(self._text[start:first])[0]
-                shown = self._text[start:last].rstrip() if last == end else self._text[start:last]
-                x, y = self._at[0] + left, self._at[1] + number * self._line
-                yield pygame.Rect(x, y, letters.size(shown)[0] - left, self._line)
+                part = self._text[start:last].rstrip() if last == end else self._text[start:last]
+                x, y = self._topleft[0] + left, self._topleft[1] + number * self._line
+                yield pygame.Rect(x, y, letters.size(part)[0] - left, self._line)
 
-    def at(self, position: tuple[int, int]) -> int | None:
-        """The character that stands there."""
+    def character_at(self, position: tuple[int, int]) -> int | None:
+        """Return the index of the character at a position in pixels; None if there is none."""
         for start, end in self._rows:
-            for character in range(start, end):
-                if any(
-                    rect.collidepoint(position) for rect in self.places((character, character + 1))
-                ):
-                    return character
+            for index in range(start, end):
+                if any(rect.collidepoint(position) for rect in self.rects_of((index, index + 1))):
+                    return index
         return None
 
     def draw(
         self, surface: pygame.Surface, theme: Theme, frame: ExpressionFrame, node: int
     ) -> None:
-        """Write it, with one node and all below it marked, and what has changed underlined."""
+        """Draw the text, with one node and its subtree highlighted and changed nodes underlined."""
         chosen = frame.nodes[node]
         thick = max(1, self._line // 8)
-        for place in self.places(chosen.whole):
+        for place in self.rects_of(chosen.whole):
             surface.fill(theme.outline, place.inflate(2 * thick, 0))
-        for place in self.places(self._seen(chosen.span)):
+        for place in self.rects_of(self._visible_span(chosen.span)):
             surface.fill(theme.accent, place.inflate(thick, 0))
         for changed in frame.nodes:
             if changed.changed:
-                for place in self.places(changed.span):
+                for place in self.rects_of(changed.span):
                     line = pygame.Rect(place.x, place.bottom - thick, place.w, thick)
                     surface.fill(theme.gain, line)
-        self._write(surface, (0, len(self._text)), theme.text)
-        self._write(surface, self._seen(chosen.span), theme.on_accent)
+        self._draw_span(surface, (0, len(self._text)), theme.text)
+        self._draw_span(surface, self._visible_span(chosen.span), theme.on_accent)
 
-    def _seen(self, span: tuple[int, int]) -> tuple[int, int]:
-        """The characters that stand for some; those of the exponent for a caret that is not
-        written."""
-        if span[0] < span[1] and not any(place.w for place in self.places(span)):
+    def _visible_span(self, span: tuple[int, int]) -> tuple[int, int]:
+        """Return the visible characters of a span: those of the exponent for a caret, which is not
+        drawn."""
+        if span[0] < span[1] and not any(place.w for place in self.rects_of(span)):
             return span[0], span[1] + 1
         return span
 
-    def _write(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
-        """Write the lines, as far as they are from one character to another."""
-        before, letters = surface.get_clip(), formulas(self._line)
-        for place in self.places(span):
-            number = (place.y - self._at[1]) // self._line
+    def _draw_span(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
+        """Draw the characters of a span in a colour."""
+        before, letters = surface.get_clip(), formula_font(self._line)
+        for place in self.rects_of(span):
+            number = (place.y - self._topleft[1]) // self._line
             picture = letters.render(self._text[slice(*self._rows[number])], color)
-            whole = pygame.Rect(self._at[0], place.y, picture.get_width(), self._line)
+            whole = pygame.Rect(self._topleft[0], place.y, picture.get_width(), self._line)
             surface.set_clip(place.inflate(0, self._line // 4).clip(before))
             surface.blit(picture, picture.get_rect(midleft=whole.midleft))
         surface.set_clip(before)
@@ -220,23 +223,23 @@ class Writing:
 
 # ---- stage ---------------------------------------------------------------------------------------
 
-ROOMY = 14  # lines of text: a lower stage is short of room
+MIN_ROOMY_LINES = 14  # lines of text: in a lower stage, notes cover the tree
 ZOOM = 1.25
-NEARLY = 1.15  # a tree that could fit if letters were smaller by this much does
-NODE_DOT = 2  # pixels of a node on the map, at least
+FIT_TOLERANCE = 1.15  # text of a fitted tree may be smaller than readable by this factor
+NODE_DOT = 2  # smallest size of a node on the map, in pixels
 
 
-def text_width(text: str, line: int) -> int:
-    """How wide a text is at a height of line, both in pixels."""
+def measure_text(text: str, line: int) -> int:
+    """Return the width of a text for a line height, both in pixels."""
     return font(line).size(text)[0]
 
 
 class TreeStage(Stage):
-    """Draws a game of algebra.
+    """Stage of an algebra session.
 
     Args:
-        game: what is played.
-        theme: its colours.
+        game: session to draw.
+        theme: colours.
     """
 
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
@@ -251,85 +254,87 @@ class TreeStage(Stage):
         self._cursor = TreeCursor(self._frame)
         self._inspector = TreeInspector(game, theme, self._cursor)
         self.side_panels = (self._inspector,)
-        self._advice: Advice | None = None
+        self._hint_search: HintSearch | None = None
         self._note = ""
-        self._zoomed: int | None = None  # pixels of a line, if the player has zoomed
+        self._zoomed_line: int | None = None  # line height in pixels, if the player has zoomed
         self._has_map = True
         self._mouse: Pixel | None = None
         self._layout: TreeLayout | None = None
-        self._room = pygame.Rect(0, 0, 0, 0)  # of the tree
-        self._corner = (0, 0)  # of the tree, where the layout begins
-        self._writing: Writing | None = None
+        self._room = pygame.Rect(0, 0, 0, 0)  # rectangle of the tree
+        self._corner = (0, 0)  # corner of the layout in the room
+        self._text: WrappedText | None = None
         self._buttons: list[tuple[pygame.Rect, int]] = []
-        self._drawn: dict[int, Pixel] = {}  # by identity: middles, from the corner of the room
-        self._gone: tuple[TreeNode, ...] = ()
-        self._from: Mapping[int, Pixel] = {}
-        self._different: frozenset[int] = frozenset()
+        self._centers: dict[int, Pixel] = {}  # centers by identity, from the corner of the room
+        self._removed: tuple[TreeNode, ...] = ()
+        self._starts: Mapping[int, Pixel] = {}
+        self._changed_nodes: frozenset[int] = frozenset()
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        moves = previous is not None and previous.nodes != frame.nodes and bool(self._drawn)
-        self._from = dict(self._drawn) if moves else {}
+        """Show a frame: prepare the animation from the previous one, and drop hint, note and
+        marks."""
+        moves = previous is not None and previous.nodes != frame.nodes and bool(self._centers)
+        self._starts = dict(self._centers) if moves else {}
         staying = {node.identity for node in frame.nodes}
         left = previous.nodes if moves and previous is not None else ()
-        self._gone = tuple(node for node in left if node.identity not in staying)
+        self._removed = tuple(node for node in left if node.identity not in staying)
         self._frame = frame
         self._cursor.follow(frame)
         self._inspector.begin()
-        self._advice = None
+        self._hint_search = None
         self._note = ""
-        self._different = frozenset()
-        self._mouse = None  # who plays with keys wants to see what the move has done
+        self._changed_nodes = frozenset()
+        self._mouse = None  # a player who uses keys sees the result of the move instead
         return moves
 
     def compare(self, other: ExpressionFrame | None) -> None:
-        """Mark the nodes that another expression lacks."""
+        """Highlight the nodes that another expression lacks."""
         if other:
-            there = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
-            mine = ((node, self._frame.text[slice(*node.whole)]) for node in self._frame.nodes)
-            self._different = frozenset(
-                node.x for node, whole in mine if (node.text, whole) not in there
+            theirs = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
+            ours = ((node, self._frame.text[slice(*node.whole)]) for node in self._frame.nodes)
+            self._changed_nodes = frozenset(
+                node.x for node, whole in ours if (node.text, whole) not in theirs
             )
 
     @property
     def busy(self) -> bool:
-        """Whether a hint is looked for."""
-        return self._advice is not None
+        """Return True while a hint is searched for."""
+        return self._hint_search is not None
 
-    def _take_advice(self) -> None:
-        """Choose the node and rule of a hint that was found."""
-        if self._advice is None or self._advice.is_alive():
+    def _select_hint(self) -> None:
+        """Select the node and rule of the hint if the search has ended, and show its answer."""
+        if self._hint_search is None or self._hint_search.is_alive():
             return
-        advice, self._advice = self._advice, None
+        advice, self._hint_search = self._hint_search, None
         self._note = advice.answer
         if advice.hint is not None:
             self._cursor.choose(advice.hint.node, advice.hint.rule)
 
     def facts(self) -> list[str]:
-        """How many moves are left."""
+        """Return a line with the number of moves left."""
         frame = self._frame
         return [f"Moves left: {frame.moves_remaining} of {frame.max_moves}"]
 
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the written expression, the tree, and the rules that apply to the chosen node."""
+        """Draw the text, the tree, and the rules that apply to the selected node."""
         theme, line = self._theme, self.line
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
         surface.fill(theme.background, rect)
-        self._take_advice()
+        self._select_hint()
         rest = rect.copy()
-        self._writing = self._layout = None
+        self._text = self._layout = None
         self._buttons = []
         note = pygame.Rect(rect.x, rect.bottom, rect.w, 0)
         if rect.h >= 6 * line:
             bar = pygame.Rect(rect.x, rect.bottom - line * 7 // 4, rect.w, line * 7 // 4)
             self._draw_rules(surface, bar)
             note = pygame.Rect(rect.x, bar.y - line * 5 // 4, rect.w, line * 5 // 4)
-            # where room is short, what is said may cover some of the tree
-            rest.h = (note.y if rect.h >= ROOMY * line else bar.y) - rest.y
+            # in a low stage the note covers part of the tree
+            rest.h = (note.y if rect.h >= MIN_ROOMY_LINES * line else bar.y) - rest.y
         if self.view != "tree":
-            self._draw_writing(surface, rest)
+            self._draw_text(surface, rest)
         if self.view == "expression":
             self.draw_story(surface, rest)
         else:
@@ -338,16 +343,17 @@ class TreeStage(Stage):
         surface.set_clip(before)
 
     def _draw_note(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        said = self._note or self._said()
-        if said and rect.h:
-            card = rect.inflate(min(0, text_width(said, self.line) + self.line - rect.w), 0)
+        """Draw the current note, if any, on a plate."""
+        text = self._note or self._status_note()
+        if text and rect.h:
+            card = rect.inflate(min(0, measure_text(text, self.line) + self.line - rect.w), 0)
             surface.blit(plate(card.size, self.line // 2, self._theme.background), card)
             ink = self._theme.accent
-            write(surface, card, said, self.line, ink, "center", letters=formulas)
+            write(surface, card, text, self.line, ink, "center", letters=formula_font)
 
-    def _said(self) -> str:
-        """What is pointed at, or what has happened."""
-        if self._advice:
+    def _status_note(self) -> str:
+        """Return a note on the search, the node under the mouse, or the last move."""
+        if self._hint_search:
             return "Looking for a way to the goal ..."
         if self._mouse is not None and (node := self._node_at(self._mouse)) is not None:
             pointed = self._frame.nodes[node]
@@ -356,21 +362,21 @@ class TreeStage(Stage):
             return f"{text}: {rules or 'no rule applies here'}"
         if self._frame.action:
             return f"{self._frame.action}: {format_reward(self._frame.reward)}"
-        return ""  # the goal stands in the panel or below
+        return ""  # the goal is shown in the panel or below
 
     def _draw_rules(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """A button for each rule of the chosen node."""
+        """Draw a button for each rule of the selected node."""
         frame, theme, line = self._frame, self._theme, self.line
         rules = () if frame.outcome else self._cursor.chosen.rules
         if not rules:
-            said = "" if frame.outcome else "No rule applies to this node"
-            write(surface, rect, said, line, theme.muted, "center")
+            text = "" if frame.outcome else "No rule applies to this node"
+            write(surface, rect, text, line, theme.muted, "center")
             return
         gap = line // 2
         names = [f"{rule + 1}  {frame.rules[rule]}" for rule in rules]
-        if sum(text_width(name, line) + line + gap for name in names) > rect.w:
+        if sum(measure_text(name, line) + line + gap for name in names) > rect.w:
             names = [f"{rule + 1} {frame.codes[rule]}" for rule in rules]
-        widths = [text_width(name, line) + line for name in names]
+        widths = [measure_text(name, line) + line for name in names]
         x = rect.centerx - (sum(widths) + gap * (len(widths) - 1)) // 2
         for rule, name, width in zip(rules, names, widths, strict=True):
             button = pygame.Rect(max(rect.x, x), rect.y, width, rect.h)
@@ -382,19 +388,21 @@ class TreeStage(Stage):
             self._buttons.append((button, rule))
             x += width + gap
 
-    def _draw_writing(self, surface: pygame.Surface, rest: pygame.Rect) -> None:
-        """The written expression; what it takes is gone from the rest."""
+    def _draw_text(self, surface: pygame.Surface, rest: pygame.Rect) -> None:
+        """Draw the text of the expression, and remove its part from the remaining rectangle
+        `rest`."""
         alone = self.view == "expression"
         room = pygame.Rect(rest.x, rest.y, rest.w, rest.h if alone else rest.h // 3)
-        most = self.line * (3 if alone else 5) // (1 if alone else 4)
-        writing = Writing(self._frame.text, room, most, self._cursor.chosen.span[0])
-        surface.blit(plate(writing.rect.size, self.line // 2, self._theme.card), writing.rect)
-        writing.draw(surface, self._theme, self._frame, self._cursor.node)
-        self._writing = writing
-        rest.h -= writing.rect.h + self.line // 2
-        rest.y = writing.rect.bottom + self.line // 2
+        max_line = self.line * (3 if alone else 5) // (1 if alone else 4)
+        text = WrappedText(self._frame.text, room, max_line, self._cursor.chosen.span[0])
+        surface.blit(plate(text.rect.size, self.line // 2, self._theme.card), text.rect)
+        text.draw(surface, self._theme, self._frame, self._cursor.node)
+        self._text = text
+        rest.h -= text.rect.h + self.line // 2
+        rest.y = text.rect.bottom + self.line // 2
 
     def _draw_tree(self, surface: pygame.Surface, room: pygame.Rect, progress: float) -> None:
+        """Draw the tree with moving and vanishing nodes, and a map if only a part is visible."""
         if min(room.size) < 8:
             return
         before = surface.get_clip()
@@ -402,73 +410,75 @@ class TreeStage(Stage):
         frame = self._frame
         layout = self._lay_out(room.size)
         self._layout, self._room = layout, room
-        self._corner = self._scrolled(layout, room)
+        self._corner = self._tree_corner(layout, room)
         ends = {
             node.identity: (place.centerx + self._corner[0], place.centery + self._corner[1])
-            for node, place in zip(frame.nodes, layout.places, strict=True)
+            for node, place in zip(frame.nodes, layout.rects, strict=True)
         }
-        middles = dict(self._moving(ends, progress)) if progress < 1 else ends
-        self._draw_edges(surface, layout, middles)
-        for node in self._gone if progress < 1 else ():
-            if node.identity in self._from:
-                self._draw_fading(surface, self._from[node.identity], layout.line, 1 - progress)
-        for node, place in zip(frame.nodes, layout.places, strict=True):
+        centers = dict(self._animate(ends, progress)) if progress < 1 else ends
+        self._draw_edges(surface, layout, centers)
+        for node in self._removed if progress < 1 else ():
+            if node.identity in self._starts:
+                self._draw_fading(surface, self._starts[node.identity], layout.line, 1 - progress)
+        for node, place in zip(frame.nodes, layout.rects, strict=True):
             moved = place.copy()
-            x, y = middles[node.identity]
+            x, y = centers[node.identity]
             moved.center = x + room.x, y + room.y
             self._draw_node(surface, node, moved, layout.line)
-        self._drawn = middles
+        self._centers = centers
         if self._has_map and (layout.size[0] > room.w or layout.size[1] > room.h):
             self._draw_map(surface, layout, room)
         surface.set_clip(before)
 
     def _lay_out(self, room: tuple[int, int]) -> TreeLayout:
-        """As large as fits, but readable; or as the player has zoomed."""
+        """Return the layout: zoomed by the player, else as large as fits but readable."""
         nodes, line = self._frame.nodes, self.line
-        whole = fit(nodes, room, line * 3 // 2, text_width)
-        if self._zoomed is not None and self._zoomed > whole.line:
-            return lay_out(nodes, self._zoomed, text_width)
-        if self._zoomed is None and whole.line * NEARLY < self._readable:
-            return lay_out(nodes, self._readable, text_width)
+        whole = fit_tree(nodes, room, line * 3 // 2, measure_text)
+        if self._zoomed_line is not None and self._zoomed_line > whole.line:
+            return lay_out_tree(nodes, self._zoomed_line, measure_text)
+        if self._zoomed_line is None and whole.line * FIT_TOLERANCE < self._readable:
+            return lay_out_tree(nodes, self._readable, measure_text)
         return whole
 
     @property
     def _readable(self) -> int:
-        """Pixels of a line that can be read."""
+        """Return the smallest readable line height in pixels."""
         return max(9, self.line // 2)
 
-    def _scrolled(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:
-        """Where the tree begins, so that the chosen node is in sight."""
-        place = layout.places[self._cursor.node]
+    def _tree_corner(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:
+        """Return the corner of the layout in the room, such that the selected node is visible."""
+        place = layout.rects[self._cursor.node]
         x, y = (
             (space - size) // 2 if size <= space else max(space - size, min(0, space // 2 - middle))
             for size, space, middle in zip(layout.size, room.size, place.center, strict=True)
         )
         return x, y
 
-    def _moving(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
-        """Where nodes are on their way; new ones come out of where their parent was."""
+    def _animate(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
+        """Yield (identity, center) of each node during the animation; new nodes come from their
+        parent."""
         nodes = self._frame.nodes
         for node in nodes:
             end = start = ends[node.identity]
             above: TreeNode | None = node
             while above is not None:
-                if above.identity in self._from:
-                    start = self._from[above.identity]
+                if above.identity in self._starts:
+                    start = self._starts[above.identity]
                     break
                 above = nodes[above.parent] if above.parent >= 0 else None
             x, y = (round(a + (b - a) * progress) for a, b in zip(start, end, strict=True))
             yield node.identity, (x, y)
 
     def _draw_edges(
-        self, surface: pygame.Surface, layout: TreeLayout, middles: Mapping[int, Pixel]
+        self, surface: pygame.Surface, layout: TreeLayout, centers: Mapping[int, Pixel]
     ) -> None:
+        """Draw the lines between parents and children."""
         room, nodes = self._room, self._frame.nodes
         thick = max(1, layout.line // 10)
         for node in nodes:
             if node.parent < 0:
                 continue
-            (x1, y1), (x2, y2) = middles[nodes[node.parent].identity], middles[node.identity]
+            (x1, y1), (x2, y2) = centers[nodes[node.parent].identity], centers[node.identity]
             color = self._theme.gain if node.changed else self._theme.outline
             start, end = (x1 + room.x, y1 + room.y), (x2 + room.x, y2 + room.y)
             if thick > 1:
@@ -478,7 +488,8 @@ class TreeStage(Stage):
     def _draw_node(
         self, surface: pygame.Surface, node: TreeNode, place: pygame.Rect, line: int
     ) -> None:
-        """A plate: round for letters, with corners for numbers, in between for signs."""
+        """Draw a node on a plate: round for variables, square for numbers, in between for
+        operators."""
         if not place.colliderect(surface.get_clip()):
             return
         theme = self._theme
@@ -491,7 +502,7 @@ class TreeStage(Stage):
         ink = theme.text if node.rules else theme.muted
         if node.changed:
             rim, edge = theme.gain, edge + 1
-        if node.x in self._different:
+        if node.x in self._changed_nodes:
             rim, edge = theme.loss, edge + 1
         if chosen:
             rim = theme.gain if node.changed else theme.accent
@@ -507,7 +518,7 @@ class TreeStage(Stage):
             surface.blit(picture, shown, picture.get_bounding_rect())
 
     def _draw_fading(self, surface: pygame.Surface, middle: Pixel, line: int, share: float) -> None:
-        """A node that is gone shrinks where it was."""
+        """Draw a removed node, shrunk to a share of its size."""
         side = round(line * share)
         if side > 1:
             place = pygame.Rect(0, 0, side, side)
@@ -515,13 +526,13 @@ class TreeStage(Stage):
             surface.blit(plate(place.size, side // 2, self._theme.outline), place)
 
     def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
-        """The whole tree in small, in the corner where fewer nodes are in the way."""
+        """Draw the whole tree small, in the corner that covers the fewest nodes."""
         theme = self._theme
         side = min(room.size) // MAP_SHARE
         scale = min(side * 2 / layout.size[0], side / layout.size[1])
         card = pygame.Rect(0, 0, int(layout.size[0] * scale) + 4, int(layout.size[1] * scale) + 4)
         corner = self._corner[0] + room.x, self._corner[1] + room.y
-        moved = [place.move(corner) for place in layout.places]
+        moved = [place.move(corner) for place in layout.rects]
         cards = []
         for name in ("bottomright", "topleft", "bottomleft", "topright"):
             setattr(card, name, getattr(room, name))
@@ -538,7 +549,7 @@ class TreeStage(Stage):
         ).clip(inner)
         surface.fill(theme.card, shown)
         pygame.draw.rect(surface, theme.select, shown, 1)
-        for node, place in zip(self._frame.nodes, layout.places, strict=True):
+        for node, place in zip(self._frame.nodes, layout.rects, strict=True):
             dot = pygame.Rect(
                 0, 0, max(NODE_DOT, int(place.h * scale)), max(NODE_DOT, int(place.h * scale))
             )
@@ -548,60 +559,60 @@ class TreeStage(Stage):
             surface.fill(color, dot)
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
-        """Nothing is ever held."""
+        """Return an empty text: the player never holds anything."""
         return ""
 
     def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Write the moves so far, the last ones if there is no room for all."""
+        """Draw the moves so far; the last ones if there is no room for all."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
         aside, rows, ink = 5 * line // 2, rect.h // line - 1, theme.text
         write(surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted)
-        shown: list[tuple[str, str, str]] = []  # rule, text and colour, from below
+        lines: list[tuple[str, str, str]] = []  # rule, text and colour, from the bottom
         for entry in reversed(self._frame.history):
             first, *others = wrap(entry.text, line, rect.w - aside)
-            shown += [("", text, ink) for text in reversed(others)]
-            shown.append((codes.get(entry.rule, ""), first, ink))
+            lines += [("", text, ink) for text in reversed(others)]
+            lines.append((codes.get(entry.rule, ""), first, ink))
             ink = theme.muted
-            if len(shown) >= rows:
+            if len(lines) >= rows:
                 break
-        for number, (code, text, ink) in enumerate(reversed(shown[: max(0, rows)]), start=1):
+        for number, (code, text, ink) in enumerate(reversed(lines[: max(0, rows)]), start=1):
             slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
             write(surface, slot, code, line, theme.accent)
             slot.x, slot.w = slot.right, rect.w - aside
-            write(surface, slot, text, line, ink, letters=formulas)
+            write(surface, slot, text, line, ink, letters=formula_font)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the tree alone, as large as fits, in the middle."""
-        layout = fit(self._frame.nodes, rect.size, rect.h // 5, text_width)
+        """Draw the tree alone, centered and as large as fits."""
+        layout = fit_tree(self._frame.nodes, rect.size, rect.h // 5, measure_text)
         self._room = rect
         x, y = ((space - size) // 2 for space, size in zip(rect.size, layout.size, strict=True))
-        middles = {
+        centers = {
             node.identity: (place.centerx + x, place.centery + y)
-            for node, place in zip(self._frame.nodes, layout.places, strict=True)
+            for node, place in zip(self._frame.nodes, layout.rects, strict=True)
         }
-        self._draw_edges(surface, layout, middles)
-        for node, place in zip(self._frame.nodes, layout.places, strict=True):
+        self._draw_edges(surface, layout, centers)
+        for node, place in zip(self._frame.nodes, layout.rects, strict=True):
             self._draw_node(surface, node, place.move(x + rect.x, y + rect.y), layout.line)
 
-    # ---- what the player does ------------------------------------------------------------
+    # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Take a command of the groups `algebra` or `view`."""
+        """Run a command of the groups `algebra` or `view`; return the action to take, if any."""
         self._note = ""
         if name == "hint":
-            if not (self._frame.outcome or self._advice):
-                self._advice = Advice(self._game)
+            if not (self._frame.outcome or self._hint_search):
+                self._hint_search = HintSearch(self._game)
         elif name == "minimap":
             self._has_map = not self._has_map
         elif name == "zoom_reset":
-            self._zoomed = None
+            self._zoomed_line = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
         action = self._cursor.command(name)
-        if name.startswith(RULE) and not action and not self._frame.outcome:
-            rule = int(name.removeprefix(RULE)) - 1
+        if name.startswith(RULE_PREFIX) and not action and not self._frame.outcome:
+            rule = int(name.removeprefix(RULE_PREFIX)) - 1
             rules = self._frame.rules
             self._note = (
                 f"{rules[rule]} does not apply to this node"
@@ -611,7 +622,7 @@ class TreeStage(Stage):
         return action
 
     def click(self, position: Pixel, button: int) -> str:
-        """A left click chooses a node, or applies a rule to the one that is chosen."""
+        """Select the clicked node, or return the action of the clicked rule."""
         if button != 1:
             return ""
         self._note = ""
@@ -624,6 +635,7 @@ class TreeStage(Stage):
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
+        """Set the mouse position; return True if another node is under the mouse."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before
@@ -634,19 +646,21 @@ class TreeStage(Stage):
         return True
 
     def _zoom(self, notches: int) -> None:
+        """Change the line height of the tree by one step in or out."""
         if self._layout is not None:
             line = self._layout.line
             step = max(1, round(line * (ZOOM - 1)))
-            self._zoomed = max(3, min(4 * self.line, line + step * (1 if notches > 0 else -1)))
+            self._zoomed_line = max(3, min(4 * self.line, line + step * (1 if notches > 0 else -1)))
 
     def _node_at(self, position: Pixel) -> int | None:
-        """The node that is drawn or written there."""
+        """Return the index of the node that is drawn or written at a position; None if there is
+        none."""
         if self._layout is not None and self._room.collidepoint(position):
             x = position[0] - self._room.x - self._corner[0]
             y = position[1] - self._room.y - self._corner[1]
-            found = pygame.Rect(x, y, 1, 1).collidelist(self._layout.places)
-            return None if found < 0 else found
-        if self._writing is not None and (character := self._writing.at(position)) is not None:
+            index = pygame.Rect(x, y, 1, 1).collidelist(self._layout.rects)
+            return None if index < 0 else index
+        if self._text is not None and (character := self._text.character_at(position)) is not None:
             covers = [n for n in self._frame.nodes if n.whole[0] <= character < n.whole[1]]
             return min(covers, key=lambda n: n.whole[1] - n.whole[0]).x if covers else None
         return None

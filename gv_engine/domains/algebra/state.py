@@ -1,4 +1,4 @@
-"""States of mathy environments, and what agents see of them."""
+"""States of algebra environments, and their observations as arrays."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.parsing import parse
 
 TYPE_BUCKETS = 128
-"""Environments are told apart by two numbers below this."""
+"""Number of values of each of the two hashes that identify an environment in observations."""
 
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT = float(np.finfo(np.float32).max)
 _LETTER_A: int = lib.MathTypeKeys["variable_a"]
 _TYPES: dict[type[lib.MathExpression], int] = {
     kind: lib.MathTypeKeys[name]
@@ -27,129 +27,141 @@ _TYPES: dict[type[lib.MathExpression], int] = {
     if kind is not None
 }
 NUM_TYPES: int = lib.MathTypeKeysMax
-"""Type ids are below this; 0 stands for no node."""
+"""Number of type ids; 0 stands for no node."""
 _BYTES = [bytes((number,)) for number in range(NUM_TYPES)]
 _NO_NUMBER = struct.pack("=f", 0.0)
 
 
 class MathyEnvStateStep(NamedTuple):
-    """One entry of an episode's history."""
+    """Entry of an episode's history.
+
+    Attributes:
+        raw: text of the expression.
+        action: (rule, node) that led to the expression; (-1, -1) at the start.
+    """
 
     raw: str
-    """The expression."""
     action: tuple[int, int]
-    """(rule, node) that led to it; (-1, -1) at the start."""
 
 
 START = (-1, -1)
-"""The action of a history's first entry."""
+"""Action of the first entry of a history."""
 
 
 @dataclass(slots=True)
 class MathyAgentState:
-    """The state of an episode."""
+    """Progress of an episode.
+
+    Attributes:
+        moves_remaining: number of moves left; at 0 the episode is lost.
+        problem: text of the current expression.
+        problem_type: namespace of the environment.
+        reward: reward of the last move.
+        history: expressions and the moves that led to them, from the initial problem on.
+    """
 
     moves_remaining: int
-    """Until the episode is lost."""
     problem: str
-    """The expression."""
     problem_type: str = "mathy.unknown"
-    """Namespace of the environment."""
     reward: float = 0.0
-    """Of the last move."""
     history: tuple[MathyEnvStateStep, ...] = ()
-    """Expressions and the moves that led to them; the start as it was written first."""
 
     def __post_init__(self) -> None:
         self.history = self.history or (MathyEnvStateStep(self.problem, START),)
 
 
-def check_moves(max_moves: object) -> None:
-    """Make sure that it is a number of moves.
+def check_max_moves(max_moves: object) -> None:
+    """Raise an error if a value is no valid number of moves.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is no whole number, or negative.
     """
     if isinstance(max_moves, bool) or not isinstance(max_moves, int | np.integer) or max_moves < 0:
         raise ValueError(f"max_moves={max_moves!r}: expected a whole number, at least 0")
 
 
 class MathyEnvState:
-    """A state that is never changed: a step makes a new one.
+    """Immutable state of an episode. Each move creates a new state.
 
     Args:
         problem: the text of an expression.
-        max_moves: of the whole episode.
+        max_moves: number of moves allowed in the episode.
         problem_type: namespace of the environment.
 
     Attributes:
-        agent: where the episode stands.
-        max_moves: of the whole episode.
-        root: the tree of the expression, parsed when it is asked for.
-        visits: how often the history, now included, holds the text that the expression prints as.
+        agent: progress of the episode.
+        max_moves: number of moves allowed in the episode.
+        root: tree of the expression, parsed on first access.
+        visits: how often the history contains the printed text of the expression.
 
     Raises:
         TypeError: the problem is no text.
-        ValueError: `max_moves` is no number of moves.
-        ExpressionError: from `root`, for a text that is no expression.
+        ValueError: `max_moves` is no whole number, or negative.
+        ExpressionError: on access to `root`, if the text is no expression.
     """
 
     __slots__ = ("_mask", "_over", "_root", "_visits", "agent", "max_moves")
 
     def __init__(
-        self,
-        problem: str,
-        max_moves: int = 10,
-        problem_type: str = "mathy.unknown",
+        self, problem: str, max_moves: int = 10, problem_type: str = "mathy.unknown"
     ) -> None:
         if not isinstance(problem, str):
             raise TypeError(f"problem={problem!r}: expected the text of an expression")
-        check_moves(max_moves)
+        check_max_moves(max_moves)
         self.agent = MathyAgentState(max_moves, problem, problem_type)
         self.max_moves = max_moves
         self._root: Node | None = None
-        # (rules, mask) and whether the episode is over, once an environment has found out
+        # caches of environments: (rules, mask), and True if the episode is over
         self._mask: tuple[Any, NDArray[np.int8]] | None = None
         self._over: bool | None = None
         self._visits: int | None = None
 
     @property
     def root(self) -> Node:
+        """Return the tree of the expression, parsed on first access."""
         if self._root is None:
             self._root = parse(self.agent.problem)
         return self._root
 
     @property
     def visits(self) -> int:
+        """Return how often the history contains the printed text of the expression."""
         if self._visits is None:
             self._visits = [step.raw for step in self.agent.history].count(self.root.text)
         return self._visits
 
-    def after(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
-        """The state after a move that has given this expression."""
+    def after_move(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
+        """Return the state after a move.
+
+        Args:
+            action: (rule, node) of the move.
+            text: text of the resulting expression.
+            root: tree of the resulting expression.
+        """
         agent = self.agent
         left, history = agent.moves_remaining - 1, (*agent.history, MathyEnvStateStep(text, action))
-        return self._with(
+        return self._replaced(
             MathyAgentState(left, text, agent.problem_type, agent.reward, history), root
         )
 
     def without_moves(self) -> MathyEnvState:
-        """The same state, but for the moves that are left: none."""
+        """Return the same state with no moves left."""
         agent = self.agent
         lost = MathyAgentState(0, agent.problem, agent.problem_type, -1.0, agent.history)
-        return self._with(lost, self._root, self._mask, over=True)
+        return self._replaced(lost, self._root, self._mask, over=True)
 
-    def _with(
+    def _replaced(
         self, agent: MathyAgentState, root: Node | None, mask: Any = None, over: bool | None = None
     ) -> MathyEnvState:
-        made = MathyEnvState.__new__(MathyEnvState)
-        made.agent, made.max_moves = agent, self.max_moves
-        made._root, made._mask, made._over, made._visits = root, mask, over, None
-        return made
+        """Return a state with another agent state, root and caches, and the same `max_moves`."""
+        state = MathyEnvState.__new__(MathyEnvState)
+        state.agent, state.max_moves = agent, self.max_moves
+        state._root, state._mask, state._over, state._visits = root, mask, over, None
+        return state
 
     @property
     def time(self) -> float:
-        """The fraction of the moves that are used, from 0 to 1."""
+        """Return the fraction of the moves that are used, from 0 to 1."""
         if self.max_moves <= 0:
             return 1.0
         used = 1.0 - self.agent.moves_remaining / self.max_moves
@@ -158,8 +170,8 @@ class MathyEnvState:
     def __getstate__(self) -> tuple[Any, ...]:
         return self.max_moves, self.agent, self._over
 
-    def __setstate__(self, kept: tuple[Any, ...]) -> None:
-        self.max_moves, self.agent, self._over = kept
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.max_moves, self.agent, self._over = state
         self._root = self._mask = self._visits = None
 
     def __eq__(self, other: object) -> bool:
@@ -177,28 +189,31 @@ class MathyEnvState:
 
 
 class MathyObservation(NamedTuple):
-    """An observation, with room for L nodes in order."""
+    """Observation with room for L nodes, in order.
+
+    Attributes:
+        nodes: (L,) type ids, 0 where there is no node.
+        values: (L,) value of every constant, 0 elsewhere.
+        mask: (L, rules) 1 for every valid action.
+        type: (2,) hash of the environment's namespace, from 0 to 127.
+        time: (1,) fraction of the moves that are used.
+    """
 
     nodes: NDArray[np.int64]
-    """(L,) type ids, 0 where there is no node."""
     values: NDArray[np.float32]
-    """(L,) the value of every constant, 0 elsewhere."""
     mask: NDArray[np.int8]
-    """(L, rules) 1 for every action that is valid."""
     type: NDArray[np.int64]
-    """(2,) the environment, by a hash of its namespace, from 0 to 127."""
     time: NDArray[np.float32]
-    """(1,) the fraction of the moves that are used."""
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
-    """The observation of a state; of an expression that is too long, its first nodes.
+    """Return the observation of a state. Nodes beyond the length are left out.
 
     Args:
-        mask: (nodes, rules).
-        length: L.
+        mask: (nodes, rules) int8 valid actions.
+        length: number of nodes L.
     """
-    types, numbers = _looks(state.root)
+    types, numbers = _encode_tree(state.root)
     nodes = np.frombuffer(types[:length].ljust(length, b"\0"), np.uint8).astype(np.int64)
     values = np.frombuffer(bytearray(numbers[: 4 * length].ljust(4 * length, b"\0")), np.float32)
     shown = np.zeros((length, mask.shape[1]), np.int8)
@@ -207,53 +222,56 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
     return MathyObservation(nodes, values, shown, problem_hash(state.agent.problem_type), time)
 
 
-def _looks(node: Node) -> tuple[bytes, bytes]:
-    """(size,) uint8 type ids and (size,) float32 values in order, which the node keeps."""
-    if node.looks is None:
+def _encode_tree(node: Node) -> tuple[bytes, bytes]:
+    """Return (size,) uint8 type ids and (size,) float32 values in order, cached in the nodes."""
+    if node.encoding is None:
         types, numbers = _BYTES[type_id(node)], _NO_NUMBER
         if node.kind is CONSTANT:
-            number = min(max(node.value, -_LARGEST), _LARGEST)  # type: ignore[type-var]
+            number = min(max(node.value, -_MAX_FLOAT), _MAX_FLOAT)  # type: ignore[type-var]
             numbers = struct.pack("=f", number)
         if node.left is not None:
-            before = _looks(node.left)
+            before = _encode_tree(node.left)
             types, numbers = before[0] + types, before[1] + numbers
         if node.right is not None:
-            after = _looks(node.right)
+            after = _encode_tree(node.right)
             types, numbers = types + after[0], numbers + after[1]
-        node.looks = types, numbers
-    return node.looks
+        node.encoding = types, numbers
+    return node.encoding
 
 
 def type_id(node: Node) -> int:
-    """The number of a node's type in mathy_core; letters have one each."""
+    """Return the id of a node's type in mathy_core. Each letter has its own."""
     if node.kind is VARIABLE:
         return _LETTER_A + ord(str(node.value)[0].lower()) - ord("a")
     return _TYPES.get(node.kind, int(lib.MathTypeKeys["term"]))
 
 
-def edges(root: Node) -> NDArray[np.int64]:
-    """(2, size - 1) indices of every node's parent and of itself, in order of the latter."""
-    found: list[tuple[int, int]] = []
+def tree_edges(root: Node) -> NDArray[np.int64]:
+    """Return (2, size - 1) int64 indices of parent and child of every edge, ordered by child."""
+    pairs: list[tuple[int, int]] = []
 
     def walk(node: Node, first: int) -> int:
+        """Collect the edges of a subtree whose nodes count from `first`; return its root's
+        index."""
         own = first + (0 if node.left is None else node.left.size)
         if node.left is not None:
-            found.append((own, walk(node.left, first)))
+            pairs.append((own, walk(node.left, first)))
         if node.right is not None:
-            found.append((own, walk(node.right, own + 1)))
+            pairs.append((own, walk(node.right, own + 1)))
         return own
 
     walk(root, 0)
-    found.sort(key=lambda edge: edge[1])
-    return np.array(found, np.int64).reshape(-1, 2).T
+    pairs.sort(key=lambda edge: edge[1])
+    return np.array(pairs, np.int64).reshape(-1, 2).T
 
 
 def problem_hash(namespace: str) -> NDArray[np.int64]:
-    """(2,) numbers below `TYPE_BUCKETS`, the same in every process."""
-    return _buckets(namespace).copy()
+    """Return a (2,) hash of a namespace below `TYPE_BUCKETS`, equal in every process."""
+    return _hash_namespace(namespace).copy()
 
 
 @functools.cache
-def _buckets(namespace: str) -> NDArray[np.int64]:
+def _hash_namespace(namespace: str) -> NDArray[np.int64]:
+    """Return the cached (2,) hash of a namespace."""
     texts = namespace, namespace[::-1]
     return np.array([crc32(text.encode()) % TYPE_BUCKETS for text in texts], np.int64)

@@ -1,4 +1,4 @@
-"""An expression in letters: the written one, its tree, and the rules with their numbers."""
+"""Terminal view of algebra: the expression, its tree and the numbered rules as text."""
 
 from __future__ import annotations
 
@@ -6,48 +6,49 @@ from typing import Any
 
 from rich.text import Text
 
-from gv_engine.domains.algebra.episode import RULE, TreeCursor
-from gv_engine.domains.algebra.hints import Advice
+from gv_engine.domains.algebra.episode import RULE_PREFIX, TreeCursor
+from gv_engine.domains.algebra.hints import HintSearch
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.terminal.picture import TerminalPicture
 
 
-class TreePicture(TerminalPicture):
-    """Draws the frames of algebra; see `gv_engine.ui.terminal.picture.TerminalPicture`.
+class TreeTerminalView(TerminalPicture):
+    """Terminal view of algebra frames; see `gv_engine.ui.terminal.picture.TerminalPicture`.
 
-    Brackets mark the chosen node, a star what the last move has changed.
+    Brackets mark the selected node, a star the nodes that the last move changed.
 
     Args:
-        game: what is played.
-        theme: the colours.
+        game: session to show.
+        theme: colours.
     """
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
         self._cursor = TreeCursor(game.frame())
-        self._advice = ""
+        self._answer = ""
 
     def draw(self, frame: ExpressionFrame, view: str, width: int, height: int) -> list[Text]:
-        """The expression above its tree, as much of that as there is room for."""
-        self._follow(frame)
-        lines = [] if view == "tree" else self._written(width)
+        """Return the lines of the expression and its tree, cut to the width and height."""
+        self._update_cursor(frame)
+        lines = [] if view == "tree" else self._expression_lines(width)
         if view == "both":
             lines.append(Text())
         if view != "expression":
-            lines += self._tree(width, max(1, height - len(lines)))
+            lines += self._tree_lines(width, max(1, height - len(lines)))
         across = max(map(len, lines))
         for line in lines:
             line.pad_right(across - len(line))
         return lines
 
-    def _follow(self, frame: ExpressionFrame) -> None:
+    def _update_cursor(self, frame: ExpressionFrame) -> None:
+        """Move the cursor to a new frame, and drop the hint of another state."""
         if frame.text != self._cursor.frame.text or frame.steps != self._cursor.frame.steps:
-            self._advice = ""
+            self._answer = ""
         self._cursor.follow(frame)
 
-    def _written(self, width: int) -> list[Text]:
-        """The expression in lines of at most so many characters, which break at blanks."""
+    def _expression_lines(self, width: int) -> list[Text]:
+        """Return the expression in lines of at most `width` characters, broken at spaces."""
         frame, theme = self._cursor.frame, self._theme
         text = Text(frame.text, f"bold {theme.text}")
         chosen = self._cursor.chosen
@@ -62,31 +63,33 @@ class TreePicture(TerminalPicture):
             start = end
         return lines
 
-    def _tree(self, width: int, height: int) -> list[Text]:
-        """The tree, or as much of it as there is around the chosen node."""
+    def _tree_lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the tree, cut to the surroundings of the selected node."""
         nodes, chosen = self._cursor.frame.nodes, self._cursor.chosen
-        said = [self._said(node) for node in nodes]
+        labels = [self._node_text(node) for node in nodes]
         starts = [0]
-        for text in said:
+        for text in labels:
             starts.append(starts[-1] + max(2, len(text)))
-        left = _first(starts[chosen.x], starts[-1], width)
-        top = _first(chosen.y, self._cursor.frame.depth, height)
+        left = _window_start(starts[chosen.x], starts[-1], width)
+        top = _window_start(chosen.y, self._cursor.frame.depth, height)
         lines = []
         for row in range(top, min(top + height, self._cursor.frame.depth)):
             line = Text(" " * starts[-1])
-            for node, text, start in zip(nodes, said, starts[:-1], strict=True):
+            for node, text, start in zip(nodes, labels, starts[:-1], strict=True):
                 if node.y == row:
-                    style = self._style(node)
+                    style = self._node_style(node)
                     line = Text.assemble(line[:start], (text, style), line[start + len(text) :])
             lines.append(line[left : left + width])
         return lines
 
-    def _said(self, node: TreeNode) -> str:
+    def _node_text(self, node: TreeNode) -> str:
+        """Return the text of a node with its marks."""
         if node.x == self._cursor.node:
             return f"[{node.text}]"
         return f"{node.text}*" if node.changed else node.text
 
-    def _style(self, node: TreeNode) -> str:
+    def _node_style(self, node: TreeNode) -> str:
+        """Return the style of a node's text."""
         theme = self._theme
         if node.x == self._cursor.node:
             return f"bold {theme.on_accent} on {theme.accent}"
@@ -95,14 +98,15 @@ class TreePicture(TerminalPicture):
         return f"bold {theme.text}" if node.rules else theme.muted
 
     def facts(self, frame: ExpressionFrame) -> list[str]:
-        """How many moves are left."""
+        """Return a line with the number of moves left."""
         return [f"{frame.moves_remaining} of {frame.max_moves} moves left"]
 
     def legend(self, frame: ExpressionFrame) -> list[Text]:
-        """The rules that apply to the chosen node, with their numbers, and the moves so far."""
-        self._follow(frame)
+        """Return the hint, the numbered rules that apply to the selected node, and the expressions
+        so far."""
+        self._update_cursor(frame)
         theme, cursor = self._theme, self._cursor
-        parts = filter(None, self._advice.split("; "))
+        parts = filter(None, self._answer.split("; "))
         lines = [Text(part, f"bold {theme.text}") for part in parts]
         for rule in cursor.chosen.rules:
             style = f"bold {theme.accent}" if rule == cursor.rule else theme.text
@@ -115,28 +119,29 @@ class TreePicture(TerminalPicture):
         return lines
 
     def command(self, name: str) -> str:
-        """The action of a rule, or nothing for a step from node to node."""
-        self._follow(self._game.frame())  # several keys may come between two pictures
-        self._advice = ""
+        """Run a command; return the action of a rule, or an empty text if only the cursor moves."""
+        self._update_cursor(self._game.frame())  # several keys may come between two frames
+        self._answer = ""
         if name == "hint":
-            self._hint()
+            self._find_hint()
         return self._cursor.command(name)
 
     def knows(self, name: str) -> bool:
-        """Whether there is a rule of that number, if it is about one."""
-        number = name.removeprefix(RULE)
+        """Return True unless the command is about a rule number that does not exist."""
+        number = name.removeprefix(RULE_PREFIX)
         return number == name or int(number) <= len(self._cursor.frame.rules)
 
-    def _hint(self) -> None:
+    def _find_hint(self) -> None:
+        """Search for a hint, select its node and rule, and store the answer."""
         if self._cursor.frame.outcome:
             return
-        advice = Advice(self._game)
+        advice = HintSearch(self._game)
         advice.join()
         if advice.hint is not None:
             self._cursor.choose(advice.hint.node, advice.hint.rule)
-        self._advice = advice.answer
+        self._answer = advice.answer
 
 
-def _first(middle: int, size: int, room: int) -> int:
-    """The first of as many as there is room for, around the middle."""
+def _window_start(middle: int, size: int, room: int) -> int:
+    """Return the first of `room` consecutive indices below `size` around the middle."""
     return min(max(0, middle - room // 2), max(0, size - room))

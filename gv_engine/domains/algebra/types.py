@@ -1,4 +1,4 @@
-"""Types of mathy environments: difficulties, problems, rewards, timesteps."""
+"""Types of algebra environments: difficulties, problems, rewards and timesteps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.rewriting import EnvRewards as EnvRewards
 
 MathyAction = int | tuple[int, int]
-"""`node * number_of_rules + rule`, or the pair `(rule, node)`; nodes are numbered in order."""
+"""Action: `node * number_of_rules + rule`, or the pair `(rule, node)`. Nodes are numbered in order.
+"""
 
 INVALID_ACTION_RESPONSES = ("penalize", "raise", "terminal")
-"""Answers to an invalid action."""
+"""Allowed values of `invalid_action_response`."""
 
 
 class MathyEnvDifficulty(enum.StrEnum):
-    """How hard the problems are that an environment draws; plain strings do as well."""
+    """Difficulty of the problems that an environment samples. A plain string is accepted in its
+    place."""
 
     easy = "easy"
     normal = "normal"
@@ -28,27 +30,28 @@ class MathyEnvDifficulty(enum.StrEnum):
 
 @dataclass(frozen=True)
 class MathyEnvProblemArgs:
-    """Arguments for drawing a problem.
+    """Arguments of `problem_fn`, which samples a problem.
 
     Raises:
-        ValueError: no such difficulty.
+        ValueError: the difficulty is unknown.
     """
 
     difficulty: MathyEnvDifficulty | str = MathyEnvDifficulty.easy
 
     def __post_init__(self) -> None:
-        allowed = [each.value for each in MathyEnvDifficulty]
+        allowed = [difficulty.value for difficulty in MathyEnvDifficulty]
         if self.difficulty not in allowed:
             raise ValueError(f"difficulty={self.difficulty!r}: allowed are {', '.join(allowed)}")
         object.__setattr__(self, "difficulty", MathyEnvDifficulty(self.difficulty))
 
 
 class ProblemError(GVEngineError, ValueError):
-    """A problem that no episode can begin with."""
+    """A problem cannot begin an episode."""
 
 
-def code_place(thing: Any) -> str:
-    """`file:line` of a function or class, for messages; its name if it has none."""
+def source_location(thing: Any) -> str:
+    """Return `file:line` of a function or class for messages, or its name if it has no source
+    file."""
     try:
         return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
     except (OSError, TypeError):  # typed in, or built in
@@ -56,13 +59,17 @@ def code_place(thing: Any) -> str:
 
 
 class MathyEnvProblem(NamedTuple):
-    """A problem that an environment has drawn."""
+    """Problem that an environment has sampled.
+
+    Attributes:
+        text: text of the expression.
+        complexity: number of terms by default; the number of allowed moves depends on it.
+        type: namespace of the environment, such as `mathy.polynomials.simplify`.
+    """
 
     text: str
     complexity: int
-    """By default the number of its terms; the moves that are allowed depend on it."""
     type: str
-    """The environment's namespace, such as `mathy.polynomials.simplify`."""
 
 
 class StepType(enum.IntEnum):
@@ -74,12 +81,12 @@ class StepType(enum.IntEnum):
 
 
 class TimeStep:
-    """The outcome of a move.
+    """Outcome of a move.
 
     Attributes:
         step_type: LAST at the end of an episode.
-        reward: of the move.
-        discount: of what is to come; reported, not applied.
+        reward: reward of the move.
+        discount: discount of future rewards; reported, not applied.
     """
 
     __slots__ = ("_observation", "discount", "reward", "step_type")
@@ -92,9 +99,9 @@ class TimeStep:
 
     @property
     def observation(self) -> Any:
-        """What there is to be seen now; worked out when somebody looks."""
-        if isinstance(self._observation, Late):
-            self._observation = self._observation.make()
+        """Return the observation, computed on first access."""
+        if isinstance(self._observation, LazyValue):
+            self._observation = self._observation.compute()
         return self._observation
 
     def __iter__(self) -> Iterator[Any]:
@@ -105,22 +112,22 @@ class TimeStep:
 
 
 @dataclass(slots=True)
-class Late:
-    """Something that is made when it is asked for."""
+class LazyValue:
+    """Value that is computed when it is first read."""
 
-    make: Callable[[], Any]
+    compute: Callable[[], Any]
 
 
 def transition(observation: Any, reward: float, discount: float = 1.0) -> TimeStep:
-    """A timestep after which the episode goes on."""
+    """Return a timestep after which the episode goes on."""
     return TimeStep(StepType.MID, reward, discount, observation)
 
 
 def termination(observation: Any, reward: float) -> TimeStep:
-    """A timestep that ends the episode."""
+    """Return a timestep that ends the episode."""
     return TimeStep(StepType.LAST, reward, 0.0, observation)
 
 
 def is_terminal_transition(timestep: TimeStep) -> bool:
-    """Whether a timestep ends the episode."""
+    """Return True if a timestep ends the episode."""
     return timestep.step_type is StepType.LAST

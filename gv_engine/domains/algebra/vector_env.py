@@ -1,4 +1,4 @@
-"""Many games of a mathy scenario as one Gymnasium vector environment."""
+"""Gymnasium vector environment of algebra scenarios, in this process or in several."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, expression_space, mathy_scenario
-from gv_engine.domains.algebra.scenario import MathyScenario
-from gv_engine.domains.algebra.world import ExpressionWorld, Token
+from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario, expression_space
+from gv_engine.domains.algebra.scenario import AlgebraScenario
+from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot
 from gv_engine.envs.arg_checks import (
     ArraySpecs,
     Seeds,
@@ -33,12 +33,12 @@ from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, ad
 from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RESTART, resets_in_step, starts_episode
 
-# ---- chunk ---------------------------------------------------------------------------------------
+# ---- workers -------------------------------------------------------------------------------------
 
-_PATIENCE = 5.0  # seconds that a process has to end by itself
+_EXIT_TIMEOUT = 5.0  # seconds until a worker process is terminated
 
 Rows = NDArray[np.void]
-"""(n,) rows of `row_of`, one for each game, which all processes see."""
+"""(n,) rows of `row_dtype`, one for each environment, in memory that all processes share."""
 
 _STEP: dict[str, DTypeLike] = {
     "reward": np.float64,
@@ -47,48 +47,49 @@ _STEP: dict[str, DTypeLike] = {
     "returns": np.float64,
     "lengths": np.int64,
 }
-"""What a step has come to, nothing where a game was begun or left alone."""
+"""Columns with the results of a step; 0 for an environment that was reset or skipped."""
 
 _INFO: dict[str, DTypeLike] = {
     "moves_remaining": np.int64,
     "discount": np.float64,
     "success": np.bool_,
 }
-"""Numbers of an info."""
+"""Columns with the numbers of an info."""
 
-Words = tuple[str, str, str]
-"""The text, the outcome and who has decided, which are no part of a row."""
+InfoTexts = tuple[str, str, str]
+"""Text, outcome and deciding system of an environment, which rows cannot hold."""
 
 
-def row_of(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:
-    """What a game shows and tells, but for its words; `terms` are those of a reward."""
-    shown = [(name, space.dtype, space.shape) for name, space in observations.items()]
-    told = [*(_STEP | _INFO).items(), ("reward_terms", np.float64, (terms,))]
-    return np.dtype([*shown, *told], align=True)
+def row_dtype(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:
+    """Return the dtype of a row: observation, step results and info, with room for `terms` reward
+    terms."""
+    columns = [(name, space.dtype, space.shape) for name, space in observations.items()]
+    results = [*(_STEP | _INFO).items(), ("reward_terms", np.float64, (terms,))]
+    return np.dtype([*columns, *results], align=True)
 
 
 class FinalStep(NamedTuple):
-    """A game, and the last that it has shown and told before it began anew."""
+    """Last observation and info of an environment before its automatic reset."""
 
-    game: int
+    env: int
     observation: Arrays
     info: dict[str, Any]
 
 
 class WorkerReply(NamedTuple):
-    """What games tell beside their rows: words, and those that have begun anew."""
+    """Reply to a step: texts of each environment, and final steps of those that were reset."""
 
-    words: list[Words]
-    finished: list[FinalStep]
+    texts: list[InfoTexts]
+    final_steps: list[FinalStep]
 
 
 class EnvWorker:
-    """Plays some games in this process.
+    """Worker that steps some environments in this process.
 
     Args:
-        rows: where they write what they show and tell.
-        mode: when finished ones begin anew, by the rules of `gv_engine.world.autoreset`.
-        options: what their environments are made with.
+        rows: rows that the environments write their results into.
+        mode: autoreset mode of `gv_engine.world.autoreset`.
+        options: arguments of each `ExpressionEnv`.
     """
 
     def __init__(self, rows: Rows, mode: int, *options: Any) -> None:
@@ -96,47 +97,53 @@ class EnvWorker:
         self._mode = mode
         self._columns = {name: rows[name] for name in rows.dtype.names or ()}
         self._terms = {name: i for i, name in enumerate(self._envs[0].scenario.reward_names)}
-        self._words: list[Words] = [("", "", "")] * len(rows)
-        self._answer: Any = None
+        self._texts: list[InfoTexts] = [("", "", "")] * len(rows)
+        self._reply: Any = None
 
-    def ask(self, what: str, *arguments: Any) -> None:
-        """Do something; `answer` returns what came of it."""
-        self._answer = getattr(self, what)(*arguments)
+    def call(self, method: str, *arguments: Any) -> None:
+        """Call a method; `result` returns its result."""
+        self._reply = getattr(self, method)(*arguments)
 
-    def answer(self) -> Any:
-        """The answer to the last `ask`."""
-        return self._answer
+    def result(self) -> Any:
+        """Return the result of the last `call`."""
+        return self._reply
 
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> WorkerReply:
-        """Take a step in every game, or begin a new episode there; KEEP leaves a game alone."""
+        """Step, reset or skip each environment, and write the results into its row.
+
+        Args:
+            actions: (n,) action, or RESTART to reset, or KEEP to skip.
+            seeds: seed of each environment that is reset, or None.
+        """
         for name in _STEP:
             self._columns[name][:] = 0
-        finished: list[FinalStep] = []
+        final_steps: list[FinalStep] = []
         for i, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
             if action == KEEP:
                 continue
             world = env.simulation
             if starts_episode(action, self._mode, bool(world.outcome)):
                 env.begin(seeds[i])
-                self._write(i, world.success)
+                self._write_state(i, world.success)
                 continue
             world.step(action)
-            self._tell(i, world)
+            self._write_step(i, world)
             success = world.success
             if resets_in_step(self._mode, bool(world.outcome)):
-                finished.append(FinalStep(i, env.observation(), env.info()))
+                final_steps.append(FinalStep(i, env.observation(), env.info()))
                 env.begin(None)
-            self._write(i, success)
-        return WorkerReply(self._words, finished)
+            self._write_state(i, success)
+        return WorkerReply(self._texts, final_steps)
 
-    def _tell(self, i: int, world: ExpressionWorld) -> None:
-        """Put what a step has come to into the row of its game."""
-        came = world.reward, world.terminated, world.truncated, world.total, world.steps
-        for name, value in zip(_STEP, came, strict=True):
+    def _write_step(self, i: int, world: ExpressionWorld) -> None:
+        """Write the results of a step into the row of environment `i`."""
+        results = world.reward, world.terminated, world.truncated, world.total, world.steps
+        for name, value in zip(_STEP, results, strict=True):
             self._columns[name][i] = value
 
-    def _write(self, i: int, success: bool) -> None:
-        """Put what a game shows and tells now into its row; success is that of the last step."""
+    def _write_state(self, i: int, success: bool) -> None:
+        """Write observation and info of environment `i` into its row; `success` is that of the last
+        step."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
@@ -148,148 +155,149 @@ class EnvWorker:
         columns["reward_terms"][i] = 0.0
         if world.decided_by in self._terms:
             columns["reward_terms"][i, self._terms[world.decided_by]] = world.reward
-        self._words[i] = state.problem, world.outcome, world.decided_by
+        self._texts[i] = state.problem, world.outcome, world.decided_by
 
-    def snapshot(self, i: int) -> Token:
-        """The whole of a game."""
+    def snapshot(self, i: int) -> WorldSnapshot:
+        """Return a snapshot of environment `i`."""
         return self._envs[i].snapshot()
 
-    def restore(self, i: int, token: Token) -> None:
-        """Make a game that of a snapshot."""
-        self._envs[i].restore(token)
-        self._write(i, self._envs[i].simulation.success)
+    def restore(self, i: int, snapshot: WorldSnapshot) -> None:
+        """Restore environment `i` from a snapshot."""
+        self._envs[i].restore(snapshot)
+        self._write_state(i, self._envs[i].simulation.success)
 
     def render(self, i: int) -> Any:
-        """A game as the render mode has it."""
+        """Return environment `i` rendered in its render mode."""
         return self._envs[i].render()
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is no process to end."""
 
 
 class SubprocWorker:
-    """A chunk in a process of its own.
+    """`EnvWorker` in a process of its own.
 
     Args:
-        context: how processes are started.
-        memory: what holds the rows of all games, so that nothing of them is sent.
-        kind: that of a row.
-        mine: which rows are those of the chunk.
-        arguments: the other ones of the chunk.
+        context: context that starts processes.
+        memory: shared memory with the rows of all environments.
+        dtype: dtype of a row.
+        part: rows of this worker's environments.
+        arguments: further arguments of `EnvWorker`.
     """
 
     def __init__(
         self,
         context: SpawnContext,
         memory: Any,
-        kind: np.dtype[np.void],
-        mine: slice,
+        dtype: np.dtype[np.void],
+        part: slice,
         *arguments: Any,
     ) -> None:
-        self._pipe, theirs = context.Pipe()
-        given = theirs, memory, kind, mine, *arguments
-        process = context.Process(target=_serve, args=given, daemon=True)
+        self._pipe, child = context.Pipe()
+        args = child, memory, dtype, part, *arguments
+        process = context.Process(target=_run_worker, args=args, daemon=True)
         process.start()
-        theirs.close()
-        self._end = weakref.finalize(self, _end, self._pipe, process)
+        child.close()
+        self._stop = weakref.finalize(self, _stop_process, self._pipe, process)
 
-    def ask(self, what: str, *arguments: Any) -> None:
-        """Have something done."""
-        with contextlib.suppress(BrokenPipeError):  # `answer` says that the process has ended
-            self._pipe.send((what, arguments))
+    def call(self, method: str, *arguments: Any) -> None:
+        """Send a method call to the process."""
+        with contextlib.suppress(BrokenPipeError):  # `result` reports that the process has ended
+            self._pipe.send((method, arguments))
 
-    def answer(self) -> Any:
-        """The answer to the last `ask`.
+    def result(self) -> Any:
+        """Return the result of the last `call`.
 
         Raises:
-            Exception: what was raised there.
+            Exception: the error that the method raised in the process.
         """
         try:
             failed, answer = self._pipe.recv()
         except (EOFError, ConnectionResetError):
-            raise RuntimeError("the process of these games has ended") from None
+            raise RuntimeError("the worker process has ended") from None
         if failed:
             raise answer
         return answer
 
     def close(self) -> None:
         """End the process."""
-        self._end()
+        self._stop()
 
 
-def _serve(
-    pipe: Connection, memory: Any, kind: np.dtype[np.void], mine: slice, *arguments: Any
+def _run_worker(
+    pipe: Connection, memory: Any, dtype: np.dtype[np.void], part: slice, *arguments: Any
 ) -> None:
-    """Answer for a chunk until nobody asks any more."""
-    chunk = EnvWorker(rows_in(memory, kind)[mine], *arguments)
+    """Serve method calls in a worker process until the pipe is closed."""
+    worker = EnvWorker(shared_rows(memory, dtype)[part], *arguments)
     while True:
         try:
-            what, given = pipe.recv()
+            method, args = pipe.recv()
         except EOFError:
             return
         try:
-            chunk.ask(what, *given)
-            pipe.send((False, chunk.answer()))
-        except Exception as error:  # it belongs to whoever has asked
+            worker.call(method, *args)
+            pipe.send((False, worker.result()))
+        except Exception as error:  # the caller raises it
             pipe.send((True, error))
 
 
-def _end(pipe: Connection, process: Any) -> None:
+def _stop_process(pipe: Connection, process: Any) -> None:
+    """Close the pipe and end the process, by force after a timeout."""
     pipe.close()
-    process.join(_PATIENCE)
+    process.join(_EXIT_TIMEOUT)
     if process.is_alive():
         process.terminate()
 
 
-def rows_in(memory: Any, kind: np.dtype[np.void]) -> Rows:
-    """The rows that a memory holds, to be read and written by all who have it."""
-    return np.frombuffer(memory, kind)
+def shared_rows(memory: Any, dtype: np.dtype[np.void]) -> Rows:
+    """Return the rows in a shared memory, as a writable array."""
+    return np.frombuffer(memory, dtype)
 
 
 # ---- vector env ----------------------------------------------------------------------------------
 
 
 class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
-    """N games of one scenario, stepped together.
+    """Gymnasium vector environment: N environments of one algebra scenario, stepped together.
 
-    Game i of `reset(seed=s)` is that of an `ExpressionEnv` with `seed=s+i`. Observations, rewards
-    and flags are arrays over the games, fresh at every step, and so is what `info` holds: that of
-    the games, `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode, and
-    `episode`, if `episode_statistics` are asked for, as in a `GridVectorEnv`.
+    Environment i after `reset(seed=s)` equals an `ExpressionEnv` with `seed=s+i`. Observations,
+    rewards and flags are arrays over the environments, new at every step. `info` contains arrays of
+    the environments' infos, `final_obs` and `final_info` where a SAME_STEP reset has just ended an
+    episode, and `episode` if `episode_statistics` is True, as in a `GridVectorEnv`.
 
-    Several processes share the games among them. They are spawned, so that a script that asks for
-    them keeps what it does below `if __name__ == "__main__":`.
+    Several processes can share the environments. The processes are spawned, so a script that uses
+    them needs `if __name__ == "__main__":`.
 
     Args:
         scenario, max_steps, observation_representation, options: as for `ExpressionEnv`.
         num_envs: N.
-        processes: how many share the games; 1 plays them all in this one.
-        autoreset_mode: when a finished game begins anew: NEXT_STEP, SAME_STEP (the last observation
-            is then in `info["final_obs"]`) or DISABLED (`reset` with
-            `options={"reset_mask": (N,) bool}` does it).
+        processes: number of processes; 1 steps all environments in this one.
+        autoreset_mode: reset of finished environments: NEXT_STEP, SAME_STEP (the last observation
+            is then in `info["final_obs"]`) or DISABLED (call `reset` with
+            `options={"reset_mask": (N,) bool}`).
         copy: False returns the environment's own arrays of observations, rewards and flags, which
             the next step overwrites.
-        render_mode: "rgb_array" or "ansi": `render()` then returns one picture per game.
-        episode_statistics: whether `info` holds return, length and success of episodes that end.
+        render_mode: "rgb_array" or "ansi": `render()` then returns one image per environment.
+        episode_statistics: add return, length and success of finished episodes to `info`.
         reward_dtype: "float64" or "float32".
 
     Raises:
-        ScenarioError: the scenario has mistakes.
-        ValueError: a number is too small, or there is no such mode.
+        ScenarioError: the scenario has errors.
+        ValueError: a number is too small, or a mode is unknown.
     """
 
     world = "object"
-    """Expressions are always stepped as objects."""
+    """Kind of world, always "object"."""
 
     metadata = ExpressionEnv.metadata
     world_noun = "game"
 
     recorded = ("nodes", "values", "mask", "time")
-    """What rollouts keep of observations: not the environment's mark, which never changes."""
+    """Observations that rollouts store; `type` is left out, as it never changes."""
 
     def __init__(
         self,
-        scenario: MathyScenario | str | Path | Mapping[str, Any],
+        scenario: AlgebraScenario | str | Path | Mapping[str, Any],
         num_envs: int = 1,
         *,
         processes: int = 1,
@@ -304,7 +312,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     ) -> None:
         processes = check_at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
-        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
+        self.scenario: AlgebraScenario = algebra_scenario(scenario, max_steps, **options)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
@@ -312,24 +320,24 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._statistics, self._copy = episode_statistics, copy
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
-        given = mode, self.scenario, render_mode, None, observation_representation
-        shown = expression_space(one.env, observation_representation)
-        self._shown = tuple(shown)
-        kind = row_of(shown, len(self.scenario.reward_names))
+        args = mode, self.scenario, render_mode, None, observation_representation
+        space = expression_space(one.env, observation_representation)
+        self._observed = tuple(space)
+        dtype = row_dtype(space, len(self.scenario.reward_names))
         parts = [slice(*ends) for ends in itertools.pairwise(self._cuts)]
-        self._chunks: list[EnvWorker | SubprocWorker]
+        self._workers: list[EnvWorker | SubprocWorker]
         if len(parts) == 1:
-            self._rows = np.zeros(num_envs, kind)
-            self._chunks = [EnvWorker(self._rows, *given)]
+            self._rows = np.zeros(num_envs, dtype)
+            self._workers = [EnvWorker(self._rows, *args)]
         else:
-            spawning = multiprocessing.get_context("spawn")
-            memory = spawning.RawArray("b", num_envs * kind.itemsize)
-            self._rows = rows_in(memory, kind)
-            self._chunks = [SubprocWorker(spawning, memory, kind, part, *given) for part in parts]
+            spawn = multiprocessing.get_context("spawn")
+            memory = spawn.RawArray("b", num_envs * dtype.itemsize)
+            self._rows = shared_rows(memory, dtype)
+            self._workers = [SubprocWorker(spawn, memory, dtype, part, *args) for part in parts]
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """What the numbers of rules stand for."""
+        """Return the names of the rules, which rule numbers refer to."""
         return {"rule_names": [rule.name for rule in self.scenario.make_env().rules]}
 
     def reset(
@@ -339,70 +347,75 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Draw new problems.
+        """Reset environments to new problems; return observations and infos.
 
         Args:
-            seed: game i gets `seed + i`, or `seed[i]`; without one, its generator goes on.
-            options: `{"reset_mask": (N,) bool}` resets only the games where it is True.
-            out: as for `step`; rewards and flags in it are left alone.
+            seed: environment i gets `seed + i`, or `seed[i]`; None continues its generator.
+            options: `{"reset_mask": (N,) bool}` resets only the environments where it is True.
+            out: as for `step`; rewards and flags in it are not written.
 
         Raises:
-            ValueError: seeds or mask have another length, there is no such option, or `out` does
-                not fit.
+            ValueError: seeds or mask have a wrong length, an option is unknown, or `out` does not
+                fit.
         """
         seeds, chosen = self._check_reset_arguments(seed, options)
-        given = as_output_arrays(out, self._results)
+        outputs = as_output_arrays(out, self._results)
         self._started = True
-        told = self._ask("step", np.where(chosen, RESTART, KEEP), seeds)
-        found = self._written(given, self._shown)
-        return found, add_presence_masks(self._info(told.words), self._all)
+        reply = self._call_all("step", np.where(chosen, RESTART, KEEP), seeds)
+        observations = self._column_arrays(outputs, self._observed)
+        return observations, add_presence_masks(self._info(reply.texts), self._all)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Apply a rule in every game.
+        """Apply a rule in every environment; return observations, rewards, terminated, truncated
+        and infos.
 
         Args:
             actions: (N,) integers of the action space.
-            out: where results are to be written, by name: `reward`, `terminated`, `truncated`, and
-                the arrays of observations; otherwise as for a `GridVectorEnv`.
+            out: arrays to write results into, by name: `reward`, `terminated`, `truncated`, and the
+                arrays of observations; otherwise as for a `GridVectorEnv`.
 
         Raises:
-            ValueError: an action is none of the action space, a game is over and does not begin
-                anew by itself, nothing was reset yet, or `out` does not fit.
+            ValueError: an action is not in the action space, an episode is over and autoreset is
+                disabled, `reset` was not called yet, or `out` does not fit.
         """
-        given = as_output_arrays(out, self._results)
-        told = self._ask("step", self._check_actions(actions), [None] * self.num_envs)
-        info = add_presence_masks(self._info(told.words), self._all)
-        self._add_final(info, told.finished)
+        outputs = as_output_arrays(out, self._results)
+        reply = self._call_all("step", self._check_actions(actions), [None] * self.num_envs)
+        info = add_presence_masks(self._info(reply.texts), self._all)
+        self._add_final(info, reply.final_steps)
         rows = self._rows
         ended = rows["terminated"] | rows["truncated"]
         if self._statistics and ended.any():
             success = info.get("success", ended)
             self._add_episode(info, ended, rows["returns"], rows["lengths"], success)
-        found = self._written(given, (*self._shown, "reward", "terminated", "truncated"))
-        reward, terminated, truncated = map(found.pop, ("reward", "terminated", "truncated"))
-        return found, reward.astype(self._reward_dtype, copy=False), terminated, truncated, info
+        flags = "reward", "terminated", "truncated"
+        results = self._column_arrays(outputs, (*self._observed, *flags))
+        reward, terminated, truncated = map(results.pop, flags)
+        return results, reward.astype(self._reward_dtype, copy=False), terminated, truncated, info
 
     @cached_property
     def _results(self) -> ArraySpecs:
-        found: Any = self.single_observation_space
+        """Return shape and dtype of each array that `out` may contain."""
+        space: Any = self.single_observation_space
         return self._step_output_specs(
-            {name: ((self.num_envs, *box.shape), box.dtype) for name, box in found.items()}
+            {name: ((self.num_envs, *box.shape), box.dtype) for name, box in space.items()}
         )
 
-    def _written(self, given: Arrays, names: Iterable[str]) -> Arrays:
-        """What the games show, in the places that are given for it, else in arrays of their own."""
-        kept = {name: self._rows[name] for name in names}
+    def _column_arrays(self, outputs: Arrays, names: Iterable[str]) -> Arrays:
+        """Return columns of the rows by name: written into `outputs`, copied, or as views
+        (`copy=False`)."""
+        columns = {name: self._rows[name] for name in names}
         return {
             name: array.copy()
-            if self._copy and name not in given
-            else copy_to_output(given.get(name), array)
-            for name, array in kept.items()
+            if self._copy and name not in outputs
+            else copy_to_output(outputs.get(name), array)
+            for name, array in columns.items()
         }
 
-    def _info(self, words: list[Words]) -> dict[str, Any]:
-        """What all games tell, in the order in which each of them does."""
+    def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
+        """Return the info of all environments, with the keys in the order of
+        `ExpressionEnv.info`."""
         rows = self._rows
-        text, outcome, decided_by = np.array(words, object).T.copy()
+        text, outcome, decided_by = np.array(texts, object).T.copy()
         info = {
             "action_mask": rows["mask"].reshape(self.num_envs, -1).copy(),
             "text": text,
@@ -418,71 +431,72 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             info |= {name: rows["success"].copy() for name in ("success", "is_success")}
         return info
 
-    def _ask(self, what: str, *arguments: Any) -> WorkerReply:
-        """What all chunks answer, each asked for its own part, all at once."""
-        for chunk, first, last in zip(self._chunks, self._cuts, self._cuts[1:], strict=False):
-            chunk.ask(what, *(part[first:last] for part in arguments))
-        answers: list[WorkerReply] = []
+    def _call_all(self, method: str, *arguments: Any) -> WorkerReply:
+        """Call a method of all workers at once, each with its part of the arguments; join the
+        replies."""
+        for worker, first, last in zip(self._workers, self._cuts, self._cuts[1:], strict=False):
+            worker.call(method, *(part[first:last] for part in arguments))
+        replies: list[WorkerReply] = []
         failures: list[Exception] = []
-        for chunk in self._chunks:  # all of them: an answer that is left would be the next one's
+        for worker in self._workers:  # read all replies, or the next call would get an old one
             try:
-                answers.append(chunk.answer())
+                replies.append(worker.result())
             except Exception as error:
                 failures.append(error)
         if failures:
             raise failures[0]
         return WorkerReply(
-            [words for told in answers for words in told.words],
+            [texts for reply in replies for texts in reply.texts],
             [
-                last._replace(game=first + last.game)
-                for first, told in zip(self._cuts, answers, strict=False)
-                for last in told.finished
+                step._replace(env=first + step.env)
+                for first, reply in zip(self._cuts, replies, strict=False)
+                for step in reply.final_steps
             ],
         )
 
-    def _add_final(self, info: dict[str, Any], finished: list[FinalStep]) -> None:
-        """What SAME_STEP resets have just replaced."""
-        if not finished:
+    def _add_final(self, info: dict[str, Any], final_steps: list[FinalStep]) -> None:
+        """Add the observations and infos that SAME_STEP resets have replaced to `info`."""
+        if not final_steps:
             return
         ended = np.zeros(self.num_envs, np.bool_)
         observations = np.full(self.num_envs, None, object)
         infos: dict[str, Any] = {}
-        for game, observation, last in finished:
-            ended[game] = True
-            observations[game] = observation
-            infos = self._add_info(infos, last, game)
+        for index, observation, last in final_steps:
+            ended[index] = True
+            observations[index] = observation
+            infos = self._add_info(infos, last, index)
         info |= {"final_obs": observations, "_final_obs": ended}
         info |= {"final_info": infos, "_final_info": ended}
 
-    def _one(self, i: int, what: str, *arguments: Any) -> Any:
-        """What the chunk of game i answers."""
+    def _call_one(self, i: int, method: str, *arguments: Any) -> Any:
+        """Call a method for environment `i` in its worker and return the result."""
         if not 0 <= i < self.num_envs:
             raise IndexError(f"game {i}: there are {self.num_envs}")
         number = int(np.searchsorted(self._cuts, i, side="right")) - 1
-        self._chunks[number].ask(what, i - self._cuts[number], *arguments)
-        return self._chunks[number].answer()
+        self._workers[number].call(method, i - self._cuts[number], *arguments)
+        return self._workers[number].result()
 
-    def snapshot(self, i: int) -> Token:
-        """The whole of game i, as something opaque that can be pickled."""
-        token: Token = self._one(i, "snapshot")
-        return token
+    def snapshot(self, i: int) -> WorldSnapshot:
+        """Return an opaque snapshot of environment i, which can be pickled."""
+        snapshot: WorldSnapshot = self._call_one(i, "snapshot")
+        return snapshot
 
-    def restore(self, i: int, token: Token) -> None:
-        """Make game i that of a snapshot.
+    def restore(self, i: int, snapshot: WorldSnapshot) -> None:
+        """Restore environment i from a snapshot.
 
         Raises:
-            TypeError: that is no snapshot.
+            TypeError: the argument is no snapshot.
         """
         self._started = True
-        self._one(i, "restore", token)
+        self._call_one(i, "restore", snapshot)
 
     def render(self) -> tuple[Any, ...] | None:
-        """One picture per game."""
+        """Return one rendered image or text per environment; None without a render mode."""
         if self.render_mode is None:
             return None
-        return tuple(self._one(i, "render") for i in range(self.num_envs))
+        return tuple(self._call_one(i, "render") for i in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the processes."""
-        for chunk in self._chunks:
-            chunk.close()
+        """End the worker processes."""
+        for worker in self._workers:
+            worker.close()

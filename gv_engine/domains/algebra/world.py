@@ -1,4 +1,4 @@
-"""The object world of an expression: every node an entity, once somebody looks at them."""
+"""Object world of an expression, in which every node is an entity."""
 
 from __future__ import annotations
 
@@ -30,65 +30,67 @@ from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.columns import EsperContext
 
 TRUNCATED_AFTER = 3
-"""An episode is cut off after so many times the moves that it allows."""
+"""Default step limit of an episode, in multiples of its allowed moves."""
 
 
 class AlgebraProcessor(esper.Processor):
-    """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
+    """esper processor that runs one system in its phase. Each system has its own subclass, because
+    esper identifies processors by class."""
 
     def __init__(self, phase: Phase, call: BoundCall) -> None:
         self.phase, self.call = phase, call
 
     def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
-        # the first that decides is the last that is asked; pictures are drawn after that, too
+        # once a system has decided, only rendering systems still run
+        """Run the system if its phase is among `phases` and no system has decided yet."""
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
-            world.asked = self.call.call
+            world.last_call = self.call.call
             self.call.run(world, NOTHING, *leading)
 
 
 @functools.cache
-def _kind(system: str) -> type[AlgebraProcessor]:
-    """The processor of a system, one for all worlds."""
+def _processor_class(system: str) -> type[AlgebraProcessor]:
+    """Return the processor class of a system, shared by all worlds."""
     return type(system, (AlgebraProcessor,), {})
 
 
-_MOVING = (TRANSITION, TERMINATING, REWARD)
-"""The phases of a move, in the order of every environment's systems."""
+_MOVE_PHASES = (TRANSITION, TERMINATING, REWARD)
+"""Phases of a move, in the order in which they run."""
 
-_STANDING = (
+_SNAPSHOT_ATTRIBUTES = (
     *("state", "action", "decided_by", "steps", "total", "reward", "discount"),
     *("terminated", "truncated", "success"),
 )
-"""Attributes of a world that stand for its episode."""
+"""Attributes of a world that a snapshot stores."""
 
 
 @dataclass(frozen=True)
-class Token:
-    """The whole of a world at one time, for `ExpressionWorld.restore`; not to be looked into."""
+class WorldSnapshot:
+    """Snapshot of a world for `ExpressionWorld.restore`; opaque to callers."""
 
-    standing: Mapping[str, Any]
+    attributes: Mapping[str, Any]
     generator: Mapping[str, Any]
     identities: tuple[int, ...]
     changed: frozenset[int]
 
 
 class ExpressionWorld(Move):
-    """One game of an environment, episode after episode.
+    """World of one environment, which plays episode after episode.
 
-    Entities are made when `entities` is read for the first time, and from then on follow the
-    rules: what a rule keeps keeps its entity.
+    Entities are created when `entities` is first read. From then on they follow the rules: a node
+    that a rule keeps also keeps its entity.
 
     Args:
-        env: what is played; its generator is the world's.
-        max_steps: an episode is cut off after so many, invalid moves included; three times the
-            moves that it allows if None.
-        success: what is true where an episode ends well, if anything says so.
+        env: environment to play; the world uses its generator.
+        max_steps: step limit of an episode, invalid moves included; three times its allowed moves
+            if None.
+        success: condition that is true if an episode ended successfully, if any.
 
     Attributes:
-        context: esper's, with the systems in their order and the nodes' components.
-        steps, total: of the episode: how many, and the sum of their rewards.
-        reward, discount: of the last step.
-        terminated, truncated, success: whether the episode is over, and how.
+        context: esper context with the systems in order and the components of the nodes.
+        steps, total: number of steps of the episode, and the sum of their rewards.
+        reward, discount: results of the last step.
+        terminated, truncated, success: flags of the end of the episode.
     """
 
     env: MathyEnv
@@ -101,40 +103,41 @@ class ExpressionWorld(Move):
         self._success = None if success is None else BoundCall(success)
         self.context = EsperContext()
         self.context.release_with(self)
-        self._entities: list[int] = []  # in order; empty until somebody looks
-        self._numbers = itertools.count(1)  # of identities
-        self._clear()
+        self._entities: list[int] = []  # in order; empty until `entities` is read
+        self._numbers = itertools.count(1)  # next `Identity` numbers
+        self._reset_counters()
         with self.context:
             for phase, calls in env.order.items():
                 for call in calls:
-                    esper.add_processor(_kind(call.call.name)(phase, call))
+                    esper.add_processor(_processor_class(call.call.name)(phase, call))
 
-    def _clear(self) -> None:
+    def _reset_counters(self) -> None:
+        """Reset the counters and flags of the episode."""
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
         self.terminated = self.truncated = self.success = False
 
     def reset(self, state: MathyEnvState) -> None:
-        """Begin an episode."""
+        """Begin an episode in a state."""
         self.begin(state, START)
-        self._clear()
-        self._forget()
+        self._reset_counters()
+        self._delete_entities()
 
     def step(self, action: MathyAction) -> None:
-        """Take a move; one that is invalid is answered as the environment says.
+        """Take a move. The environment's `invalid_action_response` decides on invalid ones.
 
         Raises:
-            ValueError: the episode is over, or the environment raises on invalid moves.
+            ValueError: the episode is over, or the move is invalid and the response is "raise".
         """
         if self.terminated or self.truncated:
             raise ValueError("the episode is over: call reset()")
-        self.begin(self.state, *self.env.checked(self.state, action))
+        self.begin(self.state, *self.env.check(self.state, action))
         if self._success:
             self._success.measure(self, NOTHING)
         with self.context:
-            esper.process(self, _MOVING)
-        verdict = self.settle()
+            esper.process(self, _MOVE_PHASES)
+        verdict = self.finish()
         self.steps += 1
         self.discount = verdict.discount
         self.total += verdict.reward
@@ -144,168 +147,178 @@ class ExpressionWorld(Move):
 
     @property
     def max_steps(self) -> int:
-        """The episode is cut off after so many."""
+        """Return the step limit of the episode."""
         return self._max_steps or TRUNCATED_AFTER * self.state.max_moves
 
     @property
     def outcome(self) -> str:
-        """`win`, `lose`, `truncated`, or empty while the episode goes on."""
+        """Return `win`, `lose` or `truncated`; an empty string while the episode goes on."""
         if self.terminated:
             return "win" if self.reward > 0 else "lose"
         return "truncated" if self.truncated else ""
 
     @property
     def ending(self) -> str:
-        """How the episode ended, for the player; empty while it goes on."""
+        """Return a text for the player on how the episode ended; empty while the episode goes
+        on."""
         if not (self.terminated or self.truncated):
             return ""
-        calls = (bound.call for bound in self.env.order[TERMINATING])
-        by = [call for call in calls if call.name == self.decided_by]
+        calls = (bound_call.call for bound_call in self.env.order[TERMINATING])
+        deciding = [call for call in calls if call.name == self.decided_by]
         success = self._success.call if self._success and self.success else None
-        return describe_ending(success, self.truncated, by)
+        return describe_ending(success, self.truncated, deciding)
 
     # ---- entities -----------------------------------------------------------------------------
 
     @property
     def entities(self) -> list[int]:
-        """The entity of every node, in order."""
+        """Return the entity of every node, in order."""
         if not self._entities:
             with self.context:
-                self._entities = [self._entity() for _ in range(self.state.root.size)]
-                self._describe(self._changed())
+                self._entities = [self._create_entity() for _ in range(self.state.root.size)]
+                self._set_components(self._changed_nodes())
         return self._entities
 
-    def _changed(self) -> frozenset[int]:
-        """Which nodes the last move has changed, found out afterwards."""
+    def _changed_nodes(self) -> frozenset[int]:
+        """Return the indices of the nodes that the last move changed, computed from the history."""
         history = self.state.agent.history
         if len(history) < 2:
             return frozenset()
-        before, now = history[-2:]
-        nodes = self._rewritten(parse(before.raw), now.action)
-        return _marked(nodes) if len(nodes) == self.state.root.size else frozenset()
+        before, after = history[-2:]
+        nodes = self._new_nodes(parse(before.raw), after.action)
+        return _changed_indices(nodes) if len(nodes) == self.state.root.size else frozenset()
 
-    def _rewritten(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
-        """The nodes of mathy_core in order after a move, with their ids and marks."""
+    def _new_nodes(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
+        """Return the nodes of mathy_core after a move, in order, with their ids and change
+        marks."""
         number, node = action
         result = self.env.rules.change(before, node, number).result
         assert result is not None, "the move was made"
         return result.get_root().to_list("inorder")
 
-    def _entity(self) -> int:
+    def _create_entity(self) -> int:
+        """Create an entity with a new identity number."""
         return esper.create_entity(Identity(next(self._numbers)))
 
     def rewrite(self) -> None:
-        """Apply the rule: reach the next state, and let the entities follow if there are any."""
+        """Apply the rule: reach the next state, and update the entities if there are any."""
         before = self.state.root
         super().rewrite()
         if self._entities:
-            self._follow(before)
+            self._update_entities(before)
 
-    def _follow(self, before: Node) -> None:
-        nodes = self._rewritten(before, self.action)
+    def _update_entities(self, before: Node) -> None:
+        """Keep the entities of nodes that remain after a move, create new ones and delete the
+        rest."""
+        nodes = self._new_nodes(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
-            self._forget()
+            self._delete_entities()
             return
         old = {str(place): entity for place, entity in enumerate(self._entities)}
-        # where a rule has copied a node the first copy keeps the entity
-        self._entities = [old.pop(node.id, NOTHING) or self._entity() for node in nodes]
+        # if a rule copies a node, the first copy keeps the entity
+        self._entities = [old.pop(node.id, NOTHING) or self._create_entity() for node in nodes]
         for entity in old.values():
             esper.delete_entity(entity, immediate=True)
-        self._describe(_marked(nodes))
+        self._set_components(_changed_indices(nodes))
 
-    def _describe(self, changed: frozenset[int]) -> None:
-        """Give every entity the components of its node."""
-        everywhere = self._entities
+    def _set_components(self, changed: frozenset[int]) -> None:
+        """Set the components of all entities from their nodes."""
+        entities = self._entities
 
-        def describe(node: Node, first: int, depth: int) -> int:
+        def assign(node: Node, first: int, depth: int) -> int:
+            """Set the components of a subtree whose nodes count from `first`; return its entity."""
             place = first + (node.left.size if node.left is not None else 0)
-            left = NOTHING if node.left is None else describe(node.left, first, depth + 1)
-            right = NOTHING if node.right is None else describe(node.right, place + 1, depth + 1)
-            entity = everywhere[place]
+            left = NOTHING if node.left is None else assign(node.left, first, depth + 1)
+            right = NOTHING if node.right is None else assign(node.right, place + 1, depth + 1)
+            entity = entities[place]
             for kind in (Constant, Variable, Operator, Changed):
                 if esper.has_component(entity, kind):
                     esper.remove_component(entity, kind)
-            esper.add_component(entity, _component(node, left, right))
+            esper.add_component(entity, _node_component(node, left, right))
             esper.add_component(entity, InOrder(place))
             esper.add_component(entity, Depth(depth))
             if place in changed:
                 esper.add_component(entity, Changed())
             return entity
 
-        describe(self.state.root, 0, 0)
+        assign(self.state.root, 0, 0)
 
-    def _forget(self) -> None:
+    def _delete_entities(self) -> None:
+        """Delete all entities."""
         if self._entities:
             with self.context:
                 for entity in self._entities:
                     esper.delete_entity(entity, immediate=True)
         self._entities = []
 
-    # ---- pictures -----------------------------------------------------------------------------
+    # ---- rendering ----------------------------------------------------------------------------
 
     def render(
         self, show: Callable[[ExpressionFrame], None], title: str = "", message: str = ""
     ) -> None:
-        """Run the rendering systems, which change nothing.
+        """Run the rendering systems and pass the frame to `show`. The world does not change.
 
         Args:
-            show: takes the finished frame.
-            title: what the picture is called.
-            message: a note for the player.
+            show: receives the finished frame.
+            title: title of the frame.
+            message: message for the player.
         """
         canvas = WorldCanvas(show, self, title, message)
         with self.context:
             assert self.entities
             esper.process(self, (RENDERING,), canvas)
 
-    # ---- the whole state ----------------------------------------------------------------------
+    # ---- snapshots ----------------------------------------------------------------------------
 
-    def snapshot(self) -> Token:
-        """The whole world, generator included, as something opaque that can be pickled."""
+    def snapshot(self) -> WorldSnapshot:
+        """Return an opaque snapshot of the world and its generator, which can be pickled."""
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
-        standing = {name: getattr(self, name) for name in _STANDING}
+        attributes = {name: getattr(self, name) for name in _SNAPSHOT_ATTRIBUTES}
         generator = self.env.rng.bit_generator.state
-        return Token(standing, generator, tuple(numbers), frozenset(changed))
+        return WorldSnapshot(attributes, generator, tuple(numbers), frozenset(changed))
 
-    def restore(self, token: Token) -> None:
-        """Become the world that a snapshot was taken of; it has the same future.
+    def restore(self, snapshot: WorldSnapshot) -> None:
+        """Restore the world and its generator from a snapshot.
 
         Raises:
-            TypeError: that is no snapshot.
+            TypeError: the argument is no snapshot.
         """
-        if not isinstance(token, Token):
-            raise TypeError(f"found a {type(token).__name__}, expected what snapshot() returned")
-        self.begin(token.standing["state"], token.standing["action"])
-        vars(self).update(token.standing)
-        self.env.rng.bit_generator.state = token.generator
-        self._forget()
-        if token.identities:
+        if not isinstance(snapshot, WorldSnapshot):
+            raise TypeError(f"found a {type(snapshot).__name__}, expected a snapshot")
+        self.begin(snapshot.attributes["state"], snapshot.attributes["action"])
+        vars(self).update(snapshot.attributes)
+        self.env.rng.bit_generator.state = snapshot.generator
+        self._delete_entities()
+        if snapshot.identities:
             with self.context:
-                self._entities = [esper.create_entity(Identity(n)) for n in token.identities]
-                self._describe(token.changed)
-            latest = max(token.identities)
+                self._entities = [esper.create_entity(Identity(n)) for n in snapshot.identities]
+                self._set_components(snapshot.changed)
+            latest = max(snapshot.identities)
             self._numbers = itertools.count(max(latest + 1, next(self._numbers)))
 
 
 class WorldCanvas(ExpressionCanvas):
-    """Takes the picture of a world, and adds to its nodes what else there is to be seen."""
+    """Canvas that completes the drawn nodes of a world to an `ExpressionFrame`."""
 
     def __init__(
-        self, take: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, said: str
+        self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str
     ) -> None:
-        self._take, self._world, self._title, self._said = take, world, title, said
-        self._spans = parsing.spans(world.state.agent.problem, world.state.root)
+        self._show, self._world, self._title, self._note = show, world, title, note
+        self._spans = parsing.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
 
     def spans(self, node: int) -> tuple[parsing.Span, parsing.Span]:
-        return self._spans.own[node], self._spans.whole[node]
+        """Return the character ranges of a node and of its subtree."""
+        return self._spans.node_spans[node], self._spans.subtree_spans[node]
 
     def rules_at(self, node: int) -> tuple[int, ...]:
+        """Return the numbers of the rules that apply to a node."""
         return tuple(np.flatnonzero(self._mask[node]).tolist())
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:
+        """Build the frame of the world with these nodes and pass the frame on."""
         w = self._world
         rules = w.env.rules
         number, node = w.action
@@ -332,18 +345,18 @@ class WorldCanvas(ExpressionCanvas):
             outcome=w.outcome,
             success=w.success,
             ending=w.ending,
-            message=self._said,
+            message=self._note,
         )
-        self._take(frame)
+        self._show(frame)
 
 
-def _marked(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:
-    """Indices of the nodes that a rule has marked as changed."""
+def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:
+    """Return the indices of the nodes that a rule has marked as changed."""
     return frozenset(place for place, node in enumerate(nodes) if node._changed)
 
 
 def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
-    """What the actions of each rule are called, without their node: `commutative_swap`."""
+    """Return the action name of each rule, without a node: `commutative_swap`."""
     names: list[str] = []
     for rule in rules:
         name = "_".join(rule.name.lower().split())
@@ -351,7 +364,9 @@ def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _component(node: Node, left: int, right: int) -> Constant | Variable | Operator:
+def _node_component(node: Node, left: int, right: int) -> Constant | Variable | Operator:
+    """Return the component that describes a node: a number, a variable or an operator with
+    operands."""
     if node.kind is CONSTANT:
         return Constant(node.value)  # type: ignore[arg-type]  # a number
     if node.kind is VARIABLE:

@@ -1,4 +1,4 @@
-"""A grid in a rectangle of a window: the part that the camera shows, and what moves upon it."""
+"""Drawing of a grid: the animated board, the minimap, and the changes between two frames."""
 
 from __future__ import annotations
 
@@ -19,82 +19,83 @@ from gv_engine.ui.drawing.tile_canvas import SHOWN, Codes, Mosaic, Tiles, codes
 # ---- motion --------------------------------------------------------------------------------------
 
 Cell = tuple[int, int]
-"""y, x."""
+"""(y, x) of a cell."""
 
-Thing = tuple[int, int, int]
-"""Type, state and colour."""
+CellObject = tuple[int, int, int]
+"""Type, state and colour of an object."""
 
-TOO_MUCH = 200  # changed cells: more than happens in a step, not to be followed by the eye
+MAX_CHANGED_CELLS = 200  # no animation beyond: more cells than change in a step
 
 
 class Motion(NamedTuple):
-    """The way from one frame to the next.
+    """Changes between two frames that an animation shows.
 
     Attributes:
-        agent: y, x and facing before.
-        glides: things that move on by a cell: what, from where, to where.
-        leaves, comes: things that vanish and appear: what and where.
+        agent: y, x and facing of the agent before.
+        moved: objects that move to a neighbouring cell: object, start and goal.
+        removed, added: objects that vanish or appear, with their cells.
     """
 
     agent: tuple[int, int, int]
-    glides: tuple[tuple[Thing, Cell, Cell], ...]
-    leaves: tuple[tuple[Thing, Cell], ...]
-    comes: tuple[tuple[Thing, Cell], ...]
+    moved: tuple[tuple[CellObject, Cell, Cell], ...]
+    removed: tuple[tuple[CellObject, Cell], ...]
+    added: tuple[tuple[CellObject, Cell], ...]
 
 
-def motion(before: Frame, after: Frame) -> Motion | None:
-    """What moves from one frame to the next; None if nothing does, or if too much is different."""
+def find_motion(before: Frame, after: Frame) -> Motion | None:
+    """Return the changes from one frame to the next; None if nothing moves, or too many cells
+    change."""
     if before.grid.shape != after.grid.shape:
         return None
-    grids = _things(before), _things(after)
+    grids = _grid_without_ground(before), _grid_without_ground(after)
     ys, xs = np.nonzero((grids[0] != grids[1]).any(2))
-    if len(ys) > TOO_MUCH or (not len(ys) and before.agent == after.agent):
+    if len(ys) > MAX_CHANGED_CELLS or (not len(ys) and before.agent == after.agent):
         return None
     cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
-    left, come = ({cell: _thing(grid, cell) for cell in cells} for grid in grids)
-    glides = []
-    for (y, x), thing in come.items():
+    removed, added = ({cell: _object_in(grid, cell) for cell in cells} for grid in grids)
+    moved = []
+    for (y, x), thing in added.items():
         for start in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-            if thing[0] != FLOOR and left.get(start) == thing:
-                glides.append((thing, start, (y, x)))
-                del left[start]
+            if thing[0] != FLOOR and removed.get(start) == thing:
+                moved.append((thing, start, (y, x)))
+                del removed[start]
                 break
-    gone = {goal for _, _, goal in glides}
+    goals = {goal for _, _, goal in moved}
     return Motion(
         before.agent,
-        tuple(glides),
-        tuple((thing, cell) for cell, thing in left.items() if thing[0] != FLOOR),
-        tuple(
-            (thing, cell) for cell, thing in come.items() if thing[0] != FLOOR and cell not in gone
-        ),
+        tuple(moved),
+        tuple((thing, cell) for cell, thing in removed.items() if thing[0] != FLOOR),
+        tuple((t, cell) for cell, t in added.items() if t[0] != FLOOR and cell not in goals),
     )
 
 
-def _things(frame: Frame) -> NDArray[np.uint8]:
-    """(H, W, 3) the grid without its ground, which stays where it is."""
+def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
+    """Return the (H, W, 3) grid of a frame with floor in place of ground objects, which never
+    move."""
     if frame.beneath is None:
         return frame.grid
     is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
     return np.where(is_ground, np.array([FLOOR, 0, 0], np.uint8), frame.grid)
 
 
-def _thing(grid: NDArray[np.uint8], cell: Cell) -> Thing:
+def _object_in(grid: NDArray[np.uint8], cell: Cell) -> CellObject:
+    """Return type, state and colour of a cell."""
     kind, state, color = grid[cell].tolist()
     return kind, state, color
 
 
 # ---- minimap -------------------------------------------------------------------------------------
 
-EDGE = 2  # pixels of the frame: a dark and a light line
-AGENT_DOT = 5  # pixels: where the agent is, at least
+EDGE = 2  # width of the frame in pixels: a dark and a light line
+AGENT_DOT = 5  # smallest side of the agent's dot in pixels
 
 
 class Minimap:
-    """Draws the whole of a grid small.
+    """Small picture of a whole grid.
 
     Args:
-        sheet: the sprites.
-        theme: for its frame.
+        sheet: sprites.
+        theme: colours of the frame.
     """
 
     def __init__(self, sheet: SpriteSheet, theme: Theme) -> None:
@@ -112,16 +113,16 @@ class Minimap:
         agent: tuple[float, float],
         shown: tuple[float, float, float, float],
     ) -> None:
-        """Draw it as large as fits.
+        """Draw the map as large as fits, with the agent and the visible part marked.
 
         Args:
-            surface: to draw on.
-            room: that the map keeps to.
-            corner: of the room, that it is put into: topleft, bottomright or their like.
-            grid: (H, W, 3).
-            lit: (H, W), as for boards.
-            agent: its y, x.
-            shown: top, left, height and width of what the view shows, in cells.
+            surface: surface to draw on.
+            room: rectangle that the map must stay in.
+            corner: corner of the room to put the map into, such as "topleft".
+            grid: (H, W, 3) type, state and colour of every cell.
+            lit: (H, W) cells that are drawn bright; None for all.
+            agent: y, x of the agent.
+            shown: top, left, height and width of the visible part, in cells.
         """
         height, width, _ = grid.shape
         scale = min((room.h - 2 * EDGE) / height, (room.w - 2 * EDGE) / width)
@@ -155,22 +156,22 @@ class Minimap:
 
 # ---- board ---------------------------------------------------------------------------------------
 
-SMALLEST_AGENT = 8  # pixels: it must be found on a map of two pixels a cell
+MIN_AGENT_SIZE = 8  # pixels, so that the agent is visible in tiny cells
 
 
 class Board:
-    """Draws a grid again and again; what stays the same is kept.
+    """Draws a grid repeatedly, and redraws only the cells that change.
 
     Args:
-        sheet: the sprites.
+        sheet: sprites.
     """
 
     def __init__(self, sheet: SpriteSheet) -> None:
         self._sheet = sheet
         self._ground = pygame.Surface((0, 0))
         self._mosaic = Mosaic(Tiles(sheet, 1), (0, 0))
-        self._origin = 0, 0  # the cell in the corner of the ground
-        self._corner = 0, 0  # pixels of the surface, of the grid's cell 0, 0
+        self._origin = 0, 0  # cell in the corner of the ground
+        self._corner = 0, 0  # position of cell 0, 0 on the surface, in pixels
         self._clip = pygame.Rect(0, 0, 0, 0)
         self._shape = 0, 0
 
@@ -188,20 +189,20 @@ class Board:
         beneath: NDArray[np.uint8] | None = None,
         color: int = 0,
     ) -> None:
-        """Draw a grid.
+        """Draw a grid, with the objects and the agent between two frames if there is a motion.
 
         Args:
-            surface: to draw on; nothing is drawn outside the rectangle.
-            rect: where.
-            corner: y, x in pixels of the grid that lie in the rectangle's corner.
-            cell: pixels of a cell's side.
+            surface: surface to draw on.
+            rect: rectangle to draw into.
+            corner: y, x in pixels of the grid at the rectangle's corner.
+            cell: side of a cell in pixels.
             grid: (H, W, 3) type, state and colour of every cell.
-            lit: (H, W), the cells drawn bright; None: all of them.
-            agent: y, x and facing; outside the grid it is not drawn.
-            motion: how it came to this; None if at once.
-            progress: of the motion, from 0 to 1.
-            beneath: (H, W, 3) what lies on the ground, if there is one.
-            color: of the agent, if there are several.
+            lit: (H, W) cells that are drawn bright; None for all.
+            agent: y, x and facing; an agent outside the grid is not drawn.
+            motion: changes to animate; None for no animation.
+            progress: progress of the animation, from 0 to 1.
+            beneath: (H, W, 3) objects on the ground, if there is a ground layer.
+            color: colour of the agent, if there are several.
         """
         top, left = round(corner[0]), round(corner[1])
         self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
@@ -209,26 +210,28 @@ class Board:
         shown = codes(grid, lit, beneath)
         if motion is not None and progress < 1:
             bare = ~shown.dtype.type(SHOWN)
-            for *_, goal in (*motion.comes, *motion.glides):
+            for *_, goal in (*motion.added, *motion.moved):
                 shown[goal] = FLOOR | shown[goal] & bare
-        self._update(shown, (max(0, top), max(0, left)), rect, cell)
+        self._update_ground(shown, (max(0, top), max(0, left)), rect, cell)
         before = surface.get_clip()
         surface.set_clip(self._clip)
         y, x = self._origin
-        surface.blit(self._ground, self.place(y, x).topleft)
+        surface.blit(self._ground, self.cell_rect(y, x).topleft)
         if motion is None or progress >= 1:
             self._draw_agent(surface, agent, ANGLES[agent[2]], color)
         else:
-            for thing, at, alpha in _moving(motion, progress):
-                self._draw_thing(surface, thing, at, alpha, shown)
+            for thing, at, alpha in _animated_objects(motion, progress):
+                self._draw_object(surface, thing, at, alpha, shown)
             turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
             angle = ANGLES[agent[2]] - turn * (1 - progress)
-            place = between(motion.agent, agent, progress)
+            place = lerp(motion.agent, agent, progress)
             self._draw_agent(surface, (*place, agent[2]), angle, color)
         surface.set_clip(before)
 
-    def _update(self, shown: Codes, start: tuple[int, int], rect: pygame.Rect, cell: int) -> None:
-        """Bring the ground up to date: the cells in sight, and no more than one beyond."""
+    def _update_ground(
+        self, shown: Codes, start: tuple[int, int], rect: pygame.Rect, cell: int
+    ) -> None:
+        """Redraw the changed cells of the ground: the visible ones and one more row and column."""
         height, width = shown.shape
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
@@ -248,21 +251,23 @@ class Board:
     def _draw_agent(
         self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float, color: int
     ) -> None:
+        """Draw the agent, turned by an angle in degrees, unless outside the grid."""
         height, width = self._shape
         if not (-1 < agent[0] < height and -1 < agent[1] < width):
             return
-        place = self.place(agent[0], agent[1])
-        side = max(place.w, SMALLEST_AGENT)
+        place = self.cell_rect(agent[0], agent[1])
+        side = max(place.w, MIN_AGENT_SIZE)
         if angle == ANGLES[agent[2]]:
             sprite = self._sheet.agent(color, side, agent[2])
         else:
             sprite = pygame.transform.rotozoom(self._sheet.agent(color, side), angle, 1)
         surface.blit(sprite, sprite.get_rect(center=place.center))
 
-    def _draw_thing(
-        self, surface: pygame.Surface, thing: Thing, place: Point, alpha: float, shown: Codes
+    def _draw_object(
+        self, surface: pygame.Surface, thing: CellObject, place: Point, alpha: float, shown: Codes
     ) -> None:
-        rect = self.place(*place)
+        """Draw an object at a place between cells, with an opacity from 0 to 1."""
+        rect = self.cell_rect(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
         sprite = self._sheet.get(self._sheet.name(*thing[:2]), thing[2], rect.w, lit=lit)
         if alpha < 1:
@@ -270,14 +275,14 @@ class Board:
             sprite.set_alpha(int(255 * alpha))
         surface.blit(sprite, rect)
 
-    def place(self, y: float, x: float) -> pygame.Rect:
-        """Where a cell lies on the surface, as it was drawn last."""
+    def cell_rect(self, y: float, x: float) -> pygame.Rect:
+        """Return the rectangle of a cell on the surface, as drawn last."""
         cell = self._mosaic.tiles.cell
         top, left = self._corner
         return pygame.Rect(left + round(x * cell), top + round(y * cell), cell, cell)
 
-    def at(self, position: tuple[int, int]) -> Cell | None:
-        """The cell drawn at x, y of the surface, if there is one."""
+    def cell_at(self, position: tuple[int, int]) -> Cell | None:
+        """Return the cell that was drawn at x, y of the surface; None if there is none."""
         if not self._clip.collidepoint(position):
             return None
         cell, (top, left) = self._mosaic.tiles.cell, self._corner
@@ -286,18 +291,18 @@ class Board:
         return (y, x) if 0 <= y < height and 0 <= x < width else None
 
 
-def _moving(motion: Motion, progress: float) -> Iterator[tuple[Thing, Point, float]]:
-    """Things with their place and how opaque they are."""
-    for thing, cell in motion.leaves:
+def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObject, Point, float]]:
+    """Yield (object, place, opacity) of each object that moves, vanishes or appears."""
+    for thing, cell in motion.removed:
         yield thing, cell, 1 - progress
-    for thing, cell in motion.comes:
+    for thing, cell in motion.added:
         yield thing, cell, progress
-    for thing, start, goal in motion.glides:
-        yield thing, between(start, goal, progress), 1.0
+    for thing, start, goal in motion.moved:
+        yield thing, lerp(start, goal, progress), 1.0
 
 
-def between(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
-    """y, x on the way; who moves by more than a cell is there at once."""
+def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
+    """Return (y, x) between two cells; the goal if they are more than a cell apart."""
     if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
         return goal[0], goal[1]
     rest = 1 - progress

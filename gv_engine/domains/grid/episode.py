@@ -1,4 +1,4 @@
-"""An episode in a gridworld, for games and replays."""
+"""Episode in a gridworld, for sessions and replays."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-# ---- hearing -------------------------------------------------------------------------------------
+# ---- sound ---------------------------------------------------------------------------------------
 
 _MOVES = ACTIONS[: MOVE_RIGHT + 1]
 
 
-def sound_between(before: Frame, after: Frame) -> str:
-    """The name of the sound of a step, see `gv_engine.ui.screens.sounds`; empty for none of
-    its own."""
+def step_sound(before: Frame, after: Frame) -> str:
+    """Return the name of the sound of a step, see `gv_engine.ui.screens.sounds`; empty if there is
+    none."""
     if after.item != before.item:
         return "take" if after.item[0] else "drop"
     if before.grid.shape != after.grid.shape:
@@ -64,22 +64,22 @@ _SECOND_KEYS = {
     "PICK_UP": "C",
     "DROP": "B",
 }
-"""The keys of a second player at the same keyboard, who has its left half."""
+"""Keys of a second player at the same keyboard: its left half."""
 
 
 class GridEpisode(Told):
-    """Plays a scenario in an object world; see `gv_engine.session.episode.Episode`.
+    """Episode of a scenario in an object world; see `gv_engine.session.episode.Episode`.
 
     Reward and total are sums over all agents.
 
     Attributes:
-        scenario: what is played.
-        agents: the names of those who act.
-        controlled: which of them a player's actions are for, from 0 on; its view is shown, too.
-        partners: what acts for others, by name.
+        scenario: scenario to play.
+        agents: names of the present agents.
+        controlled: index of the agent that the player controls, whose view is shown.
+        partners: policies of other agents, by name.
         actions: names of the scenario's actions.
-        wait: `WAIT`, which rules see as no action at all; empty where functions of states or
-            processors are listed, which only know the agent's actions.
+        wait: `WAIT`, which rules see as no action; empty if the scenario has functions of states
+            or processors, which do not support waiting.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -88,43 +88,44 @@ class GridEpisode(Told):
         self.controlled = 0
         self.partners: dict[str, Policy] = {}
         self.actions = scenario.action_names
-        self.wait = action_name(WAIT) if _knows_columns_only(scenario) else ""
+        self.wait = action_name(WAIT) if _has_only_column_rules(scenario) else ""
         self._simulation = Simulation(scenario)
         self.world = self._simulation.world
-        # what each was shown
+        # last observations of each agent
         self._grid = np.zeros((len(self._names), *scenario.area.shape, 3), np.uint8)
         self._item = np.zeros((len(self._names), 3), np.uint8)
         self._explored: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """The names of those that are there, in their order."""
+        """Return the names of the present agents, in order."""
         return self._names[: self.world.present]
 
     @property
     def reward(self) -> float:
-        """Of the last step, the sum over all agents."""
+        """Return the reward of the last step, summed over all agents."""
         return float(sum(self.world.reward))
 
     @property
     def total(self) -> float:
-        """The sum of the rewards since the reset, over all agents."""
+        """Return the rewards since the reset, summed over all agents."""
         return float(sum(self.world.total))
 
     @property
     def ending(self) -> str:
-        """How it ended for the agent that is shown; empty while it goes on."""
-        return self.scenario.describe_ending(self._simulation.world, self._shown)
+        """Return a text for the player on how the episode ended; empty while the episode goes
+        on."""
+        return self.scenario.describe_ending(self._simulation.world, self._shown_agent)
 
     @property
-    def _shown(self) -> int:
-        """The agent whose view is shown."""
+    def _shown_agent(self) -> int:
+        """Return the number of the agent whose view is shown."""
         return self.controlled + 1
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
-        """The level's own actions; where there are several agents, also those of a second player,
-        who plays the second one, and the way to another agent."""
+        """Return the level's own actions; with several agents also the keys of a second player, who
+        controls the second agent, and the command that switches agents."""
         own = self.scenario.own_actions
         if len(self.agents) == 1:
             return own
@@ -139,26 +140,26 @@ class GridEpisode(Told):
         return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
-        """Begin the episode that an environment gives for a seed."""
+        """Begin the episode that an environment has for a seed."""
         self._simulation.reset(np.random.default_rng(seed))
         for name, policy in self.partners.items():
             policy.begin([0], seed, [self._names.index(name)])
-        self._know_nothing()
+        self._clear_explored()
         self._observe()
 
     def refusal(self, action: str) -> str:
-        """Why an action is none here; empty if it is one."""
-        for name, does in self._told(action).items():
+        """Return why an action is not allowed; empty if the action is allowed."""
+        for name, does in self._parse(action).items():
             if name not in self.agents:
                 return f"no agent {name!r}: {describe_allowed(name, self.agents)}"
             if not does or does not in (*self.actions, self.wait):
                 return f"{does.replace('_', ' ').capitalize()}: not in this level"
-        if len(self.agents) > len(self._told(action)) and not self.wait:
+        if len(self.agents) > len(self._parse(action)) and not self.wait:
             return "Nobody can wait in this level: say what each agent does"
         return ""
 
-    def _told(self, action: str) -> dict[str, str]:
-        """What an action says that agents do, by their names."""
+    def _parse(self, action: str) -> dict[str, str]:
+        """Return the actions that a text contains, by agent name."""
         if len(self._names) == 1:
             return {self._names[0]: action}
         if action == self.wait:
@@ -167,76 +168,80 @@ class GridEpisode(Told):
         return {name or self.agents[self.controlled]: does for name, _, does in parts}
 
     def joint(self, action: str) -> str:
-        """What all agents do when a player has said what one of them does; see
-        `gv_engine.session.episode.Episode`."""
+        """Return the actions of all agents for one player's action, with those of the partners'
+        policies."""
         if len(self._names) == 1 or self.refusal(action):
             return action
-        told = self._told(action)
+        by_agent = self._parse(action)
         for agent, name in enumerate(self.agents, 1):
             done = self.world.done[agent] and not self.world.terminated
-            if name in self.partners and name not in told and not done:
-                told[name] = self.actions[int(self.partners[name].act(*self._seen(agent))[0])]
-        acts = (name for name in self.agents if told.get(name, self.wait) != self.wait)
-        return AND.join(f"{name} {told[name]}" for name in acts) or self.wait
+            if name in self.partners and name not in by_agent and not done:
+                by_agent[name] = self.actions[
+                    int(self.partners[name].act(*self._seen_by(agent))[0])
+                ]
+        acting = (name for name in self.agents if by_agent.get(name, self.wait) != self.wait)
+        return AND.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
 
     def numbers(self, action: str) -> Any:
-        """The numbers of what agents do; see `gv_engine.session.episode.Episode`."""
+        """Return the numbers of the agents' actions, as environments take them."""
         if len(self._names) == 1:
             return super().numbers(action)
         acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
-        does = {name: self.wait if name in acting else self.actions[0] for name in self._names}
-        does |= self._told(action)
-        return tuple(map(self.actions.index, does.values()))
+        by_agent = {name: self.wait if name in acting else self.actions[0] for name in self._names}
+        by_agent |= self._parse(action)
+        return tuple(map(self.actions.index, by_agent.values()))
 
     def among(self, action: str, others: str) -> str:
-        """What all do when a player has said something, and others do as they would; see
-        `gv_engine.session.episode.Episode`."""
+        """Return the actions of all agents: those of a player, and for all other agents those in
+        `others`."""
         if len(self._names) == 1 or self.refusal(action):
             return action
-        own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._told(action)}
-        told = self._told(others) | own
-        return AND.join(f"{name} {told[name]}" for name in self.agents if name in told)
+        own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
+        by_agent = self._parse(others) | own
+        return AND.join(f"{name} {by_agent[name]}" for name in self.agents if name in by_agent)
 
     def step(self, action: str) -> None:
-        """Take an action that is not refused.
+        """Take an allowed action.
 
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        told = self._told(action)
-        does = (told.get(name, self.wait or self.actions[0]) for name in self._names)
-        self._simulation.step(*(WAIT if name == self.wait else named_action(name) for name in does))
+        by_agent = self._parse(action)
+        acts = (by_agent.get(name, self.wait or self.actions[0]) for name in self._names)
+        self._simulation.step(*(WAIT if act == self.wait else named_action(act) for act in acts))
         self._observe()
 
     def mask(self) -> dict[str, bool]:
-        """Whether some transition would act on each of the actions, by the agent that is shown."""
-        mask = self._mask(self._shown)
+        """Return for each action True if a transition would act on it, for the agent that is
+        shown."""
+        mask = self._mask_of(self._shown_agent)
         return dict(zip(self.actions, mask.astype(bool).tolist(), strict=True))
 
-    def _mask(self, agent: int) -> NDArray[np.int8]:
+    def _mask_of(self, agent: int) -> NDArray[np.int8]:
+        """Return the (actions,) int8 action mask of an agent."""
         mask = np.zeros(len(self.actions), np.int8)
         self._simulation.valid_actions(mask, agent)
         return mask
 
     def seen(self) -> Seen:
-        """What `GridVectorEnv` hands out, the observation as `default`; `AgentsVectorEnv`, where
-        there may be several agents."""
+        """Return observation and info as `GridVectorEnv` does, or `AgentsVectorEnv` with several
+        agents."""
         if len(self._names) == 1:
-            return self._seen(1)
-        each = [self._seen(agent) for agent in self._simulation.agents]
-        observation, info = (_side_by_side(parts) for parts in zip(*each, strict=True))
+            return self._seen_by(1)
+        by_agent = [self._seen_by(agent) for agent in self._simulation.agents]
+        observation, info = (_stack_agents(parts) for parts in zip(*by_agent, strict=True))
         return observation, info
 
-    def _seen(self, agent: int) -> Seen:
-        """The same of an agent."""
+    def _seen_by(self, agent: int) -> Seen:
+        """Return observation and info of one agent, as `GridVectorEnv` does."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
-        asked = [scenario.missions.encode(world, agent)] if scenario.missions else []
-        observation = make_encoder(scenario, "default").encode(grid, item, *asked)
+        mission = [scenario.missions.encode(world, agent)] if scenario.missions else []
+        observation = make_encoder(scenario, "default").encode(grid, item, *mission)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
         info = {
-            "action_mask": self._mask(agent),
+            "action_mask": self._mask_of(agent),
             "reward_terms": dict(zip(names, terms, strict=True)),
         }
         if scenario.tells_success:
@@ -246,14 +251,14 @@ class GridEpisode(Told):
         return of_one_world(observation, info)
 
     def frame(self, message: str) -> Frame:
-        """What the rendering systems show."""
+        """Return the frame of the rendering systems, with a message for the player."""
         frames: list[Frame] = []
-        shown = self._shown
+        shown = self._shown_agent
         self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
         return replace(frames[-1], explored=self._explored[shown - 1].copy())
 
     def row(self) -> NDArray[Any]:
-        """The whole world, a () array of `scenario.layout.dtype`."""
+        """Return the whole world as a () array of `scenario.layout.dtype`."""
         return self._simulation.world.snapshot()
 
     def become(self, row: NDArray[Any]) -> None:
@@ -264,65 +269,65 @@ class GridEpisode(Told):
         """
         row = self.scenario.check_rows(row)
         self._simulation.world.restore(row)
-        self._know_nothing()
+        self._clear_explored()
         self._observe()
-        self._simulation.world.rng = generator_from_row(row["rng"])  # looking may have drawn
+        self._simulation.world.rng = generator_from_row(row["rng"])  # observing may sample
 
     def state(self) -> str:
-        """16 hexadecimal digits that stand for the whole world."""
+        """Return a digest of the whole world, 16 hexadecimal digits."""
         return row_digest(self.row(), self.scenario.types)
 
     @property
     def sight(self) -> int:
-        """A number for what all agents are shown, and what they hold."""
+        """Return a checksum of all agents' observations and held objects."""
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 
     def differences(self, was: GridEpisode) -> list[str]:
-        """What is different in the world of another episode, and in what its agents see."""
-        told = world_differences(was.world, self.world, self.agents)
+        """Return sentences on the differences in world and observations from another episode."""
+        sentences = world_differences(was.world, self.world, self.agents)
         before, after = was._grid, self._grid
         if before.shape != after.shape:
             (_, h, w, _), (_, *size, _) = before.shape, after.shape
-            told.append(f"the view has {size[0]} × {size[1]} cells, had {h} × {w}")
-        elif not told and (before != after).any():
+            sentences.append(f"the view has {size[0]} × {size[1]} cells, had {h} × {w}")
+        elif not sentences and (before != after).any():
             seen = [int((shown[..., 0] != HIDDEN).sum()) for shown in (after, before)]
             other = int((before != after).any(-1).sum())
-            told.append(f"{seen[0]} cells are seen, were {seen[1]}; {other} look different")
-        return told
+            sentences.append(f"{seen[0]} cells are seen, were {seen[1]}; {other} look different")
+        return sentences
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
-        """The world, what agents were and are shown, and the last reward of each function by
-        function."""
+        """Return the world, the observations of all agents, and their last reward by function."""
         shown = (self._grid, self._item, self._explored)
         parts = (self.row().tobytes(), *(array.tobytes() for array in shown))
         terms = [self._simulation.terms_of(agent) for agent in self._simulation.agents]
         return zlib.compress(b"".join(parts), 1), terms
 
     def restore(self, snapshot: tuple[bytes, list[tuple[float, ...]]]) -> None:
-        """Become what a snapshot holds."""
+        """Restore the episode from a snapshot."""
         packed, terms = snapshot
         dtype = self.scenario.layout.dtype
         data = np.frombuffer(zlib.decompress(packed), np.uint8)
         sizes = dtype.itemsize, self._grid.size, self._item.size
         row, grid, item, explored = np.split(data, np.cumsum(sizes))
         self._simulation.world.restore(row.view(dtype)[0:1].reshape(()))
-        self._know_nothing()
+        self._clear_explored()
         self._explored[...] = explored.reshape(self._explored.shape)
         self._grid[...] = grid.reshape(self._grid.shape)
         self._item[...] = item.reshape(self._item.shape)
         for agent, values in zip(self._simulation.agents, terms, strict=True):
             self._simulation.set_terms(agent, values)
 
-    def _know_nothing(self) -> None:
-        """No agent has seen anything of this world."""
+    def _clear_explored(self) -> None:
+        """Mark all cells as unexplored by all agents."""
         world = self._simulation.world
         self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
         self._explored[..., 0] = HIDDEN
 
     def _observe(self) -> None:
+        """Compute the observations of all agents and add the seen cells to the explored ones."""
         self.controlled = min(self.controlled, len(self.agents) - 1)
         world, area = self._simulation.world, self.scenario.area
-        # once a step, like an environment: looking may draw from the world's generator
+        # once a step, as in an environment: observing may use the world's generator
         for agent in self._simulation.agents:
             shown, explored = self._grid[agent - 1], self._explored[agent - 1]
             self._simulation.observe(shown, self._item[agent - 1], agent)
@@ -333,14 +338,15 @@ class GridEpisode(Told):
                     explored[seen, 3:] = beneath
 
 
-def _side_by_side(parts: Sequence[Any]) -> Any:
-    """(1, A, …) of (1, …) arrays of each agent, in mappings too."""
+def _stack_agents(parts: Sequence[Any]) -> Any:
+    """Stack the (1, …) arrays of several agents to (1, A, …), in mappings too."""
     if isinstance(parts[0], dict):
-        return {name: _side_by_side([part[name] for part in parts]) for name in parts[0]}
+        return {name: _stack_agents([part[name] for part in parts]) for name in parts[0]}
     return np.stack(parts, axis=1)
 
 
-def _knows_columns_only(scenario: Scenario) -> bool:
+def _has_only_column_rules(scenario: Scenario) -> bool:
+    """Return True if no rule of the scenario is a processor or a function of states."""
     return not any(
         part.system.is_processor or part.system.objects
         for member in scenario.members

@@ -1,4 +1,4 @@
-"""Hints in a grid: the next step of a shortest way, looked for while the window goes on."""
+"""Hints in a grid: the next step of a shortest solution, searched for in the background."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from gv_engine.scenario.plugin import hooks_of
 from gv_engine.session.autoplay import SolverActor
 
-_SOON = 2.0  # s
+_COMPILE_NOTE_DELAY = 2.0  # seconds
 
 
 class GridHint:
-    """A hint on a game, once it was asked for.
+    """Hint for a session, searched for on request.
 
     Args:
-        game: a `gv_engine.session.session.Session` of a grid.
+        game: session of a grid.
 
     Attributes:
-        waits: whether one is looked for.
-        says: the hint, or that it is looked for; empty if nobody has asked in this state.
+        is_searching: a search is running.
+        message: the hint, or a note that the search runs; empty without a request in this state.
     """
 
     def __init__(self, game: Any) -> None:
@@ -27,29 +27,30 @@ class GridHint:
         self._solver: SolverActor | None = None
         self._scenario: Any = None
         self._since = 0.0
-        self.waits = False
-        self.says = ""
+        self.is_searching = False
+        self.message = ""
 
-    def ask(self) -> None:
-        """Look for one in the present state."""
+    def search(self) -> None:
+        """Start a search from the current state."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             self._solver = SolverActor(hooks_of(self._scenario).adviser(self._scenario))
-        self.waits, self.says = True, "Looking for a way"
+        self.is_searching, self.message = True, "Looking for a way"
         self._since = time.monotonic()
 
-    def forget(self) -> None:
-        """Another state is shown."""
-        self.waits, self.says = False, ""
+    def clear(self) -> None:
+        """Drop the hint, because the state has changed."""
+        self.is_searching, self.message = False, ""
 
-    def look(self) -> None:
-        """Say what was found, if it is."""
-        way = self._solver.way(self._game) if self.waits and self._solver else None
+    def update(self) -> None:
+        """Set the message if the search has ended, or takes long."""
+        way = self._solver.way(self._game) if self.is_searching and self._solver else None
         if way is None:
-            if self.waits and time.monotonic() > self._since + _SOON:
-                self.says = "Looking for a way; the rules are compiled the first time"
+            if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
+                self.message = "Looking for a way; the rules are compiled the first time"
             return
         count = len(way.actions)
         to_go = "1 step" if count == 1 else f"{count} steps"
         action = way.actions[0].replace("_", " ").capitalize() if way.actions else ""
-        self.waits, self.says = False, f"Hint: {action}; {to_go} to go" if action else way.says
+        self.is_searching = False
+        self.message = f"Hint: {action}; {to_go} to go" if action else way.says

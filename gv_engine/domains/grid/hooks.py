@@ -1,4 +1,4 @@
-"""DomainPlugin of the domain of gridworlds; see `gv_engine.scenario.plugin.DomainPlugin`."""
+"""Hooks of the grid domain; see `gv_engine.scenario.plugin.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -72,39 +72,40 @@ FORMAT = Format(
 # ---- hooks ---------------------------------------------------------------------------------------
 
 _LEVELS = 20
-"""So many are looked at by `gv-engine check`."""
+"""Number of levels that `gv-engine check` searches for a solution."""
 
 
 def read(document: Document) -> Scenario:
-    """The scenario of a document."""
+    """Return the scenario of a document."""
     return Scenario.read(document)
 
 
 def make_env(scenario: Scenario, **options: Any) -> GridEnv:
-    """Its Gymnasium environment."""
+    """Return a Gymnasium environment of a scenario."""
     return GridEnv(scenario, **options)
 
 
 def make_vector_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv:
-    """Its Gymnasium vector environment; workers are threads."""
+    """Return a Gymnasium vector environment of a scenario; workers are threads."""
     return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
 
 
 def make_worlds(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv | AgentsVectorEnv:
-    """Its worlds for rollouts, with an axis of agents if there are several."""
-    made = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
-    return made(scenario, num_envs, num_threads=workers, copy=False, **options)
+    """Return a vector environment for rollouts; with several agents, arrays have an axis of
+    agents."""
+    env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
+    return env_class(scenario, num_envs, num_threads=workers, copy=False, **options)
 
 
 adviser = ShortestPathHints
 
 
 def compile(scenario: Scenario) -> str:
-    """Compile its programs into the cache."""
+    """Compile the programs of a scenario into the cache; return "compiled" or "kept already"."""
     worlds = CompiledBatch(scenario, 1)
     if worlds.load():
         return "kept already"
@@ -113,16 +114,17 @@ def compile(scenario: Scenario) -> str:
 
 
 def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """The frames of an episode."""
+    """Yield the frames of an episode that a policy plays."""
     if scenario.layout.agents > 1:
-        return _frames_together(scenario, policy, seed, steps)
+        return _frames_of_agents(scenario, policy, seed, steps)
     env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    return _frames(
+    return _frames_of_policy(
         env, load_policy(policy, 1, len(scenario.actions), scenario=scenario), seed, steps
     )
 
 
-def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
+def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
+    """Yield the frames of an episode: step the environment, and copy its state to a renderer."""
     mirror = Simulation(env.scenario)
     policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
@@ -137,12 +139,13 @@ def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterat
         mirror.world.restore(env.snapshot(0))
         terms = info["reward_terms"]
         mirror.terms = [float(terms[name][0]) for name in env.scenario.reward_names]
-        found: list[Frame] = []
-        mirror.render(found.append, observation["grid"][0])
-        yield found[-1]
+        rendered: list[Frame] = []
+        mirror.render(rendered.append, observation["grid"][0])
+        yield rendered[-1]
 
 
-def _frames_together(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
+def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
+    """Yield the frames of an episode with several agents, each played by its policy."""
     episode, sharing = GridEpisode(scenario), scenario.sharing
     for name, own in by_agent(policy, sharing).items():
         episode.partners[name] = load_policy(own, 1, len(scenario.actions), scenario=scenario)
@@ -156,29 +159,29 @@ def _frames_together(scenario: Scenario, policy: str, seed: int, steps: int) -> 
 
 
 def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
-    """The scenario with another limit of steps, its own if None.
+    """Return the scenario with another step limit; with its own if None.
 
     Raises:
-        ValueError: it has none.
+        ValueError: there is no step limit.
     """
-    found = environment.resolve_grid_scenario(scenario, max_steps)
-    if found.max_steps is None:
+    limited_scenario = environment.resolve_grid_scenario(scenario, max_steps)
+    if limited_scenario.max_steps is None:
         raise ValueError(f"{scenario.name} has no max_steps, so that an episode may go on for ever")
-    return found
+    return limited_scenario
 
 
 def size(scenario: Scenario) -> str:
-    """Height × width of the first level; of a mixture, those of all its members."""
-    found: dict[str, None] = {}
+    """Return height × width of the first level as text; of a mixture, the sizes of all members."""
+    sizes: dict[str, None] = {}
     for member in scenario.members:
         simulation = Simulation(member)
         simulation.reset(np.random.default_rng(0))
-        found[f"{simulation.world.height}×{simulation.world.width}"] = None
-    return ", ".join(found)
+        sizes[f"{simulation.world.height}×{simulation.world.width}"] = None
+    return ", ".join(sizes)
 
 
 def schedules(scenario: Scenario) -> Schedules:
-    """The calls of every member in their order."""
+    """Return (name, calls by phase in order) of every member scenario."""
     return [
         (member.name, {phase: member.calls(phase) for phase in Phase})
         for member in scenario.members
@@ -186,7 +189,7 @@ def schedules(scenario: Scenario) -> Schedules:
 
 
 def systems(scenario: Scenario) -> Systems:
-    """The systems of every member in their order."""
+    """Return (name, systems in order) of every member scenario."""
     return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
 
 
@@ -198,22 +201,23 @@ def examine(
     quick: bool = False,
     policy: str = "",
 ) -> CheckReport:
-    """Compare the object world with the compiled one, look for broken promises and drawings."""
-    promises = broken(scenario, seed=seed)  # first, as it can be stopped
-    compiles = "not tried" if quick else _compiles(scenario)
+    """Check a scenario: object world against compiled world, contracts of rules, sprites,
+    solvability."""
+    broken_contracts = broken(scenario, seed=seed)  # first, as it can be interrupted
+    compiles = "not tried" if quick else _compile_result(scenario)
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
-    faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]
+    faults = [*broken_contracts, *filter(None, [report.fault]), *broken_drawings(scenario)]
     if not faults:
         facts += findings(scenario)
-        told, faults = check_solution(scenario)
-        facts += told
-    but = ", with nothing compiled or searched" if quick else ""
+        solution_facts, faults = check_solution(scenario)
+        facts += solution_facts
+    exception = ", with nothing compiled or searched" if quick else ""
     try:
         survey = None if faults or quick else Survey(scenario, range(_LEVELS), limit, checked=True)
     except SeveralAgentsError as error:
-        survey, but = None, ", and nothing searched"
+        survey, exception = None, ", and nothing searched"
         facts.append(("searched", f"no: {error}"))
     if survey:
         facts += [("searched", survey.extent), ("can be won", survey)]
@@ -223,17 +227,17 @@ def examine(
                 f"{scenario.name}: none of the levels of {len(survey.found)} seeds can be won"
             ]
         if Verdict.LOST in verdicts:
-            but = " but levels that cannot be won"
+            exception = " but levels that cannot be won"
         elif verdicts != {Verdict.WON} or len(survey.found) < _LEVELS:
-            but = ", as far as levels were searched"
+            exception = ", as far as levels were searched"
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
-        facts.append(("found", f"{both}nothing wrong{but}"))
+        facts.append(("found", f"{both}nothing wrong{exception}"))
     return CheckReport(facts, faults)
 
 
-def _compiles(scenario: Scenario) -> str:
-    """Whether it does, in words."""
+def _compile_result(scenario: Scenario) -> str:
+    """Return "yes" if the scenario compiles, else "no" with the reason."""
     try:
         make_batch(scenario, 1, "compiled", checked=True)
     except BuiltInDoesNotCompileError:

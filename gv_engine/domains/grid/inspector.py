@@ -1,4 +1,4 @@
-"""The inspector: a panel that shows what the world is made of, in pages to be turned."""
+"""Inspector panel of grids: pages on the cell, agent, observation, sight and actions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,13 +15,7 @@ from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import in_sentences
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.action_preview import Outcome, Trial
-from gv_engine.session.inspection import (
-    Entity,
-    Inspection,
-    Sight,
-    meanings,
-    visibility_functions,
-)
+from gv_engine.session.inspection import Entity, Inspection, Sight, meanings, visibility_functions
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import font, plate, write
@@ -29,11 +23,11 @@ from gv_engine.ui.drawing.widgets import wrap
 
 AS_SHOWN = "as the agent saw it"
 SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
-NOTCH = 3  # lines that a notch of the wheel scrolls
+NOTCH = 3  # lines that one notch of the wheel scrolls
 
 
 class PageLine(NamedTuple):
-    """A line of a page: a label and a value, or numbers in columns; indented by its level."""
+    """Line of a page: a label and a value, or numbers in columns, indented by `level`."""
 
     label: str
     value: str = ""
@@ -43,14 +37,14 @@ class PageLine(NamedTuple):
 
 
 class GridInspector:
-    """Shows a game's cells, agent, observation, sight and actions.
+    """Panel with pages on a session's cells, agent, observation, sight and actions.
 
     Args:
-        game: what is played; asked for its `scenario`, `frame()` and `row()`.
-        theme: the colours of the panel.
+        game: session with `scenario`, `frame()` and `row()`.
+        theme: colours of the panel.
 
     Attributes:
-        chosen: y, x of the cell that is looked at; None: the agent's.
+        chosen: y, x of the inspected cell; None for that of the agent.
     """
 
     title = "Inspector"
@@ -59,11 +53,11 @@ class GridInspector:
         self.chosen: Cell | None = None
         self._game, self._theme = game, theme
         self._pages: dict[str, Callable[[], Iterator[PageLine]]] = {
-            "Cell": self._cell,
-            "Agent": self._agent,
-            "Observation": self._observation,
-            "Sight": self._sight,
-            "Actions": self._actions,
+            "Cell": self._cell_lines,
+            "Agent": self._agent_lines,
+            "Observation": self._observation_lines,
+            "Sight": self._sight_lines,
+            "Actions": self._actions_lines,
         }
         self._page = "Cell"
         self._representation = REPRESENTATIONS[0]
@@ -74,160 +68,167 @@ class GridInspector:
         self._width = 300  # pixels
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._scenario: Scenario | None = None
-        self._looking: Inspection
+        self._inspection: Inspection
         self._trial: Trial
-        self._tried: Mapping[str, Outcome] = {}
-        self._shown: Frame
+        self._outcomes: Mapping[str, Outcome] = {}
+        self._frame: Frame
         self._is_stale = True
         self._rows: list[PageLine] = []
-        self._seen: Sight | None = None
+        self._sight: Sight | None = None
 
     def begin(self) -> None:
-        """Forget the frame: another one is shown."""
+        """Mark the pages as outdated, because the frame has changed."""
         self._is_stale = True
 
-    # ---- what is shown -------------------------------------------------------------------
+    # ---- pages ---------------------------------------------------------------------------
 
     @property
     def lit(self) -> NDArray[np.bool_] | None:
-        """(H, W) the cells to be shown bright; None: those that the agent saw."""
+        """Return (H, W) bool of the cells to draw bright; None for those that the agent saw."""
         if self._page != "Sight" or self._function == AS_SHOWN:
             return None
         self._refresh()
-        return None if self._seen is None or self._seen.problem else self._seen.on_grid
+        return None if self._sight is None or self._sight.problem else self._sight.on_grid
 
     def _refresh(self) -> None:
+        """Compute the lines of the current page if they are outdated."""
         if not self._is_stale:
             return
-        self._is_stale, self._shown = False, self._game.frame()
+        self._is_stale, self._frame = False, self._game.frame()
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._looking, self._trial = Inspection(self._scenario), Trial(self._scenario)
-        self._looking.look(self._game.row())
-        height, width = self._shown.grid.shape[:2]
+            self._inspection, self._trial = Inspection(self._scenario), Trial(self._scenario)
+        self._inspection.look(self._game.row())
+        height, width = self._frame.grid.shape[:2]
         if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
             self.chosen = None
         if self._function not in self._choices("Sight"):
             self._function = AS_SHOWN
-        self._seen = None
+        self._sight = None
         if self._page == "Sight" and self._function != AS_SHOWN:
-            self._seen = self._looking.sight(self._function)
+            self._sight = self._inspection.sight(self._function)
         if self._page == "Actions":
-            self._tried = self._trial.outcomes(self._game.row())
+            self._outcomes = self._trial.outcomes(self._game.row())
         self._rows = list(self._pages[self._page]())
 
     def _choices(self, page: str) -> tuple[str, ...]:
-        """What the page can be about, of which one is chosen."""
+        """Return the options of a page, one of which is selected."""
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
             return (AS_SHOWN, *visibility_functions())
         return ()
 
-    def _cell(self) -> Iterator[PageLine]:
-        y, x = self.chosen or self._shown.agent[:2]
+    def _cell_lines(self) -> Iterator[PageLine]:
+        """Yield the lines on the entities in the inspected cell."""
+        y, x = self.chosen or self._frame.agent[:2]
         yield PageLine("cell", f"row {y}, column {x}")
         try:
-            entities = self._looking.cell(y, x)
+            entities = self._inspection.cell(y, x)
         except IndexError:
             yield PageLine("beyond the grid")
             return
         if not entities:
             yield PageLine("free floor, no entity")
         for entity in entities:
-            yield from _entity(entity)
+            yield from _entity_lines(entity)
 
-    def _agent(self) -> Iterator[PageLine]:
-        agent = self._looking.agent()
-        held = [entity.name for entity in agent.holds.values()]
-        yield PageLine("holds", ", ".join(held) or "nothing")
-        yield from self._reward()
-        yield from _entity(agent)
+    def _agent_lines(self) -> Iterator[PageLine]:
+        """Yield the lines on the agent: held objects, last reward and components."""
+        agent = self._inspection.agent()
+        names = [entity.name for entity in agent.holds.values()]
+        yield PageLine("holds", ", ".join(names) or "nothing")
+        yield from self._reward_lines()
+        yield from _entity_lines(agent)
 
-    def _observation(self) -> Iterator[PageLine]:
-        frame = self._shown
+    def _observation_lines(self) -> Iterator[PageLine]:
+        """Yield the lines on the arrays of the observation in the selected representation."""
+        frame = self._frame
         try:
-            arrays = self._looking.observation(self._representation, frame.observation, frame.item)
+            arrays = self._inspection.observation(
+                self._representation, frame.observation, frame.item
+            )
         except ValueError as error:
             yield PageLine(str(error))
             return
         for name, array in arrays.items():
             shape = " × ".join(map(str, array.shape))
             yield PageLine(name, f"{shape} {array.dtype}", is_heading=True)
-            shown = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
+            cells = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
             parts: list[tuple[str, NDArray[Any], str]] = [("", array, self._meaning_of(name))]
-            if shown is not None:
-                known = meanings(array, shown, frame.types)
+            if cells is not None:
+                legends = meanings(array, cells, frame.types)
                 parts = [
-                    (part, array[..., k], ", ".join(f"{n} {says}" for n, says in known[k].items()))
+                    (part, array[..., k], ", ".join(f"{n} {w}" for n, w in legends[k].items()))
                     for k, part in enumerate(("type", "state", "colour"))
                 ]
-            for part, numbers, says in parts:
+            for part, numbers, legend in parts:
                 if part:
                     yield PageLine(part)
                 for line in np.atleast_2d(numbers).tolist():
                     yield PageLine("", columns=tuple(f"{number:g}" for number in line))
-                for text in self._wrapped(says, 1):
+                for text in self._wrap(legend, 1):
                     yield PageLine(text, "", 1)
 
     def _meaning_of(self, name: str) -> str:
-        """What the numbers of an array stand for that shows no things."""
-        missions = self._looking.scenario.missions
+        """Return the legend of an array that contains no objects; empty if there is none."""
+        missions = self._inspection.scenario.missions
         if name == "mission" and missions:
             return ", ".join(missions.names)
         return {"agent_id_grid": "1 is the agent's own cell"}.get(name, "")
 
-    def _sight(self) -> Iterator[PageLine]:
-        if self._seen is not None and self._seen.problem:
-            yield PageLine(self._seen.problem)
+    def _sight_lines(self) -> Iterator[PageLine]:
+        """Yield the lines on the cells that a visibility function lets the agent see."""
+        if self._sight is not None and self._sight.problem:
+            yield PageLine(self._sight.problem)
             return
-        seen = self._seen.seen if self._seen is not None else self._shown.observation[..., 0] != 1
+        seen = self._sight.seen if self._sight is not None else self._frame.observation[..., 0] != 1
         yield PageLine("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
         for line in seen.tolist():
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
-    def _actions(self) -> Iterator[PageLine]:
-        commands = (*DOMAIN.keys, *self._looking.scenario.own_actions)
-        called = {command.name: command.says.capitalize() for command in commands}  # as in the help
-        for action, does_something in self._looking.actions().items():
-            name = called.get(action, action.replace("_", " ").capitalize())
-            says = "does something" if does_something else "nothing"
-            yield PageLine(name, says, is_heading=does_something)
-            if not self._shown.outcome:
-                yield from self._would(self._tried[action])
+    def _actions_lines(self) -> Iterator[PageLine]:
+        """Yield the lines on each action: whether the action is valid, and its effects."""
+        commands = (*DOMAIN.keys, *self._inspection.scenario.own_actions)
+        titles = {command.name: command.says.capitalize() for command in commands}  # as in the help
+        for action, is_valid in self._inspection.actions().items():
+            name = titles.get(action, action.replace("_", " ").capitalize())
+            yield PageLine(name, "does something" if is_valid else "nothing", is_heading=is_valid)
+            if not self._frame.outcome:
+                yield from self._outcome_lines(self._outcomes[action])
 
-    def _would(self, outcome: Outcome) -> Iterator[PageLine]:
-        """What an action would do and pay."""
-        for text in self._wrapped("; ".join(outcome.effects) or outcome.problem, 1):
+    def _outcome_lines(self, outcome: Outcome) -> Iterator[PageLine]:
+        """Yield the lines on the effects, the end and the rewards that an action would have."""
+        for text in self._wrap("; ".join(outcome.effects) or outcome.problem, 1):
             yield PageLine(text, "", 1)
         if outcome.ending:
             yield PageLine(outcome.ending, "", 1)
         for name, value in outcome.terms.items():
             yield PageLine(name.replace("_", " "), format_reward(value), 1)
 
-    def _reward(self) -> Iterator[PageLine]:
-        """The last reward by rule, and what each rule says of itself."""
-        frame = self._shown
+    def _reward_lines(self) -> Iterator[PageLine]:
+        """Yield the lines on the last reward of each rule, with the rule's description."""
+        frame = self._frame
         yield PageLine("reward of the last step", format_reward(frame.reward), is_heading=True)
-        scenario = self._looking.scenario
-        said = {
+        scenario = self._inspection.scenario
+        descriptions = {
             call.name: in_sentences(call, scenario.types)[1]
-            for each in scenario.members
-            for call in each.calls(REWARD)
+            for member in scenario.members
+            for call in member.calls(REWARD)
         }
         for name, value in frame.terms.items():
             yield PageLine(name.replace("_", " "), format_reward(value))
-            for text in self._wrapped(said.get(name, ""), 1):
+            for text in self._wrap(descriptions.get(name, ""), 1):
                 yield PageLine(text, "", 1)
 
-    def _wrapped(self, text: str, level: int) -> Sequence[str]:
-        """A text in lines that have room at a level."""
+    def _wrap(self, text: str, level: int) -> Sequence[str]:
+        """Return a text in lines that fit the panel at an indentation level."""
         return wrap(text, self._line, max(self._line, self._width - level * self._line))
 
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
-        """Draw the panel; `line` is the height of a line of text in pixels."""
+        """Draw the panel; `line` is the line height in pixels."""
         width = rect.w - line - line // 2
         self._is_stale |= (self._line, self._width) != (line, width)
         self._line, self._width = line, width
@@ -248,9 +249,9 @@ class GridInspector:
         body = pygame.Rect(inner.x, top + line // 4, inner.w, inner.bottom - top - line // 4)
         self._room = max(1, body.h // line)
         self._scrolled = max(0, min(self._scrolled, len(self._rows) - self._room))
-        shown = self._rows[self._scrolled : self._scrolled + self._room]
+        rows = self._rows[self._scrolled : self._scrolled + self._room]
         room = body.inflate(-line // 2, 0).move(-line // 4, 0)
-        for number, row in enumerate(shown):
+        for number, row in enumerate(rows):
             self._draw_row(surface, pygame.Rect(room.x, body.y + number * line, room.w, line), row)
         if len(self._rows) > self._room:
             tall = max(line, body.h * self._room // len(self._rows))
@@ -267,7 +268,7 @@ class GridInspector:
         names: tuple[str, ...],
         chosen: str,
     ) -> int:
-        """Draw buttons in lines from the top; returns where the next line begins."""
+        """Draw a row of buttons, wrapped into lines; return the top of the next line."""
         line, theme, left = self._line, self._theme, rect.x
         for name in names:
             width = min(rect.w, font(line).size(name.replace("_", " "))[0] + line)
@@ -286,6 +287,7 @@ class GridInspector:
         return top + line * 3 // 2
 
     def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: PageLine) -> None:
+        """Draw one line of a page."""
         theme, line = self._theme, self._line
         rect.x += row.level * line
         rect.w = max(1, rect.w - row.level * line)
@@ -308,44 +310,45 @@ class GridInspector:
         if row.value and rest.w > 0:
             write(surface, rest, row.value, line, theme.text)
 
-    # ---- what the player does ------------------------------------------------------------
+    # ---- input ---------------------------------------------------------------------------
 
     def event(self, event: pygame.event.Event) -> bool:
-        """Take a mouse event on the panel; returns whether it looks different now."""
+        """Handle a mouse event; return True if the panel has changed."""
         if event.type == pygame.MOUSEWHEEL:
             return self._scroll(-event.y * NOTCH)
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
             for button, name in self._buttons:
                 if button.collidepoint(event.pos):
-                    return self._choose(name)
+                    return self._select(name)
         return False
 
     def command(self, name: str) -> bool:
-        """Take a command of the group `inspector`; returns whether it looks different now."""
+        """Run a command of the group `inspector`; return True if the panel has changed."""
         if name in ("scroll_up", "scroll_down"):
             return self._scroll(self._room // 2 if name == "scroll_down" else -self._room // 2)
         if name in ("next_tab", "previous_tab"):
-            return self._choose(_beside(tuple(self._pages), self._page, name == "next_tab"))
+            return self._select(_neighbor(tuple(self._pages), self._page, name == "next_tab"))
         if name in ("next_choice", "previous_choice"):
             self._refresh()
             choices = self._choices(self._page)
             chosen = self._representation if self._page == "Observation" else self._function
-            return bool(choices) and self._choose(_beside(choices, chosen, name == "next_choice"))
+            return bool(choices) and self._select(_neighbor(choices, chosen, name == "next_choice"))
         if name in STEPS:
             self._refresh()
-            y, x = self.chosen or self._shown.agent[:2]
-            height, width = self._shown.grid.shape[:2]
+            y, x = self.chosen or self._frame.agent[:2]
+            height, width = self._frame.grid.shape[:2]
             dy, dx = STEPS[name]
             self.chosen = min(max(0, y + dy), height - 1), min(max(0, x + dx), width - 1)
-            return self._choose("Cell")
+            return self._select("Cell")
         return False
 
     def choose(self, cell: Cell) -> None:
-        """Show a cell."""
+        """Select a cell and show its page."""
         self.chosen = cell
-        self._choose("Cell")
+        self._select("Cell")
 
-    def _choose(self, name: str) -> bool:
+    def _select(self, name: str) -> bool:
+        """Select a page, representation or visibility function by name and return True."""
         if name in self._pages:
             self._page, self._scrolled = name, 0
         elif name in REPRESENTATIONS:
@@ -356,6 +359,7 @@ class GridInspector:
         return True
 
     def _scroll(self, lines: int) -> bool:
+        """Scroll by some lines; return True if the panel has changed."""
         before = self._scrolled
         self._scrolled = max(0, min(before + lines, len(self._rows) - self._room))
         return self._scrolled != before
@@ -364,11 +368,13 @@ class GridInspector:
 STEPS = {"cell_up": (-1, 0), "cell_down": (1, 0), "cell_left": (0, -1), "cell_right": (0, 1)}
 
 
-def _beside(names: tuple[str, ...], name: str, forward: bool) -> str:
+def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
+    """Return the next or previous name of a cycle."""
     return names[(names.index(name) + (1 if forward else -1)) % len(names)]
 
 
-def _entity(entity: Entity, level: int = 0) -> Iterator[PageLine]:
+def _entity_lines(entity: Entity, level: int = 0) -> Iterator[PageLine]:
+    """Yield the lines on an entity, its components, and the entities that it holds."""
     yield PageLine(entity.name, f"entity {entity.number}", level, is_heading=True)
     for part in entity.parts:
         yield PageLine(part.name, "", level)
@@ -376,4 +382,4 @@ def _entity(entity: Entity, level: int = 0) -> Iterator[PageLine]:
             yield PageLine(field, value, level + 1)
     for field, held in entity.holds.items():
         yield PageLine(field, "holds", level)
-        yield from _entity(held, level + 1)
+        yield from _entity_lines(held, level + 1)

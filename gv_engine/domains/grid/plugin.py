@@ -1,4 +1,4 @@
-"""The domain of grids, before anything of it is imported."""
+"""Declaration of the grid domain, importable without its dependencies."""
 
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.library import built_in_grids, levels_of_several
@@ -19,8 +19,8 @@ DOMAIN = Domain(
     stage=f"{_HERE}.stage:GridStage",
     sketch=f"{_HERE}.sketch_view:EditorMapView",
     text="gv_engine.scenario.map:frame_to_text",
-    terminal=f"{_HERE}.terminal:GridPicture",
-    views=dict.fromkeys(VIEWS, f"{_HERE}.views:draws"),
+    terminal=f"{_HERE}.terminal:GridTerminalView",
+    views=dict.fromkeys(VIEWS, f"{_HERE}.views:make_renderer"),
     keys=(
         KeyCommand("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
         KeyCommand("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),

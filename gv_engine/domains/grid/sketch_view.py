@@ -1,4 +1,4 @@
-"""A level that is edited, as it is drawn: things, agents, and the marks of the editor."""
+"""Editor view of a grid map: objects, agents and cell markers."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,17 +11,17 @@ from gv_engine.ui.drawing.camera import Camera, corner
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import SketchDrawing
 
-_NOBODY = (-9, -9, 0)
-_READABLE = 5 / 4  # lines of text that a cell's side needs
+_NO_AGENT = (-9, -9, 0)
+_READABLE = 5 / 4  # smallest side of a readable cell, in lines of text
 
 
 class EditorMapView(SketchDrawing):
-    """Draws the levels of grids while they are edited.
+    """Draws grid maps in the editor.
 
     Args:
-        theme: its colours, and the palette of the objects.
-        folders: where drawings of the author's are.
-        types: that may be named.
+        theme: colours, and palette of the objects.
+        folders: folders with the scenario's own sprites.
+        types: object types of the scenario.
     """
 
     def __init__(self, theme: Theme, folders: Iterable[Path], types: ObjectTypes) -> None:
@@ -29,7 +29,7 @@ class EditorMapView(SketchDrawing):
         self._sheet = SpriteSheet(folders, theme.palette, types)
         self._board = Board(self._sheet)
         self._camera = Camera()
-        self._size = 1, 1, 1  # of a cell, at least, and as it is
+        self._size = 1, 1, 1  # cell sides in pixels: whole map visible, usual, current
         self._center = 0.0, 0.0
 
     def draw(
@@ -40,61 +40,69 @@ class EditorMapView(SketchDrawing):
         sketch: MapModel,
         cursor: MapCell,
     ) -> None:
+        """Draw the map with its agents, scrolled to the cursor; `line` is the line height in
+        pixels."""
         height, width = sketch.shape
         room, readable = (rect.h, rect.w), int(line * _READABLE)
         cell = self._camera.size((height, width), room, readable)
         cell = max(1, cell)
         whole = max(1, min(rect.h // height, rect.w // width))
         self._size = whole, cell, cell
-        start = corner((height, width), room, self._followed(cursor, room, cell), cell)
+        start = corner((height, width), room, self._update_center(cursor, room, cell), cell)
         grid, ground = sketch.looks()
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
-        self._board.draw(surface, rect, start, cell, grid, None, _NOBODY, beneath=ground)
+        self._board.draw(surface, rect, start, cell, grid, None, _NO_AGENT, beneath=ground)
         for y, x, facing in sketch.agents():
-            place = self._board.place(y, x)
+            place = self._board.cell_rect(y, x)
             surface.blit(self._sheet.get("agent", 0, place.w, facing), place)
         surface.set_clip(before)
 
-    def _followed(self, cursor: MapCell, room: tuple[int, int], cell: int) -> tuple[float, float]:
-        """What is in the middle: the same as before, as long as the cursor is well in sight."""
+    def _update_center(
+        self, cursor: MapCell, room: tuple[int, int], cell: int
+    ) -> tuple[float, float]:
+        """Return the (y, x) cell at the center: the previous one while the cursor is well inside
+        the view."""
         near = [
-            min(max(center, at - side / cell / 2 + 1.5), at + side / cell / 2 - 1.5)
-            for center, at, side in zip(self._center, cursor, room, strict=True)
+            min(max(center, to - side / cell / 2 + 1.5), to + side / cell / 2 - 1.5)
+            for center, to, side in zip(self._center, cursor, room, strict=True)
         ]
         self._center = near[0], near[1]
         return self._center
 
     def mark(
-        self,
-        surface: pygame.Surface,
-        rect: pygame.Rect,
-        cells: Mapping[MapCell, str],
+        self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
     ) -> None:
+        """Outline cells in theme colours."""
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
         for cell, color in cells.items():
-            place = self._board.place(*cell)
+            place = self._board.cell_rect(*cell)
             thick = max(2, place.w // 16)
             pygame.draw.rect(surface, self._theme.on_select, place, thick + 1)
             pygame.draw.rect(surface, getattr(self._theme, color), place, thick)
         surface.set_clip(before)
 
     def at(self, position: tuple[int, int]) -> MapCell | None:
-        return self._board.at(position)
+        """Return the cell that is drawn at a position; None if there is none."""
+        return self._board.cell_at(position)
 
     def place(self, cell: MapCell) -> pygame.Rect:
-        return self._board.place(*cell)
+        """Return the rectangle of a cell on the surface."""
+        return self._board.cell_rect(*cell)
 
     def zoom(self, notches: int) -> None:
+        """Zoom by some notches; 0 resets the zoom."""
         if notches:
             self._camera.zoom(notches, self._size[1], self._size[0])
         else:
             self._camera.cell = None
 
     def thing(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
+        """Return the sprite of an object in a size in pixels."""
         name = self._sheet.name(kind, state)
         return self._sheet.get(name, color, size)
 
     def agent(self, facing: int, size: int) -> pygame.Surface:
+        """Return the sprite of an agent that faces a direction, in a size in pixels."""
         return self._sheet.get("agent", 0, size, facing)

@@ -1,4 +1,4 @@
-"""The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
+"""Stage of gridworlds: draws the state, the agent's observation, or both side by side."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from components.appearance import HIDDEN
-from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, between, motion
-from gv_engine.domains.grid.episode import sound_between
+from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
+from gv_engine.domains.grid.episode import step_sound
 from gv_engine.domains.grid.hint import GridHint
-from gv_engine.domains.grid.input_map import PUTTING, Steering, Walk, action_of
+from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
@@ -24,19 +24,19 @@ from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
 from gv_engine.ui.drawing.text import font, plate, write
 
-# ---- arrangement ---------------------------------------------------------------------------------
+# ---- layout of the views -------------------------------------------------------------------------
 
-SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
-SMALLER = 0.6  # than is well readable may cells of the observation be, so that all of a state shows
-LARGER = 1.5  # than the cells of a state in parts, those of the observation may well be
-LEAST_MAP = 96  # pixels: a smaller map is better laid over the state
+SHARES = tuple(part / 40 for part in range(8, 37))  # shares of the room to try for the state
+MIN_OBSERVATION_SHARE = 0.6  # smallest cells of the observation beside a whole state, in readable
+MAX_OBSERVATION_FACTOR = 1.5  # useful cells of the observation, in cells of a cut-off state
+MIN_MAP_SIZE = 96  # pixels; a smaller map is drawn over the state instead
 
 GridShape = tuple[int, int]
 """Height and width of a grid in cells."""
 
 
-class Place(NamedTuple):
-    """Where a view lies, and its name above it; without a height if there is no room for it."""
+class ViewPlace(NamedTuple):
+    """Rectangle of a view and of the label above; a label of height 0 is not drawn."""
 
     label: pygame.Rect
     rect: pygame.Rect
@@ -50,20 +50,20 @@ def place_views(
     grid: GridShape,
     seen: GridShape,
     readable: int,
-) -> Mapping[str, Place]:
-    """Place the views: next to or above one another, whichever shows more.
+) -> Mapping[str, ViewPlace]:
+    """Return the places of the views: next to each other or stacked, whichever shows more.
 
     Args:
         view: both, state or observation.
         rect: left, top, width and height of the room, in pixels.
         line: height of a line of text, in pixels.
-        grid: of the state.
-        seen: of the observation.
-        readable: pixels of a cell's side below which the state is shown in parts.
+        grid: shape of the state.
+        seen: shape of the observation.
+        readable: smallest cell side in pixels; a state that needs smaller cells is shown in part.
 
     Returns:
-        "state" and "observation", as the view has them; and "map", if the state is shown in parts
-        and there is room for a map below the observation.
+        Places of "state" and "observation", if the view has them; and of "map", if the state is
+        shown in part and there is room for a map below the observation.
     """
     room = pygame.Rect(rect)
     label = line if room.h > 8 * line else 0
@@ -81,67 +81,66 @@ def place_views(
             tall = room.h - label if beside else room.h - line - 2 * label - state[1]
             other, shown = _fit(seen, wide, tall, 0)
             is_part = _is_part(state, grid, cell)
-            useful = LARGER * cell if is_part else cell
-            worth = state[0] * state[1] * min(other, useful) ** 2
-            fine = not is_part and other >= readable * SMALLER
-            plans.append(((fine, worth), beside, is_part, state, shown))
+            useful = MAX_OBSERVATION_FACTOR * cell if is_part else cell
+            score = state[0] * state[1] * min(other, useful) ** 2
+            is_good = not is_part and other >= readable * MIN_OBSERVATION_SHARE
+            plans.append(((is_good, score), beside, is_part, state, shown))
     _, beside, is_part, state, shown = max(plans, key=lambda plan: plan[0])
     if not beside:
         whole = _centered(room, 0, state[1] + line + shown[1] + 2 * label)
         below = whole.move(0, label + state[1] + line)
-        return {
-            "state": _place(whole, state, label),
-            "observation": _place(below, shown, label),
-        }
+        return {"state": _place(whole, state, label), "observation": _place(below, shown, label)}
     whole = _centered(room, state[0] + line + shown[0], max(state[1], shown[1]) + label)
     left = pygame.Rect(whole.x, whole.y, state[0], 0)
     right = pygame.Rect(left.right + line, whole.y, shown[0], 0)
     places = {"state": _place(left, state, label), "observation": _place(right, shown, label)}
     rest = whole.h - label - shown[1] - line
-    if is_part and min(shown[0], rest - label) >= LEAST_MAP:
+    if is_part and min(shown[0], rest - label) >= MIN_MAP_SIZE:
         below = right.move(0, label + shown[1] + line)
         places["map"] = _place(below, (shown[0], rest - label), label)
     return places
 
 
 def _is_part(size: tuple[int, int], grid: GridShape, cell: float) -> bool:
-    """Whether a state with cells of that side is larger than what is shown."""
+    """Return True if the state with cells of this side is larger than its view."""
     return size[0] < grid[1] * int(cell) or size[1] < grid[0] * int(cell)
 
 
 def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
+    """Return a rectangle of a size in the middle of the room."""
     rect = pygame.Rect(0, 0, width, height)
     rect.center = room.center
     return rect
 
 
-def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> Place:
-    """A label, and a view of that size below it, in the middle of the width."""
+def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
+    """Return the place of a label and of a view of a size below, centered horizontally in `at`."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
-    return Place(pygame.Rect(rect.x, at.y, rect.w, label), rect)
+    return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
 def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
-    """Pixels of a cell's side, and width and height of what can be shown of a grid."""
+    """Return the cell side for a grid in a room, and width and height of the visible part, in
+    pixels."""
     wide, tall = max(1, wide), max(1, tall)
     cell = usual(shape, (tall, wide), readable)
-    worth = cell or min(tall / shape[0], wide / shape[1])
+    ideal = cell or min(tall / shape[0], wide / shape[1])
     cell = max(1, cell)
-    return worth, (min(wide, shape[1] * cell), min(tall, shape[0] * cell))
+    return ideal, (min(wide, shape[1] * cell), min(tall, shape[0] * cell))
 
 
 # ---- stage ---------------------------------------------------------------------------------------
 
-SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
+REDUNDANT_MOVES = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # not needed by agents that can turn
 
 
 class GridStage(Stage):
-    """Draws a game of grids.
+    """Stage of a grid session.
 
     Args:
-        game: what is played.
-        theme: its colours, and the palette of the objects.
+        game: session to draw.
+        theme: colours, and palette of the objects.
     """
 
     holds = True
@@ -150,43 +149,45 @@ class GridStage(Stage):
     def __init__(self, game: Any, theme: Theme) -> None:
         self.line = 16
         self._game = game
-        self._lens = GridInspector(game, theme)
-        self.side_panels = (self._lens,)
+        self._inspector = GridInspector(game, theme)
+        self.side_panels = (self._inspector,)
         self._theme = theme
-        self._actions = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
+        self._actions = sorted(getattr(game, "actions", ()), key=REDUNDANT_MOVES.__contains__)
         self._steering = Steering(self._actions, getattr(game, "commands", ()))
         self._view = "both"
         self._whole: Frame = game.frame()
         self._frame = self._whole
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette, self._frame.types)
         self._state = Board(self._sheet)
-        self._seen = Board(self._sheet)
+        self._observation = Board(self._sheet)
         self._camera = Camera()
         self._minimap = Minimap(self._sheet, theme)
         self._has_minimap = True
-        self._advice = GridHint(game)
+        self._hint = GridHint(game)
         self._motion: Motion | None = None
         self._walk: Walk | None = None
-        self._puts = False
+        self._is_putting = False
         self._mouse: tuple[int, int] | None = None
-        self._different: Sequence[Cell] = ()
-        self._places: Mapping[str, Place] = {}
+        self._differing_cells: Sequence[Cell] = ()
+        self._places: Mapping[str, ViewPlace] = {}
 
     @property
     def view(self) -> str:
+        """Return the name of the current view."""
         return self._view
 
     @view.setter
     def view(self, view: str) -> None:
         self._view = view
-        self._frame = self._as_shown(self._whole)
+        self._frame = self._as_viewed(self._whole)
 
-    def _as_shown(self, frame: Frame) -> Frame:
-        """The frame, or as much of it as is explored."""
+    def _as_viewed(self, frame: Frame) -> Frame:
+        """Return the frame, reduced to the explored cells in the view "explored"."""
         return frame.limit_to_explored() if self._view == "explored" else frame
 
     @property
     def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
+        """Return the commands that the help shows first."""
         if not self.steering:
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
@@ -194,39 +195,42 @@ class GridStage(Stage):
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
-        """Directions, where the agent is seen from above."""
+        """Return the steering commands if the agent is shown from above, else none."""
         return self._steering.commands if self.steers and self.view != "observation" else ()
 
     def knows(self, name: str) -> bool:
+        """Return True if the level has the command."""
         if self.steering and name in self._steering.replaces:
             return False
         return name not in ACTIONS or name in self._actions
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
-        self._whole, self._frame = frame, self._as_shown(frame)
-        before = None if previous is None else self._as_shown(previous)
-        self._motion = None if before is None else motion(before, self._frame)
+        """Show a frame: prepare the animation from the previous one, and drop hint and marks."""
+        self._whole, self._frame = frame, self._as_viewed(frame)
+        before = None if previous is None else self._as_viewed(previous)
+        self._motion = None if before is None else find_motion(before, self._frame)
         if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
             self.halt()
-        self._mouse = None  # who plays with keys wants to see the cell, not its name
-        self._lens.begin()
-        self._advice.forget()
-        self._different = ()
-        self._puts = False
+        self._mouse = None  # a player who uses keys wants to see the cell, not its name
+        self._inspector.begin()
+        self._hint.clear()
+        self._differing_cells = ()
+        self._is_putting = False
         return self._motion is not None
 
     def compare(self, other: Frame | None) -> None:
         """Outline the cells that look different in another frame."""
-        self._different = other.find_differences(self._whole) if other else ()
+        self._differing_cells = other.find_differences(self._whole) if other else ()
 
     @property
     def busy(self) -> bool:
-        """Whether a hint is looked for."""
-        return self._advice.waits
+        """Return True while a hint is searched for."""
+        return self._hint.is_searching
 
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        """Draw the views, marks, tooltip and hint."""
         frame, theme = self._frame, self._theme
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
@@ -239,42 +243,44 @@ class GridStage(Stage):
         if "observation" in self._places:
             self._draw_observation(surface, self._places["observation"])
         self._draw_marks(surface)
+        self._draw_tooltip(surface, rect)
         self._draw_hint(surface, rect)
-        self._draw_advice(surface, rect)
         surface.set_clip(before)
 
     @property
     def _readable(self) -> int:
-        """Pixels of a side that a cell needs to be made out."""
+        """Return the smallest readable cell side in pixels."""
         return self.line * 5 // 4
 
-    def _draw_label(self, surface: pygame.Surface, name: str, place: Place) -> None:
+    def _draw_label(self, surface: pygame.Surface, name: str, place: ViewPlace) -> None:
+        """Draw the name of a view above it, if there is room."""
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
             write(surface, place.label, text, line, self._theme.muted)
 
-    def _draw_state(self, surface: pygame.Surface, at: Place, progress: float) -> None:
+    def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
+        """Draw the state around the agent, and the minimap if the state is shown in part."""
         self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
         cell = self._camera.size((height, width), room, self._readable)
         moving = self._motion if progress < 1 else None
-        center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
+        center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
         start = corner((height, width), room, center, cell)
-        lit = self._lens.lit if self.side_panel is self._lens else None
+        lit = self._inspector.lit if self.side_panel is self._inspector else None
         lit = frame.seen if lit is None else lit
-        drawn = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
-        self._state.draw(surface, rect, start, cell, *drawn)
+        content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
+        self._state.draw(surface, rect, start, cell, *content)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
-            place, side = self._map_place(rect, self._state.place(*center))
-            if min(place.rect.size) >= LEAST_MAP:
+            place, side = self._map_place(rect, self._state.cell_rect(*center))
+            if min(place.rect.size) >= MIN_MAP_SIZE:
                 self._draw_label(surface, "map", place)
                 self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
 
-    def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[Place, str]:
-        """Where the minimap goes: below the observation, or over the state, in the first
-        corner that the agent is not near; in none if cells are that large."""
+    def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
+        """Return the place of the minimap and its corner: below the observation, or over the state
+        in the first corner away from the agent. The place is empty if there is none."""
         if "map" in self._places:
             return self._places["map"], "topleft"
         side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
@@ -283,10 +289,11 @@ class GridStage(Stage):
             place = pygame.Rect(0, 0, side, side)
             setattr(place, where, getattr(room, where))
             if not place.colliderect(near):
-                return Place(no_label, place), where
-        return Place(no_label, no_label), where
+                return ViewPlace(no_label, place), where
+        return ViewPlace(no_label, no_label), where
 
-    def _draw_observation(self, surface: pygame.Surface, at: Place) -> None:
+    def _draw_observation(self, surface: pygame.Surface, at: ViewPlace) -> None:
+        """Draw the observation, with the agent looking up."""
         self._draw_label(surface, "observation", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
         room = rect.h, rect.w
@@ -294,14 +301,14 @@ class GridStage(Stage):
         agent = (*frame.observer, 0)
         start = corner((height, width), room, frame.observer, cell)
         seen = frame.observation, None, agent, None, 1.0, frame.visible_ground, frame.color
-        self._seen.draw(surface, rect, start, cell, *seen)
+        self._observation.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
-        """Outline the cells that are different, pointed at or inspected, in both views."""
+        """Outline the cells that differ, are pointed at or inspected, in both views."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
-        chosen = self._lens.chosen if self.side_panel is self._lens else None
+        chosen = self._inspector.chosen if self.side_panel is self._inspector else None
         loss, select = self._theme.loss, self._theme.select
-        marks = [*((cell, 2, loss) for cell in self._different), (pointed, 1, select)]
+        marks = [*((cell, 2, loss) for cell in self._differing_cells), (pointed, 1, select)]
         for cell, thick, ink in (*marks, (chosen, 2, select)):
             if cell is None:
                 continue
@@ -310,7 +317,7 @@ class GridStage(Stage):
             seen = self._frame.to_view_cell(*cell)
             if "observation" in self._places and seen is not None:
                 clip = self._places["observation"].rect
-                self._outline(surface, clip, self._seen, seen, thick, ink)
+                self._outline(surface, clip, self._observation, seen, thick, ink)
 
     def _outline(
         self,
@@ -321,19 +328,20 @@ class GridStage(Stage):
         thick: int,
         ink: str,
     ) -> None:
+        """Outline a cell of a board in a colour, inside a clipping rectangle."""
         before = surface.get_clip()
         surface.set_clip(clip.clip(before))
-        place = board.place(*cell)
+        place = board.cell_rect(*cell)
         thick *= max(1, place.w // 32)
         pygame.draw.rect(surface, self._theme.on_select, place, thick + max(1, thick))
         pygame.draw.rect(surface, ink, place, thick)
         surface.set_clip(before)
 
-    def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Say what is in the cell that is pointed at, below it or above."""
-        if self._mouse is None or (hint := self._hint(self._mouse)) is None:
+    def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw a tooltip with the objects in the cell under the mouse."""
+        if self._mouse is None or (tooltip := self._describe_cell(self._mouse)) is None:
             return
-        cell, text = hint
+        cell, text = tooltip
         line = self.line * 7 // 8
         box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
         box.midtop = cell.centerx, cell.bottom + line // 4
@@ -342,29 +350,31 @@ class GridStage(Stage):
         box.clamp_ip(rect)
         self._draw_plate(surface, box, text, self._theme.text)
 
-    def _draw_advice(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Say the next step at the bottom, if the player has asked."""
-        self._advice.look()
-        if text := "Click where to put it" if self._puts else self._advice.says:
+    def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw the hint or the request for a click at the bottom, if there is one."""
+        self._hint.update()
+        if text := "Click where to put it" if self._is_putting else self._hint.message:
             line = self.line * 7 // 8
             box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
             box.midbottom = rect.midbottom
             self._draw_plate(surface, box, text, self._theme.accent)
 
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
+        """Draw a text on a rounded plate."""
         line = self.line * 7 // 8
         surface.blit(plate(box.size, line // 3, self._theme.card), box)
         write(surface, box.inflate(-line, 0), text, line, ink)
 
-    def _hint(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
-        """The cell that is drawn there, and what is in it."""
+    def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
+        """Return the rectangle and a description of the cell at a position; None if there is no
+        cell."""
         frame = self._frame
-        if (cell := self._at("state", self._state, position)) is not None:
+        if (cell := self._view_cell("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
             words = describe_object(frame.types, *frame.grid[cell].tolist())
             text = f"{agent}{words} at {cell[0]}, {cell[1]}"
-            return self._state.place(*cell), text
-        if (cell := self._at("observation", self._seen, position)) is not None:
+            return self._state.cell_rect(*cell), text
+        if (cell := self._view_cell("observation", self._observation, position)) is not None:
             kind, state, color = frame.observation[cell].tolist()
             agent = "agent on " if cell == frame.observer else ""
             text = (
@@ -372,113 +382,125 @@ class GridStage(Stage):
                 if kind == HIDDEN
                 else agent + describe_object(frame.types, kind, state, color)
             )
-            return self._seen.place(*cell), text
+            return self._observation.cell_rect(*cell), text
         return None
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
+        """Draw the held object and return its description; empty if nothing is held."""
         kind, state, color = self._frame.item
         if not kind:
             return ""
         sprite = self._sheet.get(self._sheet.name(kind, state), color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
-        if self._puts:
+        if self._is_putting:
             pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
         return describe_object(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the state alone, as large as fits, lit everywhere; of a level that is to be
-        explored, what is known of it."""
+        """Draw the state alone, bright and as large as fits; of a level to explore, only its
+        explored cells."""
         if self._game.scenario.view == "explored":
             self.view = "explored"
         frame, (height, width) = self._frame, self._frame.grid.shape[:2]
         cell = min(rect.h // height, rect.w // width)
         board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
         whole = board.get_rect()
-        shown = frame.grid, None, frame.agent
-        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), *shown, color=frame.color)
+        content = frame.grid, None, frame.agent
+        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), *content, color=frame.color)
         if not cell:  # more cells than pixels
             scale = min(rect.h / height, rect.w / width)
             size = max(1, int(width * scale)), max(1, int(height * scale))
             board = pygame.transform.smoothscale(board, size)
         surface.blit(board, board.get_rect(center=rect.center))
 
-    # ---- what the player does ------------------------------------------------------------
+    # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Take a command of the group `view`, or one of `grid`, which is an action."""
+        """Run a command of the group `view`, or return the action of a command of the group
+        `grid`."""
         if name == "hint" and not self._frame.outcome:
-            self._advice.ask()
+            self._hint.search()
         elif name == "minimap":
             self._has_minimap = not self._has_minimap
         elif name == "zoom_reset":
             self._camera.cell = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
-        name = action_of(name, self._actions)
+        name = resolve_action(name, self._actions)
         is_own = any(command.name == name for command in self._game.commands)
         return name if name in ACTIONS or name in self._actions or is_own else ""
 
     def actions(self, name: str) -> Iterator[str]:
-        """Of a direction of the screen those that lead there, else the one of the command."""
+        """Yield the actions of a steering command, or the action of any other command."""
         if any(command.name == name for command in self.steering):
-            looks = self.view == "explored"  # who sees only what is ahead, looks where they go
-            return self._steering.lead(name, lambda: self._frame, self._game, looks)
+            looks = self.view == "explored"  # the agent sees only what is ahead
+            return self._steering.steer(name, lambda: self._frame, self._game, looks)
         return super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """A left click walks to a cell, or handles what is in it; a right one, or any where nobody
-        walks or the inspector is open, chooses the cell that the inspector shows, and opens it."""
+        """Walk to the clicked cell or use its object; return the first action.
+
+        A right click selects the cell in the inspector and opens the panel. So does a left click if
+        the inspector is open or the stage does not walk.
+        """
         cell = self._cell_at(position)
         if cell is None or button not in (1, 3):
             return ""
         if button == 1 and self.walks and self.side_panel is None:
-            looks = self.view == "explored"  # who sees only what is ahead, looks where they go
-            taught = [name for name in self._actions if not (looks and name in SELDOM)]
+            looks = self.view == "explored"  # the agent sees only what is ahead
+            names = [name for name in self._actions if not (looks and name in REDUNDANT_MOVES)]
             own = [command.name for command in self._game.commands]
-            self._walk = Walk(cell, (*taught, *own), self._puts)
+            self._walk = Walk(cell, (*names, *own), self._is_putting)
             return self.onward()
-        self._lens.choose(cell)
-        self.side_panel = self._lens
+        self._inspector.choose(cell)
+        self.side_panel = self._inspector
         return ""
 
     def hold_out(self) -> None:
-        puts = self.walks and bool(self._frame.item[0]) and not {*PUTTING}.isdisjoint(self._actions)
-        self._puts = puts and not self._puts
+        """Start or stop choosing the cell to put the held object into."""
+        puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
+        self._is_putting = puts and not self._is_putting
 
     @property
     def lacks(self) -> Collection[int]:
+        """Return the indices of the object types that do not occur in the level."""
         frame = self._whole
         layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
-        there = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
-        there |= {int(frame.item[0])}
-        left = {frame.types[kind].leaves for kind in there if kind < len(frame.types)}
-        return {kind.index for kind in frame.types} - there - left
+        present = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
+        present |= {int(frame.item[0])}
+        left = {frame.types[kind].leaves for kind in present if kind < len(frame.types)}
+        return {kind.index for kind in frame.types} - present - left
 
     def sound(self, before: Frame, after: Frame) -> str:
-        return sound_between(before, after)
+        """Return the name of the sound of a step; empty if there is none."""
+        return step_sound(before, after)
 
     def onward(self) -> str:
-        action = self._walk.next(self._frame, self._game.mask()) if self._walk else ""
+        """Return the next action of the walk to a clicked cell; empty if the walk is over."""
+        action = self._walk.next_action(self._frame, self._game.mask()) if self._walk else ""
         if not action:
             self.halt()
         return action
 
     def halt(self) -> None:
+        """Stop walking."""
         self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        before = self._mouse and self._hint(self._mouse)
+        """Set the mouse position; return True if the tooltip has changed."""
+        before = self._mouse and self._describe_cell(self._mouse)
         self._mouse = position
-        return (position and self._hint(position)) != before
+        return (position and self._describe_cell(position)) != before
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
-        """Zoom in or out where the state is."""
-        if self._at("state", self._state, position) is None:
+        """Zoom in or out with the mouse over the state; return True if the stage has changed."""
+        if self._view_cell("state", self._state, position) is None:
             return False
         self._zoom(notches)
         return True
 
     def _zoom(self, notches: int) -> None:
+        """Change the cell size of the state by some notches."""
         if "state" not in self._places:
             return
         rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
@@ -486,12 +508,14 @@ class GridStage(Stage):
         size = self._camera.size((height, width), (rect.h, rect.w), self._readable)
         self._camera.zoom(notches, size, whole)
 
-    def _at(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
-        return board.at(position) if view in self._places else None
+    def _view_cell(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
+        """Return the cell of a view at a position; None if the view is not drawn there."""
+        return board.cell_at(position) if view in self._places else None
 
     def _cell_at(self, position: tuple[int, int]) -> Cell | None:
-        """The cell of the grid that is drawn there, in either view."""
-        if (cell := self._at("state", self._state, position)) is not None:
+        """Return the cell of the grid that is drawn at a position in either view; None if there is
+        none."""
+        if (cell := self._view_cell("state", self._state, position)) is not None:
             return cell
-        seen = self._at("observation", self._seen, position)
+        seen = self._view_cell("observation", self._observation, position)
         return None if seen is None else self._frame.to_grid_cell(*seen)

@@ -1,6 +1,6 @@
-"""A frame of a grid in letters: one for what a thing is, one for its colour.
+"""Terminal view of grids: two characters per cell, for the type and the colour of an object.
 
-Colours come on top, where the terminal has them; nothing is said by them alone.
+Terminal colours repeat what the characters say.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from components.appearance import FLOOR, HIDDEN
 from components.matter import Opaque
-from gv_engine.domains.grid.input_map import Steering, action_of
+from gv_engine.domains.grid.input_map import Steering, resolve_action
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, grid_to_text
@@ -25,17 +25,17 @@ from gv_engine.ui.colors import PALETTES, Theme
 from gv_engine.ui.terminal.picture import TerminalPicture
 
 CELL_WIDTH = 2
-"""Characters of a cell."""
+"""Characters per cell."""
 GAP = 3
 """Characters between state and observation."""
 
 
-class GridPicture(TerminalPicture):
-    """Draws the frames of a grid; see `gv_engine.ui.terminal.picture.TerminalPicture`.
+class GridTerminalView(TerminalPicture):
+    """Terminal view of grid frames; see `gv_engine.ui.terminal.picture.TerminalPicture`.
 
     Args:
-        game: what is played.
-        theme: the colours.
+        game: session to show.
+        theme: colours.
     """
 
     def __init__(self, game: Any, theme: Theme) -> None:
@@ -44,12 +44,13 @@ class GridPicture(TerminalPicture):
         self._steering = Steering(getattr(game, "actions", ()), getattr(game, "commands", ()))
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
-        """State and observation, cut to the surroundings of the agent where there is no room."""
+        """Return the lines of state and observation, cut to the surroundings of the agent if
+        needed."""
         theme, self._view = self._theme, view
         if view == "explored":
             frame, view = frame.limit_to_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
-        observation = _board(
+        observation = _grid_lines(
             frame.types,
             frame.observation,
             (*frame.observer, 0),
@@ -62,10 +63,10 @@ class GridPicture(TerminalPicture):
         if view == "observation":
             return observation
         room = width - len(observation[0]) - GAP if view == "both" else width
-        if view == "both" and room < _least(frame):
+        if view == "both" and room < _min_width(frame):
             return self.draw(frame, "state", width, height)
-        shown = frame.grid, frame.agent, frame.seen, frame.beneath
-        state = _board(frame.types, *shown, height, room, theme)
+        cells = frame.grid, frame.agent, frame.seen, frame.beneath
+        state = _grid_lines(frame.types, *cells, height, room, theme)
         if view == "state":
             return state
         across = len(state[0]) + GAP
@@ -75,49 +76,49 @@ class GridPicture(TerminalPicture):
         ]
 
     def facts(self, frame: Frame) -> list[str]:
-        """What the agent is asked to do, and what it holds."""
-        asked = [format_mission(frame.mission)] if frame.mission else []
+        """Return lines with the mission and the held object."""
+        mission = [format_mission(frame.mission)] if frame.mission else []
         return [
-            *asked,
+            *mission,
             f"holding {describe_object(frame.types, *frame.item) if frame.item[0] else 'nothing'}",
         ]
 
     def legend(self, frame: Frame) -> list[Text]:
-        """What the letters stand for, but for walls and floor."""
+        """Return a line for each character on the screen, without walls and floor."""
         frame = frame.limit_to_explored() if self._view == "explored" else frame
-        shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
-        cells = np.unique(shown, axis=0)
-        found: dict[str, Text] = {}
+        both = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+        cells = np.unique(both, axis=0)
+        lines: dict[str, Text] = {}
         for letter, (kind, state, color) in zip(
             grid_to_text(cells[None], frame.types), cells.tolist(), strict=True
         ):
             if letter not in "#.?":
                 text = Text(no_wrap=True)
-                text.append(*_cell(frame.types, letter, (kind, color), True, self._theme))
+                text.append(*_cell_text(frame.types, letter, (kind, color), True, self._theme))
                 text.append(
                     f" {describe_object(frame.types, kind, state, color)}", self._theme.muted
                 )
-                found.setdefault(text.plain, text)
-        return list(found.values())
+                lines.setdefault(text.plain, text)
+        return list(lines.values())
 
     def command(self, name: str) -> str:
-        """The action itself."""
-        return action_of(name, self._game.actions)
+        """Return the action of a command."""
+        return resolve_action(name, self._game.actions)
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
-        """Directions, where the agent is seen from above."""
+        """Return the steering commands if the agent is shown from above, else none."""
         return self._steering.commands if self.steers and self._view != "observation" else ()
 
     def actions(self, name: str) -> Iterator[str]:
-        """Of a direction of the screen those that lead there, else the one of the command."""
+        """Yield the actions of a steering command, or the action of any other command."""
         if any(command.name == name for command in self.steering):
             looks = self._view == "explored"
-            return self._steering.lead(name, self._game.frame, self._game, looks)
+            return self._steering.steer(name, self._game.frame, self._game, looks)
         return super().actions(name)
 
     def knows(self, name: str) -> bool:
-        """Whether it is one of the level's actions."""
+        """Return True if the level has the command."""
         if self.steering and name in self._steering.replaces:
             return False
         steers = any(command.name == name for command in self.steering)
@@ -126,13 +127,13 @@ class GridPicture(TerminalPicture):
         )
 
 
-def _least(frame: Frame) -> int:
-    """Columns that a state needs to be of use beside the observation."""
+def _min_width(frame: Frame) -> int:
+    """Return the number of columns that a state needs beside the observation."""
     columns: int = frame.grid.shape[1]
     return CELL_WIDTH * min(columns, 7)
 
 
-def _board(
+def _grid_lines(
     types: ObjectTypes,
     grid: NDArray[np.uint8],
     agent: tuple[int, int, int],
@@ -142,15 +143,17 @@ def _board(
     width: int,
     theme: Theme,
 ) -> list[Text]:
+    """Return the lines of a grid, cut to the cells around the agent that fit the height and
+    width."""
     y, x, _ = agent
-    rows = _around(y, grid.shape[0], height)
-    columns = _around(x, grid.shape[1], max(1, width // CELL_WIDTH))
+    rows = _visible_range(y, grid.shape[0], height)
+    columns = _visible_range(x, grid.shape[1], max(1, width // CELL_WIDTH))
     letters = grid_to_text(grid, types, agent).split("\n")
     below = None if beneath is None else grid_to_text(beneath, types).lower().split("\n")
     lines = []
     for i in rows:
         cells = [
-            _cell(types, letters[i][j], grid[i, j, ::2].tolist(), bool(seen[i, j]), theme)
+            _cell_text(types, letters[i][j], grid[i, j, ::2].tolist(), bool(seen[i, j]), theme)
             if (i, j) != (y, x)
             else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
             for j in columns
@@ -158,7 +161,7 @@ def _board(
         if below is not None and beneath is not None:
             covered = (beneath[i] != grid[i]).any(-1) & (beneath[i, :, 0] > FLOOR)
             cells = [
-                _upon(*cell, below[i][j]) if covered[j] else cell
+                _add_ground(*cell, below[i][j]) if covered[j] else cell
                 for j, cell in zip(columns, cells, strict=True)
             ]
         line = Text(no_wrap=True)
@@ -168,19 +171,20 @@ def _board(
     return lines
 
 
-def _upon(text: str, style: str, ground: str) -> tuple[str, str]:
-    """Letters of a cell and their style, where a thing lies upon something: it is underlined, and
-    the ground has the place that no colour takes."""
+def _add_ground(text: str, style: str, ground: str) -> tuple[str, str]:
+    """Return text and style of a cell with an object on the ground: underlined, with the ground's
+    letter."""
     return (text[0] + ground if text[1] == " " else text), f"{style} underline"
 
 
-def _cell(
+def _cell_text(
     types: ObjectTypes, letter: str, look: Sequence[int], lit: bool, theme: Theme
 ) -> tuple[str, str]:
-    """Letters of a cell and their style.
+    """Return text and style of a cell.
 
     Args:
-        look: type and colour.
+        look: type and colour of the object.
+        lit: the cell is drawn bright.
     """
     kind, color = look
     ground = theme.card if lit else theme.background
@@ -198,7 +202,7 @@ def _cell(
 
 
 def _color_letters() -> Iterator[str]:
-    """For each colour a letter of its name that no colour before it has."""
+    """Yield for each colour the first letter of its name that no earlier colour has."""
     used = ""
     for name in COLORS:
         used += next(letter for letter in name.lower() if letter not in used)
@@ -209,14 +213,16 @@ COLOR_LETTERS = tuple(_color_letters())
 
 
 def _is_dark(color: str) -> bool:
+    """Return True if a colour `#rrggbb` is dark."""
     return int(color[1:3], 16) < 128
 
 
 def _is_opaque(kind: ObjectType) -> bool:
+    """Return True if objects of a type block the view."""
     return any(part is Opaque for part, _ in kind.components)
 
 
-def _around(middle: int, size: int, room: int) -> range:
-    """As many cells as there is room for, those around the middle."""
+def _visible_range(middle: int, size: int, room: int) -> range:
+    """Return the range of at most `room` cells around the middle."""
     first = min(max(0, middle - room // 2), max(0, size - room))
     return range(first, min(size, first + room))

@@ -1,9 +1,9 @@
-"""Pictures of frames as arrays, without a window: fast where little changes between them."""
+"""Rendering of frames to RGB arrays without a window. Only changed cells are redrawn."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.grid.board import SMALLEST_AGENT
+from gv_engine.domains.grid.board import MIN_AGENT_SIZE
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import sprite_folders
@@ -13,13 +13,13 @@ from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.tile_canvas import Mosaic, Tiles, codes
 
 
-class Views:
-    """Draws the state, the observation, or both side by side, and nothing else.
+class GridRenderer:
+    """Renderer of the state, the observation, or both side by side, without text.
 
     Args:
-        sheet: the sprites.
+        sheet: sprites.
         view: both, state, observation or explored.
-        cell: pixels of a cell's side.
+        cell: side of a cell in pixels.
     """
 
     def __init__(self, sheet: SpriteSheet, view: str = "both", cell: int = 32) -> None:
@@ -31,11 +31,11 @@ class Views:
         self._surface = pygame.Surface((0, 0))
 
     def draw(self, frame: Frame) -> NDArray[np.uint8]:
-        """Draw a frame.
+        """Return a frame as an RGB array.
 
         Returns:
-            (H * cell, W * cell, 3) red, green, blue, a new array; with both views, as high as the
-            higher one, and half a cell wider than both.
+            (H * cell, W * cell, 3) uint8 new array; with both views as high as the higher one, and
+            half a cell wider than both together.
         """
         if self._view == "explored":
             frame = frame.limit_to_explored()
@@ -47,7 +47,7 @@ class Views:
             parts.append((shown, (*frame.observer, 0)))
         shapes = [shown.shape for shown, _ in parts]
         if shapes != self._shapes:
-            self._begin(shapes)
+            self._allocate(shapes)
         cell, left = self._cell, 0
         for mosaic, (shown, agent) in zip(self._mosaics, parts, strict=True):
             height, width = shown.shape
@@ -55,7 +55,7 @@ class Views:
             mosaic.update(self._picture[part], shown)
             y, x, facing = agent
             if 0 <= y < height and 0 <= x < width:
-                side = max(cell, SMALLEST_AGENT)
+                side = max(cell, MIN_AGENT_SIZE)
                 over = side - cell
                 corner = left + x * cell - over // 2, y * cell - over // 2
                 self._surface.set_clip((left, 0, width * cell, height * cell))
@@ -64,8 +64,8 @@ class Views:
             left += width * cell + cell // 2
         return self._picture.copy()
 
-    def _begin(self, shapes: list[tuple[int, int]]) -> None:
-        """Get ready for grids of these shapes."""
+    def _allocate(self, shapes: list[tuple[int, int]]) -> None:
+        """Allocate the image for grids of these shapes."""
         self._shapes = shapes
         self._mosaics = [Mosaic(self._tiles, shape) for shape in shapes]
         cell = self._cell
@@ -73,10 +73,12 @@ class Views:
         height = max(shape[0] * cell for shape in shapes)
         self._picture = np.empty((height, width, 3), np.uint8)
         self._picture[:] = pygame.Color(DARK.background)[:3]
-        # the surface draws on the memory of the array
+        # the surface make_renderer on the memory of the array
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
 
 
-def draws(scenario: Scenario, view: str, cell: int) -> DrawFrame:
-    """Draws a view of a grid, as large as it is; see `gv_engine.ui.drawing.recording`."""
-    return Views(SpriteSheet(sprite_folders(scenario), types=scenario.types), view, cell).draw
+def make_renderer(scenario: Scenario, view: str, cell: int) -> DrawFrame:
+    """Return the function that renders frames of a scenario in a view, with cells of a size in
+    pixels."""
+    sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
+    return GridRenderer(sheet, view, cell).draw

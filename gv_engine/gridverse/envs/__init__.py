@@ -1,1 +1,1 @@
-"""Environments, and the functions that they are made of."""
+"""Environments and the modules of their functions."""

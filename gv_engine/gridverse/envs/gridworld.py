@@ -1,4 +1,4 @@
-"""The environment of objects that is made of functions."""
+"""Environment that is composed of functions."""
 
 from __future__ import annotations
 
@@ -9,34 +9,27 @@ import numpy as np
 
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.envs.inner_env import InnerEnv
-from gv_engine.gridverse.functions import function_of
+from gv_engine.gridverse.functions import to_function
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.observation_functions import from_visibility
-from gv_engine.gridverse.protocols import call
+from gv_engine.gridverse.protocols import call_function
 from gv_engine.gridverse.rng import make_rng
 from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
 from gv_engine.gridverse.state import State
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-)
+from gv_engine.rules.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
 class GridWorld(InnerEnv):
-    """An environment made of functions, which all draw from one generator.
+    """Environment composed of functions, which share one generator.
 
     Args:
-        state_space, action_space, observation_space: what may occur.
+        state_space, action_space, observation_space: spaces of the environment.
         reset_function, transition_function, observation_function, reward_function,
-            terminating_function: as the protocols in `gv_engine.gridverse.protocols` have them.
+            terminating_function: functions of the protocols in `gv_engine.gridverse.protocols`.
     """
 
     def __init__(
@@ -60,11 +53,11 @@ class GridWorld(InnerEnv):
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> GridWorld:
-        """The environment of a scenario; without its step limit, which ends no episode here.
+        """Return the environment of a scenario, without the scenario's step limit.
 
         Raises:
             RuleError: the scenario lists an esper.Processor, or is a mixture.
-            SeveralAgentsError: it has several agents.
+            SeveralAgentsError: the scenario has several agents.
         """
         scenario.require_single_agent("a state")
         if scenario.mixture:
@@ -72,30 +65,34 @@ class GridWorld(InnerEnv):
                 f"{scenario.name} is a mixture, and states do not say which of its scenarios they "
                 f"belong to; take an inner environment of one of {list(scenario.members)}"
             )
-        (reset,) = (function_of(c, scenario.layout) for c in scenario.calls(RESET))
-        transitions = [function_of(c) for c in scenario.calls(TRANSITION)]
-        rewards = [function_of(c) for c in scenario.calls(REWARD)]
-        endings = [function_of(c) for c in scenario.calls(TERMINATING)]
+        (reset,) = (to_function(c, scenario.layout) for c in scenario.calls(RESET))
+        transitions = [to_function(c) for c in scenario.calls(TRANSITION)]
+        rewards = [to_function(c) for c in scenario.calls(REWARD)]
+        endings = [to_function(c) for c in scenario.calls(TERMINATING)]
 
         def transition(state: State, action: Action, *, rng: Any) -> None:
+            """Run all transition functions."""
             for function in transitions:
                 function(state, action, rng=rng)
 
         def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
+            """Return the sum of all reward functions."""
             total = 0.0
             for function in rewards:
                 total += function(state, action, next_state, rng=rng)
             return total
 
         def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
+            """Return True if any terminating function returns True."""
             return any(function(state, action, next_state, rng=rng) for function in endings)
 
-        own = [function_of(c) for c in scenario.calls(OBSERVATION)]
-        sight = [function_of(c) for c in scenario.calls(VISIBILITY)]
+        observing = [to_function(c) for c in scenario.calls(OBSERVATION)]
+        sight = [to_function(c) for c in scenario.calls(VISIBILITY)]
 
         def observation(state: State, *, rng: Any) -> Observation:
-            if own:
-                return own[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
+            """Return the observation of the observation function, or of the visibility function."""
+            if observing:
+                return observing[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
             return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)
 
         shape = next(
@@ -119,22 +116,26 @@ class GridWorld(InnerEnv):
         )
 
     def set_seed(self, seed: int | None = None) -> None:
+        """Seed the generator; the state stays."""
         self._rng = make_rng(seed)
 
     def functional_reset(self) -> State:
-        return call(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
+        """Return a random initial state."""
+        return call_function(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
 
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
+        """Return the next state, the reward, and True if the episode is over."""
         if not self.action_space.contains(action):
             raise ValueError(f"action {action!r} is not in {self.action_space}")
         action = Action(action)
         next_state = state.copy()
-        call(self._transition_function, (next_state, action), {}, self._rng)
+        call_function(self._transition_function, (next_state, action), {}, self._rng)
         step = state, action, next_state
-        reward = float(call(self._reward_function, step, {}, self._rng))
-        terminal = bool(call(self._terminating_function, step, {}, self._rng))
+        reward = float(call_function(self._reward_function, step, {}, self._rng))
+        terminal = bool(call_function(self._terminating_function, step, {}, self._rng))
         next_state.world.steps += 1
         return next_state, reward, terminal
 
     def functional_observation(self, state: State) -> Observation:
-        return call(self._observation_function, (state,), {}, self._rng)  # type: ignore[no-any-return]
+        """Return the observation of a state."""
+        return call_function(self._observation_function, (state,), {}, self._rng)  # type: ignore[no-any-return]

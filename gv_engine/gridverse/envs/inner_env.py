@@ -1,4 +1,4 @@
-"""The interface of environments of objects."""
+"""Interface of environments of objects."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from gv_engine.gridverse.state import State
 
 
 class InnerEnv(ABC):
-    """Keeps a state, and gets the next ones from the functional trio that implementations have.
+    """Environment with a current state. Implementations provide three functional methods and a
+    seed.
 
-    The trio leaves its inputs untouched. While `gv_engine.debugging()` is on, states, actions and
-    observations are checked against their spaces.
+    The functional methods do not change their arguments. While `gv_engine.debugging()` is on,
+    states, actions and observations are checked against their spaces.
 
     Args:
-        state_space, action_space, observation_space: what may occur.
+        state_space, action_space, observation_space: spaces of the environment.
     """
 
     def __init__(
@@ -35,15 +36,15 @@ class InnerEnv(ABC):
 
     @abstractmethod
     def set_seed(self, seed: int | None = None) -> None:
-        """Begin a new stream of chance; the state stays."""
+        """Seed the generator; the state stays."""
 
     @abstractmethod
     def functional_reset(self) -> State:
-        """Draw an initial state."""
+        """Return a random initial state."""
 
     @abstractmethod
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
-        """The next state, the reward, and whether the episode is over.
+        """Return the next state, the reward, and True if the episode is over.
 
         Raises:
             ValueError: the action is not in the action space.
@@ -51,30 +52,30 @@ class InnerEnv(ABC):
 
     @abstractmethod
     def functional_observation(self, state: State) -> Observation:
-        """What the agent sees in a state."""
+        """Return the observation of a state."""
 
     def reset(self) -> None:
         """Begin an episode."""
-        self._state = self._sound(self.functional_reset())
+        self._state = self._check_state(self.functional_reset())
         self._observation = None
 
     def step(self, action: Action) -> tuple[float, bool]:
-        """Take an action; returns the reward and whether the episode is over.
+        """Take an action; return the reward, and True if the episode is over.
 
         Raises:
-            ValueError: the action is not in the action space, or nothing was reset yet.
+            ValueError: the action is not in the action space, or `reset` was not called yet.
         """
         next_state, reward, terminal = self.functional_step(self.state, action)
-        self._state = self._sound(next_state)
+        self._state = self._check_state(next_state)
         self._observation = None
         return reward, terminal
 
     @property
     def state(self) -> State:
-        """The current state; each step makes a new one.
+        """Return the current state; each step creates a new one.
 
         Raises:
-            ValueError: nothing was reset yet.
+            ValueError: `reset` was not called yet.
         """
         if self._state is None:
             raise ValueError("there is no state yet: call reset() first")
@@ -82,10 +83,10 @@ class InnerEnv(ABC):
 
     @property
     def observation(self) -> Observation:
-        """The current observation, made when it is first asked for and kept until the next step.
+        """Return the current observation, computed on first access and cached until the next step.
 
         Raises:
-            ValueError: nothing was reset yet.
+            ValueError: `reset` was not called yet.
         """
         if self._observation is None:
             observation = self.functional_observation(self.state)
@@ -94,7 +95,8 @@ class InnerEnv(ABC):
             self._observation = observation
         return self._observation
 
-    def _sound(self, state: State) -> State:
+    def _check_state(self, state: State) -> State:
+        """Return the state; while debugging raise ValueError if it is not in the state space."""
         if is_debugging() and (fault := self.state_space.fault(state)):
             raise ValueError(f"the state is not in the state space: {fault}")
         return state

@@ -13,8 +13,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from gv_engine.domains.algebra import ExpressionEnv
-from gv_engine.domains.algebra.gym_env import mathy_scenario
-from gv_engine.domains.algebra.self_check import play_twice
+from gv_engine.domains.algebra.gym_env import algebra_scenario
+from gv_engine.domains.algebra.self_check import check_random_episodes
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
@@ -51,7 +51,7 @@ def test_gymnasium_finds_nothing_wrong(name, representation):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_random_episodes(name):
-    found = play_twice(mathy_scenario(name), 6, 1)
+    found = check_random_episodes(algebra_scenario(name), 6, 1)
     assert not found.faults
     assert ("found", "nothing wrong") in found.facts
 
@@ -80,10 +80,10 @@ def test_what_is_seen():
 def test_the_graph_has_an_edge_to_each_node_but_the_root():
     made = env(observation_representation="graph")
     observation, _ = made.reset(seed=1, options={"problem": "4x + x"})
-    edges = observation["edge_index"]
-    assert edges.shape == (2, 127)
-    assert edges[:, :4].T.tolist() == [[1, 0], [3, 1], [1, 2], [3, 4]]
-    assert (edges[:, 4:] == -1).all()
+    tree_edges = observation["edge_index"]
+    assert tree_edges.shape == (2, 127)
+    assert tree_edges[:, :4].T.tolist() == [[1, 0], [3, 1], [1, 2], [3, 4]]
+    assert (tree_edges[:, 4:] == -1).all()
 
 
 def test_the_end_comes_after_three_times_the_moves():
@@ -179,7 +179,7 @@ def test_a_snapshot_has_the_same_future():
     made.restore(token)
     fork.restore(token)
     assert same(made.reset(), fork.reset())
-    with pytest.raises(TypeError, match="expected what snapshot"):
+    with pytest.raises(TypeError, match="expected a snapshot"):
         made.restore({})  # type: ignore[arg-type]  # on purpose
 
 
@@ -329,7 +329,7 @@ def test_processes_tell_what_goes_wrong_in_them():
         ended = ({*multiprocessing.active_children()} - before).pop()
         ended.kill()
         ended.join()
-        with pytest.raises(RuntimeError, match="the process of these games has ended"):
+        with pytest.raises(RuntimeError, match="the worker process has ended"):
             several.step([0, 0, 0])
     finally:
         several.close()

@@ -208,7 +208,7 @@ def test_rules_of_ones_own():
     assert timestep.reward == -0.04  # it has been there
 
 
-class Reach(MathyEnv):
+class RuleProperties(MathyEnv):
     """Won when the expression has become short."""
 
     def get_env_namespace(self):
@@ -225,7 +225,7 @@ class Reach(MathyEnv):
 
 
 def test_an_environment_of_ones_own():
-    env = Reach()
+    env = RuleProperties()
     state, problem = env.get_initial_state()
     assert (problem.text, state.max_moves, state.agent.problem_type) == ("2x + 3x", 6, "own.reach")
     state, timestep, _ = env.get_next_state(state, (DF, 3))
@@ -240,7 +240,7 @@ def test_an_environment_of_ones_own():
 
 def test_longer_than_there_is_room_for():
     problem = MathyEnvProblem("4x + 2x", 2, "own")
-    with pytest.raises(ValueError, match="has 7 nodes, and max_seq_len=6"):
+    with pytest.raises(ValueError, match="has 7 nodes, allowed are max_seq_len=6"):
         PolySimplify(max_seq_len=6).begin(problem, 5)
     env = PolySimplify(max_seq_len=7)
     state = env.begin(MathyEnvProblem("x * (2 + y)", 2, "own"), 5)
@@ -286,7 +286,7 @@ def test_the_end_equals_the_beginning():
     env.finalize_state(after)
     for wrong, said in (("7x", "different values"), ("6y", "different variables")):
         with pytest.raises(ValueError, match=said):
-            env.finalize_state(state.after((DF, 3), wrong, MathyEnvState(wrong).root))
+            env.finalize_state(state.after_move((DF, 3), wrong, MathyEnvState(wrong).root))
 
 
 def test_hash_keys_tell_texts_apart():
@@ -336,7 +336,7 @@ def test_an_equation_is_no_problem_and_breaks_no_win_check(name, text):
 
 
 def test_an_assertion_of_ones_own_is_heard():
-    class Asserting(Reach):
+    class Asserting(RuleProperties):
         def transition_fn(self, env_state, expression, features):
             raise AssertionError("mine")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.domains.algebra.hints import Advice
+from gv_engine.domains.algebra.hints import HintSearch
 from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.session.catalogue import kin
 from gv_engine.session.replay import SUFFIX, Replay
@@ -197,7 +197,7 @@ def test_no_right_move_is_red(desk: Desk, name: str, monkeypatch: pytest.MonkeyP
     game, screen = desk.app.top.game, TerminalGame(game_of(name), Settings(), Bindings())
     costs = 0
     while not game.frame().outcome:
-        advice = Advice(game)
+        advice = HintSearch(game)
         advice.join()
         assert advice.hint is not None
         action = f"{game.frame().actions[advice.hint.rule]} {advice.hint.node}"

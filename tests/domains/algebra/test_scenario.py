@@ -12,8 +12,8 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.domains.algebra import ExpressionEnv, MathyScenario
-from gv_engine.domains.algebra.gym_env import mathy_scenario
+from gv_engine.domains.algebra import AlgebraScenario, ExpressionEnv
+from gv_engine.domains.algebra.gym_env import algebra_scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, built_in_names
@@ -81,7 +81,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_all_that_a_file_may_say(file):
-    scenario = mathy_scenario(str(file))
+    scenario = algebra_scenario(str(file))
     assert (scenario.name, scenario.description) == ("squares", "Three squares.")
     env = ExpressionEnv(scenario)
     _, info = env.reset(seed=0)
@@ -97,7 +97,7 @@ def test_all_that_a_file_may_say(file):
 
 
 def test_it_is_loaded_again_with_the_files_as_they_are(file):
-    scenario = mathy_scenario(str(file)).with_(difficulty="easy")
+    scenario = algebra_scenario(str(file)).with_(difficulty="easy")
     assert set(scenario.watched_files()) == {file, file.parent / "own.py"}
     (file.parent / "own.py").write_text(OWN.replace("x^2", "z^3"))
     file.write_text(FILE.replace("max_moves: 6", "max_moves: 5"))
@@ -111,7 +111,7 @@ def test_a_problem_function(file):
     config = {"domain": "algebra", "environment": "PolySimplify"}
     own = {**config, "problem_function": "./own.py:squares"}
     scenario = load_scenario(own, folder=file.parent)
-    assert isinstance(scenario, MathyScenario)
+    assert isinstance(scenario, AlgebraScenario)
     env = ExpressionEnv(scenario)
     _, info = env.reset(seed=1)
     assert info["text"].count("x^2") == 3
@@ -136,13 +136,13 @@ def test_names():
     built_in = DOMAINS["algebra"].built_in()
     assert set(built_in) <= set(built_in_names())
     for name in built_in:
-        scenario = mathy_scenario(name)
+        scenario = algebra_scenario(name)
         assert scenario.name == name
         assert name.endswith(scenario.difficulty)
         assert scenario.description.endswith(".")
-    assert mathy_scenario("mathy-poly-simplify").name == "mathy-poly-simplify-easy"
-    assert mathy_scenario("GV-MathyPolySimplify-hard-v0").difficulty == "hard"
-    assert mathy_scenario("mathy-poly-simplify").with_(difficulty="normal").difficulty == "normal"
+    assert algebra_scenario("mathy-poly-simplify").name == "mathy-poly-simplify-easy"
+    assert algebra_scenario("GV-MathyPolySimplify-hard-v0").difficulty == "hard"
+    assert algebra_scenario("mathy-poly-simplify").with_(difficulty="normal").difficulty == "normal"
     # the beginning of a name stands for the shortest, in every domain
     assert load_scenario("keydoor").name == "keydoor-5x5"
     with pytest.raises(ScenarioError, match="did you mean 'mathy-poly-simplify-easy'"):
@@ -160,7 +160,7 @@ def test_names():
     ],
 )
 def test_what_differs_from_a_variant_is_not_called_like_it(changes, name):
-    changed = mathy_scenario("mathy-poly-simplify-easy").with_(**changes)
+    changed = algebra_scenario("mathy-poly-simplify-easy").with_(**changes)
     assert changed.name == changed.with_(max_steps=9).name == name
     assert pickle.loads(pickle.dumps(changed)).name == name
 
@@ -169,7 +169,7 @@ def test_families_do_not_mix():
     with pytest.raises(ScenarioError, match="domain: found 'algebra'; load_scenario"):
         Scenario.load({"domain": "algebra", "environment": "PolySimplify"})
     with pytest.raises(ValueError, match="of the domain 'grid'"):
-        mathy_scenario("keydoor-5x5")
+        algebra_scenario("keydoor-5x5")
     with pytest.raises(ScenarioError, match=r"domain: no domain 'maths'; did you mean 'algebra'"):
         load_scenario({"domain": "maths"})
 
@@ -348,7 +348,8 @@ def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said
 def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
     made = tmp_path / "one.yaml"
     made.write_text(
-        "domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: [restate_subtraction]\n"
+        "domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\n"
+        "rules: [restate_subtraction]\n"
     )
     assert main(["check", str(made)]) == 1
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
@@ -436,8 +437,8 @@ def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward
 
 
 def test_a_file_that_names_no_systems_has_those_of_ours():
-    ours = mathy_scenario("mathy-poly-simplify")
-    silent = mathy_scenario({"domain": "algebra", "environment": "PolySimplify"})
+    ours = algebra_scenario("mathy-poly-simplify")
+    silent = algebra_scenario({"domain": "algebra", "environment": "PolySimplify"})
     assert ours.order == silent.order
     for key in ("transition_functions", "terminating_functions", "reward_functions"):
         assert f"{key}: [" in ours.document.text

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from gv_engine.domains.algebra.episode import TreeCursor
-from gv_engine.domains.algebra.hints import Advice
-from gv_engine.domains.algebra.parsing import formulas
+from gv_engine.domains.algebra.hints import HintSearch
+from gv_engine.domains.algebra.parsing import formula_font
 from gv_engine.domains.algebra.stage import (
-    LEAST_LINE,
+    MIN_LINE,
     TreeLayout,
     TreeStage,
-    Writing,
-    fit,
-    lay_out,
-    text_width,
+    WrappedText,
+    fit_tree,
+    lay_out_tree,
+    measure_text,
 )
 from gv_engine.scenario.plugin import DOMAINS, built_in_names
 from gv_engine.session.session import Session
@@ -45,8 +45,8 @@ def play_at_random(game: Session, moves: int) -> None:
 
 
 def check_no_overlap(layout: TreeLayout) -> None:
-    for number, place in enumerate(layout.places):
-        assert place.collidelistall(layout.places) == [number], (place, layout.line)
+    for number, place in enumerate(layout.rects):
+        assert place.collidelistall(layout.rects) == [number], (place, layout.line)
         assert pygame.Rect(0, 0, *layout.size).contains(place)
 
 
@@ -62,11 +62,11 @@ def test_no_node_lies_upon_another(name: str):
             play_at_random(game, moves)
             nodes = game.frame().nodes
             for size in ((780, 420), (1450, 950), (300, 100)):
-                layout = fit(nodes, size, 30, text_width)
+                layout = fit_tree(nodes, size, 30, measure_text)
                 check_no_overlap(layout)
                 fits = layout.size[0] <= size[0] and layout.size[1] <= size[1]
-                assert fits or layout.line == LEAST_LINE
-            check_no_overlap(lay_out(nodes, 12, text_width))
+                assert fits or layout.line == MIN_LINE
+            check_no_overlap(lay_out_tree(nodes, 12, measure_text))
 
 
 @pytest.mark.parametrize(
@@ -74,17 +74,17 @@ def test_no_node_lies_upon_another(name: str):
 )
 def test_long_numbers_have_room_too(text: str):
     nodes = problem(text).frame().nodes
-    for line in (LEAST_LINE, 9, 20, 40):
-        layout = lay_out(nodes, line, text_width)
+    for line in (MIN_LINE, 9, 20, 40):
+        layout = lay_out_tree(nodes, line, measure_text)
         check_no_overlap(layout)
-        for node, place in zip(nodes, layout.places, strict=True):
-            assert text_width(node.text, line) <= place.w
+        for node, place in zip(nodes, layout.rects, strict=True):
+            assert measure_text(node.text, line) <= place.w
 
 
 def test_nodes_stand_in_the_order_of_the_text_and_below_their_parents():
     nodes = game_of("mathy-poly-combine-in-place-hard", 20).frame().nodes
     assert len(nodes) == 123
-    places = fit(nodes, (1450, 900), 30, text_width).places
+    places = fit_tree(nodes, (1450, 900), 30, measure_text).rects
     assert all(a.centerx < b.centerx for a, b in itertools.pairwise(places))
     for node, place in zip(nodes, places, strict=True):
         if node.parent >= 0:
@@ -101,7 +101,7 @@ def test_the_chosen_node_is_in_sight_however_large_the_tree():
             stage._cursor.choose(node)
             stage.draw(surface, ROOM, 1)
             assert stage._layout is not None
-            place = stage._layout.places[node].move(stage._corner).move(stage._room.topleft)
+            place = stage._layout.rects[node].move(stage._corner).move(stage._room.topleft)
             assert stage._room.contains(place)
             assert stage._node_at(place.center) == node
 
@@ -110,7 +110,7 @@ def test_a_tree_that_nearly_fits_is_shown_whole():
     stage = stage_of(problem("4x + 2x + 7y + 3z"))
     nodes = stage._frame.nodes
     for line, whole in ((8, True), (7, False)):
-        room = lay_out(nodes, line, text_width).size
+        room = lay_out_tree(nodes, line, measure_text).size
         layout = stage._lay_out(room)
         assert stage._readable == 9
         assert (layout.size[0] <= room[0]) == whole
@@ -138,7 +138,7 @@ def test_every_node_can_be_reached_and_only_valid_rules_are_offered():
     node = next(node for node in game.frame().nodes if not node.rules)
     stage._cursor.choose(node.x)
     assert stage.command("rule_1") == ""
-    assert stage._said() != stage._note == "Constant Arithmetic does not apply to this node"
+    assert stage._status_note() != stage._note == "Constant Arithmetic does not apply to this node"
     assert stage.command("rule_9") == ""
     assert stage._note == "There are 7 rules"
     stage.command("node_after")
@@ -195,14 +195,14 @@ def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
     game = problem("4x + 2x")
     stage = stage_of(game)
     assert stage._layout is not None
-    assert stage._writing is not None
-    for node, place in enumerate(stage._layout.places):
+    assert stage._text is not None
+    for node, place in enumerate(stage._layout.rects):
         at = place.move(stage._corner).move(stage._room.topleft).center
         assert stage.click(at, 1) == ""
         assert stage._cursor.node == node
         assert stage.hover(at)
     for node in (0, 2, 3, 4, 6):  # the products have no sign
-        (place,) = stage._writing.places(game.frame().nodes[node].span)
+        (place,) = stage._text.rects_of(game.frame().nodes[node].span)
         assert stage.click(place.center, 1) == ""
         assert stage._cursor.node == node
     assert stage.click(place.center, 3) == ""
@@ -218,12 +218,12 @@ def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
     game = problem("4x + 2x")
     stage = stage_of(game)
     assert stage._layout is not None
-    stage.hover(stage._layout.places[3].move(stage._corner).move(stage._room.topleft).center)
+    stage.hover(stage._layout.rects[3].move(stage._corner).move(stage._room.topleft).center)
     before = game.frame()
     stage._cursor.choose(3, 3)
     game.step(stage.command("apply"))
     stage.begin(before, game.frame())
-    assert stage._said().startswith(game.frame().action)
+    assert stage._status_note().startswith(game.frame().action)
 
 
 # ---- pictures ----------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_what_the_last_move_has_changed_looks_different():
 def test_nodes_glide_from_where_they_were():
     game = problem("4x + 2x")
     stage = stage_of(game)
-    before = dict(stage._drawn)
+    before = dict(stage._centers)
     previous = game.frame()
     game.step("commutative_swap 3")
     assert stage.begin(previous, game.frame())
@@ -270,13 +270,13 @@ def test_nodes_glide_from_where_they_were():
     stage.draw(surface, ROOM, 0)
     staying = set(before) & {node.identity for node in game.frame().nodes}
     assert len(staying) == 7
-    assert all(stage._drawn[identity] == before[identity] for identity in staying)
+    assert all(stage._centers[identity] == before[identity] for identity in staying)
     stage.draw(surface, ROOM, 0.5)
-    between = dict(stage._drawn)
+    between = dict(stage._centers)
     stage.draw(surface, ROOM, 1)
-    moved = [identity for identity in staying if stage._drawn[identity] != before[identity]]
+    moved = [identity for identity in staying if stage._centers[identity] != before[identity]]
     assert moved
-    assert all(between[i] not in (before[i], stage._drawn[i]) for i in moved)
+    assert all(between[i] not in (before[i], stage._centers[i]) for i in moved)
     assert not stage.begin(None, game.frame())
 
 
@@ -295,7 +295,7 @@ def test_hints_lead_to_the_goal_and_change_nothing():
     game = problem("4x + 2x")
     state = game.state()
     for left in (2, 1):
-        advice = Advice(game)
+        advice = HintSearch(game)
         advice.join()
         hint = advice.hint
         assert hint is not None
@@ -309,7 +309,7 @@ def test_hints_lead_to_the_goal_and_change_nothing():
 
 def test_without_a_way_the_hint_says_so():
     game = problem("4x + 2x", max_moves=1)
-    advice = Advice(game)
+    advice = HintSearch(game)
     advice.join()
     assert advice.hint is None
     assert advice.answer == "No way to the goal was found in time"
@@ -327,7 +327,7 @@ def test_the_inspector_tells_what_each_rule_would_give_and_pay():
     chosen = stage._cursor.chosen
     assert told[0] == f"{chosen.kind} {chosen.text}"
     for rule in chosen.rules:
-        found = panel.rewriting(rule, chosen.x)
+        found = panel.rule_result(rule, chosen.x)
         name = game.frame().rules[rule]
         assert told.index(f"{rule + 1} {name}") < told.index(found.text)
         other = game_of()
@@ -345,7 +345,7 @@ def test_the_inspector_tells_what_each_rule_would_give_and_pay():
 
 
 def test_exponents_are_written_small_and_the_caret_is_not():
-    letters = formulas(24)
+    letters = formula_font(24)
     assert letters.size("4g^12")[0] < font(24).size("4g12")[0]
     assert letters.size("g^")[0] == letters.size("g")[0]
     assert letters.size("^")[0] == font(24).size("^")[0]  # the sign of a node
@@ -354,8 +354,8 @@ def test_exponents_are_written_small_and_the_caret_is_not():
     ink = pygame.surfarray.array_alpha(picture)[letters.size("g")[0] :]
     assert ink.any()
     assert not ink[:, picture.get_height() * 7 // 10 :].any()  # above the line
-    writing = Writing("1g^4 + x", pygame.Rect(0, 0, 400, 60), 24, 0)
-    (exponent,) = writing.places((3, 4))
-    assert writing.at(exponent.center) == 3
-    assert [place.w for place in writing.places((2, 3))] == [0]
-    assert writing._seen((2, 3)) == (2, 4)
+    writing = WrappedText("1g^4 + x", pygame.Rect(0, 0, 400, 60), 24, 0)
+    (exponent,) = writing.rects_of((3, 4))
+    assert writing.character_at(exponent.center) == 3
+    assert [place.w for place in writing.rects_of((2, 3))] == [0]
+    assert writing._visible_span((2, 3)) == (2, 4)

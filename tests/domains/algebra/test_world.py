@@ -21,9 +21,9 @@ from gv_engine.domains.algebra import (
     PolySimplify,
     termination,
 )
-from gv_engine.domains.algebra.episode import MathyEpisode
+from gv_engine.domains.algebra.episode import AlgebraEpisode
 from gv_engine.domains.algebra.hints import find_hint
-from gv_engine.domains.algebra.library import SUCCESSES
+from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.call import Call
 from gv_engine.rules.frame import ExpressionFrame, expression_to_text
 from gv_engine.scenario.loading import load_scenario
@@ -269,7 +269,7 @@ class Paid(PolySimplify):
 def test_a_goal_is_reached_where_the_environment_pays_for_it(worth, won):
     env = Paid()
     env.worth = worth
-    made = ExpressionWorld(env, success=Call(SUCCESSES["solve"], {}))
+    made = ExpressionWorld(env, success=Call(SUCCESS_SYSTEMS["solve"], {}))
     made.reset(MathyEnvState("4x + 2x", 20))
     made.step((CS, 3))
     assert (made.decided_by, made.terminated, made.success) == ("reach_goal", True, won)
@@ -277,7 +277,7 @@ def test_a_goal_is_reached_where_the_environment_pays_for_it(worth, won):
 
 def test_a_loss_that_pays_is_no_success():
     env = PolySimplify(rewards=EnvRewards(lose=0.5))
-    made = ExpressionWorld(env, success=Call(SUCCESSES["solve"], {}))
+    made = ExpressionWorld(env, success=Call(SUCCESS_SYSTEMS["solve"], {}))
     made.reset(MathyEnvState("4x + 2x", 1))
     made.step((CS, 3))
     assert (made.decided_by, made.terminated, made.reward) == ("run_out_of_moves", True, 0.5)
@@ -287,9 +287,9 @@ def test_a_loss_that_pays_is_no_success():
 # ---- episodes for games ------------------------------------------------------------------------
 
 
-def episode(name: str = "mathy-poly-simplify-normal", seed: int = 3) -> MathyEpisode:
+def episode(name: str = "mathy-poly-simplify-normal", seed: int = 3) -> AlgebraEpisode:
     scenario: Any = load_scenario(name)
-    made = MathyEpisode(scenario)
+    made = AlgebraEpisode(scenario)
     made.reset(seed)
     return made
 
