@@ -26,16 +26,16 @@ from gv_engine.compiler import (
     appearance_cache,
     bounds,
     exceptions,
+    function_digests,
     intrinsics,
     link_units,
     list_methods,
     method_registry,
     numba_pipeline,
     observation,
-    programs,
     record_methods,
     records,
-    rng,
+    rng_methods,
     simd,
     spawn_remove,
 )
@@ -69,7 +69,7 @@ _SETTINGS = (
 _GENERATORS = (
     addresses,
     bounds,
-    rng,
+    rng_methods,
     exceptions,
     intrinsics,
     spawn_remove,
@@ -78,7 +78,6 @@ _GENERATORS = (
     numba_pipeline,
     record_methods,
     records,
-    spawn_remove,
     method_registry,
     link_units,
     simd,
@@ -111,14 +110,14 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> L
     loop = link_loop(scenario, slots, dtypes)
     shared = [*_functions_in(rng), *VERBS.values(), *_functions_in(observation)]
     roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared]
-    functions = tuple(programs.find_functions(roots))
+    functions = tuple(function_digests.find_functions(roots))
     checked = "running" in (dtypes["parameters"].names or ())
-    digest = programs.program_digest(
+    digest = function_digests.program_digest(
         [*shared, *chain.from_iterable(map(_functions_in, _GENERATORS))],
         *compiler_settings(),
         str(checked),
     )
-    digest = programs.program_digest(roots, str(dtypes), digest, describe_processor())
+    digest = function_digests.program_digest(roots, str(dtypes), digest, describe_processor())
     return LinkedProgram(loop, functions, checked, digest, digest)
 
 
@@ -213,7 +212,7 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
     """Return the message about a name that a rule uses and that is not defined."""
     for function in functions:
         if name in function.__code__.co_names:
-            where = programs.describe_location(function)
+            where = function_digests.describe_location(function)
             return f"{where}: {function.__name__} uses {name!r}, which is not defined"
     return f"a rule cannot be compiled: it uses {name!r}, which is not defined"
 
@@ -222,16 +221,16 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
 def compile_function(function: FunctionType) -> Any:
     """Return a function of numbers and arrays, compiled on its first call or loaded from the
     cache."""
-    functions = programs.find_functions([function])
+    functions = function_digests.find_functions([function])
     return _jit_cached(function, function_cache_key(function), functions, function.__name__)
 
 
 def function_cache_key(function: FunctionType) -> str:
     """Return the cache key of a function: a digest of its code and of the code that generates its
     IR."""
-    uses = chain.from_iterable(programs.find_functions([function]).values())
+    uses = chain.from_iterable(function_digests.find_functions([function]).values())
     generators = [used._defn for _, used in uses if hasattr(used, "_defn")]
-    return programs.program_digest([function, *generators], *compiler_settings())
+    return function_digests.program_digest([function, *generators], *compiler_settings())
 
 
 def compiler_settings() -> Iterator[str]:
@@ -268,7 +267,8 @@ def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
     """Return the errors that `row["error"]` can hold, by code: texts in the functions and spawn
     errors."""
     errors = {
-        exceptions.message_code(text): RuleError(text) for text in programs.find_strings(functions)
+        exceptions.message_code(text): RuleError(text)
+        for text in function_digests.find_strings(functions)
     }
     errors[exceptions.CAPACITY_CODE] = CapacityError(CAPACITY)
     errors[exceptions.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)

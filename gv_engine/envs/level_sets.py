@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.programs import find_functions, iter_code
+from gv_engine.compiler.function_digests import find_functions, iter_code
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.errors import (

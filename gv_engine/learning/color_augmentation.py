@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.compiler.programs import find_functions
+from gv_engine.compiler.function_digests import find_functions
 from gv_engine.envs.representations import Arrays
 from gv_engine.rules.call import Call
 from gv_engine.rules.objects import COLORS

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.compiler.programs import find_functions, find_strings
+from gv_engine.compiler.function_digests import find_functions, find_strings
 from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import ProblemPlace

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.programs import uses_name
+from gv_engine.compiler.function_digests import uses_name
 from gv_engine.rules.call import Call
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import (

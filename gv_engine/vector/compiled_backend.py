@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.compiler import array_args, parameters
-from gv_engine.compiler.programs import uses_name
+from gv_engine.compiler.function_digests import uses_name
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System

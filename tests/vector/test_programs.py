@@ -17,12 +17,19 @@ from numba.core.typing.templates import builtin_registry
 
 import gv_engine
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.compiler import compiler, link_units, numba_pipeline, program_cache, programs
+from gv_engine.compiler import (
+    compiler,
+    function_digests,
+    link_units,
+    numba_pipeline,
+    program_cache,
+    programs,
+)
 from gv_engine.compiler.intrinsics import intrinsic
 from gv_engine.rules import component
 from gv_engine.scenario import layout
-from gv_engine.world import simulation
 from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.world import simulation
 from tests.caches import own_cache
 
 pytestmark = pytest.mark.compiled
@@ -237,7 +244,7 @@ def rule(w):
 def digest_of(code):
     names = {"__name__": "rules"}
     exec(code, names)
-    return programs.program_digest([names["rule"]])
+    return function_digests.program_digest([names["rule"]])
 
 
 def test_a_digest_changes_with_all_that_a_rule_is_made_of():
@@ -245,7 +252,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
     changes = [("STEP = 3", "STEP = 4"), ("by=2", "by=3"), ("* by", "+ by"), ("r(w)", "r(w, 3)")]
     digests = {digest_of(RULE.replace(*change)) for change in changes}
     assert len({digest_of(RULE), *digests}) == 1 + len(changes)
-    assert programs.program_digest([], "1.0") != programs.program_digest([], "1.1")
+    assert function_digests.program_digest([], "1.0") != function_digests.program_digest([], "1.1")
 
 
 TINY = """

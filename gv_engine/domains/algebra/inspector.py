@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gv_engine.domains.algebra.episode import TreeCursor
-from gv_engine.domains.algebra.parsing import formula_font
+from gv_engine.domains.algebra.formula_font import formula_font
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.rule_modules import failure

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Container, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -26,11 +25,6 @@ from gv_engine.domains.algebra.expression import (
 from gv_engine.domains.algebra.library import ExpressionParser, ParserException
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import FINER, Letters, blit, font_of_file, letters_of
-
-from pygame import freetype  # isort: skip
-
 
 _MAX_CHARACTERS = 4096
 """Most characters of an expression: four for each node of the longest one that can be observed."""
@@ -350,57 +344,3 @@ class _SpanFinder:
         if self._next == len(self._tokens):
             raise _Misaligned
         return self._tokens[self._next].start()
-
-
-# ---- fonts ---------------------------------------------------------------------------------------
-
-_EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
-"""Caret with its exponent, which is drawn raised without the caret. Before parentheses the caret
-stays."""
-_SMALLER = 0.68
-
-
-class FormulaFont(Letters):
-    """Font for expressions in lines of a height in pixels, with small raised exponents; see
-    `Letters`."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__(line)
-        self._small = font_of_file(None, round(line * 11 / 12 * FINER * _SMALLER))
-
-    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
-        """Yield (text, font) of each part of an expression that is drawn in one font, from the
-        left."""
-        end = 0
-        for exponent in _EXPONENT.finditer(text):
-            yield text[end : exponent.start()], self._font
-            yield exponent[1], self._small
-            end = exponent.end()
-        yield text[end:], self._font
-
-    @lru_cache(maxsize=4096)  # noqa: B019  # fonts live as long as the process
-    def size(self, text: str) -> tuple[int, int]:
-        """Return width and height of an expression in pixels."""
-        width = sum(font.get_rect(piece).w for piece, font in self._pieces(text) if piece)
-        return -(-width // FINER), -(-self._font.get_rect(text or " ").h // FINER)
-
-    @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer texts, and most stay the same
-    def render(self, text: str, color: str) -> pygame.Surface:
-        """Return a surface with the expression. The surface is cached: callers must not change
-        it."""
-        size = self.size(text)
-        if not min(size):
-            return pygame.Surface(size, pygame.SRCALPHA)
-        large = pygame.Surface((size[0] * FINER, size[1] * FINER), pygame.SRCALPHA)
-        large.fill((*pygame.Color(color)[:3], 0))  # as in `Letters.render`
-        x = 0
-        for piece, font in self._pieces(text):
-            if piece:
-                blit(large, (x, 0), font, piece, color)
-                x += font.get_rect(piece).w
-        return pygame.transform.smoothscale(large, size)
-
-
-def formula_font(line: int) -> Letters:
-    """Return the font of expressions for lines of a height in pixels."""
-    return letters_of(FormulaFont, line)

@@ -8,9 +8,9 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from gv_engine.domains.algebra.episode import RULE_PREFIX, TreeCursor
+from gv_engine.domains.algebra.formula_font import formula_font
 from gv_engine.domains.algebra.hints import HintSearch
 from gv_engine.domains.algebra.inspector import TreeInspector
-from gv_engine.domains.algebra.parsing import formula_font
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.map import format_reward
 from gv_engine.ui.colors import Theme

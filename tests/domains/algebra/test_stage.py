@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gv_engine.domains.algebra.episode import TreeCursor
+from gv_engine.domains.algebra.formula_font import formula_font
 from gv_engine.domains.algebra.hints import HintSearch
-from gv_engine.domains.algebra.parsing import formula_font
 from gv_engine.domains.algebra.stage import (
     MIN_LINE,
     TreeLayout,
