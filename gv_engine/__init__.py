@@ -10,10 +10,10 @@ What it offers stands in `__init__.pyi`; each name is loaded when it is asked fo
 (7, 7, 3)
 """
 
-from gv_engine.scenario.resources import check_neighbours, end_quietly
+from gv_engine.scenario.resources import check_sibling_packages, use_default_sigint
 
-end_quietly()
-check_neighbours()
+use_default_sigint()
+check_sibling_packages()
 
 import lazy_loader  # noqa: E402
 
@@ -23,5 +23,5 @@ from gv_engine.envs.registration import register_all  # noqa: E402
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-short_paths.open_all()
+short_paths.install_finder()
 register_all()

@@ -5,12 +5,12 @@ import sys
 
 from gv_engine.cli import main as run
 from gv_engine.cli.options import INTERRUPTED, complain
-from gv_engine.scenario.resources import is_command
+from gv_engine.scenario.resources import is_cli_process
 
 
 def main() -> int:
     """Run the command of this process, see `gv_engine.cli.main`."""
-    if is_command() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return run()

@@ -18,7 +18,7 @@ _OBJECTS = "gv_engine.gridverse"
 _REGISTRIES = f"{_OBJECTS}.registry"
 _KINDS = ("observation", "reset", "reward", "terminating", "transition", "visibility")
 
-PATHS = {
+ALIASES = {
     "gv_engine.episode_folder": "gv_engine.rollout.episode_folder",
     "gv_engine.errors": "gv_engine.rules.errors",
     "gv_engine.geometry": "gv_engine.rules.geometry",
@@ -39,17 +39,17 @@ PATHS = {
 """Where each leads, `module` or `module:object`; what lies below one lies below the other."""
 
 
-class _Finder(MetaPathFinder, Loader):
+class _AliasFinder(MetaPathFinder, Loader):
     """Finds under a short path the very module that the long one leads to."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        above = [short for short in PATHS if f"{fullname}.".startswith(f"{short}.")]
+        above = [short for short in ALIASES if f"{fullname}.".startswith(f"{short}.")]
         if not above:
             return None
         short = max(above, key=len)
-        return ModuleSpec(fullname, self, origin=PATHS[short] + fullname.removeprefix(short))
+        return ModuleSpec(fullname, self, origin=ALIASES[short] + fullname.removeprefix(short))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module that is there, whose own spec is kept from being overwritten."""
@@ -65,6 +65,6 @@ class _Finder(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state
 
 
-def open_all() -> None:
+def install_finder() -> None:
     """From now on, the short paths can be imported."""
-    sys.meta_path.insert(0, _Finder())  # ahead of what an old checkout has left in their place
+    sys.meta_path.insert(0, _AliasFinder())  # ahead of what an old checkout has left in their place

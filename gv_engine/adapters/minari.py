@@ -20,14 +20,14 @@ from gv_engine.rollout.rollout import rows_of_steps
 from gv_engine.rules.errors import MissingExtraError, shortened
 from gv_engine.scenario.files import parse_json, read_bytes
 from gv_engine.scenario.loading import read_scenario
-from gv_engine.scenario.lookup import checked, found_again, reference_to
+from gv_engine.scenario.lookup import check_reference, load_reference, make_reference
 from gv_engine.scenario.optional_deps import MINARI
-from gv_engine.scenario.plugin import AnyScenario, hooks_of
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import Consent, Trust
 
-if MINARI.missing:
-    raise MissingExtraError(MINARI.missing)
+if MINARI.missing_message:
+    raise MissingExtraError(MINARI.missing_message)
 import minari
 from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
@@ -301,7 +301,7 @@ def _told(dataset: Any) -> dict[str, Any]:
     """What `rollout.json` said; {} if the dataset is one of several that were combined."""
     told = dataset.storage.metadata.get(_TOLD) or {}
     if told:
-        checked(told.get("scenario") if isinstance(told, dict) else None)
+        check_reference(told.get("scenario") if isinstance(told, dict) else None)
     return dict(told)
 
 
@@ -315,19 +315,19 @@ def _played(
     """
     known = dict(made)
     if told and not named:
-        return found_again(told["scenario"], name, **consent)
+        return load_reference(told["scenario"], name, **consent)
     source, limit = known.pop("scenario"), known.pop("max_steps", None)
     settings = {key: known[key] for key in known.keys() - {"levels", _REPRESENTATION}}
-    trust = Trust.given(**consent)
+    trust = Trust.from_options(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
         found = read_scenario(source, trust, settings=settings)
-        limited: AnyScenario = hooks_of(found).limited(found, limit)
+        limited: AnyScenario = get_plugin(found).with_step_limit(found, limit)
         return limited
 
     if not named:
-        return read(source, trust.of_reference(name))
-    then = told["scenario"] if told else reference_to(read(source, trust.of_reference(name)))
+        return read(source, trust.for_reference(name))
+    then = told["scenario"] if told else make_reference(read(source, trust.for_reference(name)))
     found = read(named, trust)
     if found.identity.digest != then["digest"]:
         raise ValueError(

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from gv_engine.rules.errors import CapacityError, RuleError
-from gv_engine.scenario.files import replacing
+from gv_engine.scenario.files import atomic_write
 
 KEPT_PROGRAMS = 500
 """Programs that are kept, several times what comes with the engine; beyond, the oldest go when a
@@ -263,7 +263,7 @@ def _read(path: Path) -> tuple[Any, bytes] | None:
 
 def _write(path: Path, about: Any, code: bytes) -> None:
     rest = json.dumps(((path.parent.name, path.name), about)).encode() + b"\n" + code
-    with replacing(path) as draft:
+    with atomic_write(path) as draft:
         draft.chmod(0o600)
         draft.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
 

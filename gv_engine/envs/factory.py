@@ -7,9 +7,9 @@ from typing import Any
 
 import gymnasium
 
-from gv_engine.scenario.loading import scenario_of, settings_among
-from gv_engine.scenario.plugin import hooks_of
-from gv_engine.scenario.trust import taken
+from gv_engine.scenario.loading import as_scenario, pop_settings
+from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.trust import pop_consent
 
 _PARALLEL = "gv_engine.envs.multi_agent:ParallelGridEnv"
 """Imported when it is asked for, as PettingZoo is an extra."""
@@ -35,8 +35,8 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
         options: what the environment takes besides, values of the scenario's parameters, and which
             Python may run (see `Scenario.load`).
     """
-    found = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
-    return hooks_of(found).make_env(found, **options)
+    found = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    return get_plugin(found).make_env(found, **options)
 
 
 def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
@@ -48,5 +48,5 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
         options: what the environment takes besides, values of the scenario's parameters, and which
             Python may run (see `Scenario.load`).
     """
-    found = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
-    return hooks_of(found).make_vector_env(found, num_envs, **options)
+    found = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    return get_plugin(found).make_vector_env(found, num_envs, **options)

@@ -31,9 +31,9 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
-from gv_engine.scenario.files import parse_json, read_bytes, replacing
+from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.lookup import checked, reference_to
+from gv_engine.scenario.lookup import check_reference, make_reference
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import at_once
@@ -127,8 +127,8 @@ class LevelSet(NamedTuple):
         """
         if path.suffix != ENDING:
             raise LevelsError(f"{path}: the name of a file of levels must end with {ENDING}")
-        about = {"format": _FORMAT, "scenario": reference_to(self.scenario), "seeds": self.seeds}
-        with replacing(path) as draft:
+        about = {"format": _FORMAT, "scenario": make_reference(self.scenario), "seeds": self.seeds}
+        with atomic_write(path) as draft:
             draft.write_text(json.dumps(about) + "\n", "utf-8")
 
 
@@ -204,7 +204,7 @@ def larger(scenario: Scenario) -> Scenario:
             f"{scenario.name} has no parameter `size`, so that it has no larger levels: name the "
             f"scenario that has them"
         )
-    size = min(2 * sizes[0].value - 1, sizes[0].most)
+    size = min(2 * sizes[0].value - 1, sizes[0].maximum)
     if size <= sizes[0].value:
         raise LevelsError(f"{scenario.name} has the largest size that it may have, {size:g}")
     return _otherwise(scenario, {**scenario.document.settings, "size": int(size)})
@@ -213,9 +213,9 @@ def larger(scenario: Scenario) -> Scenario:
 def _otherwise(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
     """The same scenario with other values of its parameters."""
     document = scenario.document
-    if document.level is None:
+    if document.ref is None:
         raise LevelsError(f"{scenario.name} is of no file, in which its parameters could be set")
-    found = Scenario.read(read_file(document.level, document.trust, settings))
+    found = Scenario.read(read_file(document.ref, document.trust, settings))
     return found.with_(**scenario.changes) if scenario.changes else found
 
 
@@ -250,13 +250,13 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
         about = parse_json(read_bytes(path, _LARGEST, "sets of levels"))
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
-        known, seeds = checked(about["scenario"]), checked_seeds(about["seeds"])
+        known, seeds = check_reference(about["scenario"]), checked_seeds(about["seeds"])
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
         why = shortened(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no set of levels, or a damaged one: {why}") from None
-    if known["source"] != reference_to(scenario)["source"]:
+    if known["source"] != make_reference(scenario)["source"]:
         raise LevelsError(f"{path} has levels of {known['name']}, and not of {scenario.name}")
     if known["settings"] != scenario.document.settings:
         scenario = _otherwise(scenario, known["settings"])

@@ -15,18 +15,18 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
+    read_distinct,
+    read_fields,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     ACTION,
     TEXT,
     Key,
     KeyTable,
-    either,
-    named,
+    any_of,
+    enum_schema,
     object_schema,
     unique_list,
 )
@@ -39,7 +39,8 @@ OWN_ACTION_KEYS: KeyTable = {
 }
 """What an action of a scenario's own may say."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
-    unique_list(either(known, object_schema(OWN_ACTION_KEYS))) for known in (named(ACTIONS), ACTION)
+    unique_list(any_of(known, object_schema(OWN_ACTION_KEYS)))
+    for known in (enum_schema(ACTIONS), ACTION)
 )
 """The list of a scenario's actions, for editors; that of a mixture names those of its members."""
 
@@ -59,7 +60,7 @@ def read_actions(
     """
     own = {command.name: command for command in known}
     declared: dict[str, YamlNode] = {}
-    found = distinct(problems, node, lambda item: _action(problems, item, own, declared))
+    found = read_distinct(problems, node, lambda item: _action(problems, item, own, declared))
     if len(declared) > _MOST_OWN:
         raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MOST_OWN}")
     names = [action_name(number) for number in found]
@@ -78,17 +79,17 @@ def _action(
     declared: dict[str, YamlNode],
 ) -> int:
     if not isinstance(node.value, dict):
-        name = word(node)
+        name = text(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
         near, _, _ = nearest(name, (*ACTIONS, *own)).partition("(")
         raise FieldError(
             node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
         )
-    entries = check_keys(problems, node, OWN_ACTION_KEYS)
+    entries = read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
         raise FieldError(node, "an action of your own needs its name: {name: KICK, key: K}")
-    name = word(entries["name"])
+    name = text(entries["name"])
     if name in ACTIONS:
         raise FieldError(entries["name"], f"{name} is built in; write its name alone")
     if name in declared:
@@ -101,7 +102,7 @@ def _action(
     says = name.replace("_", " ").lower()
     if "says" in entries:
         with problems.collect():
-            says = word(entries["says"])
+            says = text(entries["says"])
     own[name] = KeyCommand(name, says, ())
     return action
 
@@ -109,7 +110,7 @@ def _action(
 def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     """A built-in action, or one of a scenario's own."""
     known = [*ACTIONS, *own]
-    name = word(node)
+    name = text(node)
     if name not in known:
         way = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
         raise FieldError(node, f"no action {name!r}{suggestion(name, known)}{way}")
@@ -121,6 +122,6 @@ def _keys(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str,
     if isinstance(node.value, dict):  # the action itself, which has none
         return ()
     try:
-        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, word(node), beside),)
+        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, text(node), beside),)
     except ValueError as error:
         raise FieldError(node, str(error)) from None

@@ -30,41 +30,41 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
+    boolean,
     items,
     mapping,
     number,
     read_area,
     read_color,
     read_colors,
-    read_integer,
+    read_int32,
     read_pair,
     read_plain,
     suggestion,
-    truth,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     ACTION,
     AREA,
+    BOOLEAN,
     COLOR,
+    INTEGER,
     NUMBER,
     OBJECT,
     PAIR,
     PLAIN,
     REFERENCE,
     TEXT,
-    TRUTH,
-    WHOLE,
     JsonSchema,
     Key,
     KeyTable,
-    either,
-    function,
+    any_of,
+    enum_schema,
+    function_schema,
     list_of,
-    named,
     unique_list,
 )
-from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, Names
+from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 
 NESTED = {
@@ -80,7 +80,7 @@ TYPES = "object_type", "other_type", "ground_type"
 TURN_KEYS: KeyTable = {
     "for": Key(
         "The agent or the team in whose turns it runs, or several; all, if left out.",
-        either(TEXT, list_of(TEXT)),
+        any_of(TEXT, list_of(TEXT)),
     )
 }
 """What functions of a step take beside their parameters."""
@@ -116,7 +116,9 @@ _BY_NAME: dict[str, Kind] = {
     ),
     **dict.fromkeys(
         TYPES,
-        Kind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
+        Kind(
+            "the name of an object", "Door", OBJECT, lambda calls: calls.names.resolve_object_type
+        ),
     ),
     "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
     "colors": Kind(
@@ -125,24 +127,26 @@ _BY_NAME: dict[str, Kind] = {
     "distance_function": Kind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
-        either(named(DISTANCES), REFERENCE),
-        lambda calls: calls.names.distance,
+        any_of(enum_schema(DISTANCES), REFERENCE),
+        lambda calls: calls.names.resolve_distance,
     ),
     "reduction": Kind(
         "a function of several numbers",
         "builtins:max",
-        either(named(REDUCTIONS), REFERENCE),
-        lambda calls: calls.names.reduction,
+        any_of(enum_schema(REDUCTIONS), REFERENCE),
+        lambda calls: calls.names.resolve_reduction,
     ),
 }
 """Kinds of parameters that are understood by their names."""
 
 _BY_TYPE: dict[Any, Kind] = {
-    Action: Kind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
-    int: Kind("a whole number", "2", WHOLE, lambda calls: read_integer),
+    Action: Kind(
+        "the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.resolve_action
+    ),
+    int: Kind("a whole number", "2", INTEGER, lambda calls: read_int32),
     float: Kind("a number", "1.0", NUMBER, lambda calls: number),
-    bool: Kind("true or false", "true", TRUTH, lambda calls: truth),
-    str: Kind("a text", "text", TEXT, lambda calls: word),
+    bool: Kind("true or false", "true", BOOLEAN, lambda calls: boolean),
+    str: Kind("a text", "text", TEXT, lambda calls: text),
 }
 
 
@@ -163,7 +167,7 @@ def kind_of(parameter: Parameter) -> Kind:
         return Kind(
             f"a {phase.label}",
             "{name: …}",
-            function(phase),
+            function_schema(phase),
             lambda calls: lambda node: calls.call(node, phase),
         )
     if singular in NESTED:
@@ -172,7 +176,7 @@ def kind_of(parameter: Parameter) -> Kind:
         return Kind(
             words,
             "[…]",
-            list_of(function(phase)),
+            list_of(function_schema(phase)),
             lambda calls: lambda node: calls.calls(node, phase),
         )
     kind = parameter.type
@@ -184,8 +188,8 @@ def kind_of(parameter: Parameter) -> Kind:
         return Kind(
             "a function",
             "./rules.py:name",
-            either(named([*DISTANCES, *REDUCTIONS]), REFERENCE),
-            lambda calls: calls.names.parameter,
+            any_of(enum_schema([*DISTANCES, *REDUCTIONS]), REFERENCE),
+            lambda calls: calls.names.resolve_parameter,
         )
     return _BY_TYPE.get(kind, _PLAIN)
 
@@ -199,11 +203,11 @@ class Calls:
         warnings: what was ignored, and where.
     """
 
-    def __init__(self, problems: ErrorCollector, names: Names) -> None:
+    def __init__(self, problems: ErrorCollector, names: NameResolver) -> None:
         self.area: Area | None = None
         self.crew = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
-        self.names: Names = names
+        self.names: NameResolver = names
         self._problems = problems
 
     def colors(self, node: YamlNode) -> tuple[int, ...]:
@@ -230,16 +234,16 @@ class Calls:
             processors: whether an esper.Processor may be named.
         """
         if isinstance(node.value, list):
-            raise FieldError(node, f"found {node.found}, expected one function: {{name: …}}")
+            raise FieldError(node, f"found {node.summary}, expected one function: {{name: …}}")
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
-        system = self.names.system(entries["name"], phase, processors=processors)
+        system = self.names.resolve_system(entries["name"], phase, processors=processors)
         says = ""
         if phase is TERMINATING and "says" in entries:
             besides = (*besides, *ENDING_KEYS)
             with self._problems.collect():
-                says = word(entries["says"])
+                says = text(entries["says"])
         whose: tuple[bool, ...] = ()
         if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
             besides = (*besides, *TURN_KEYS)

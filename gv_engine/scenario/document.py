@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 from gv_engine.rules.errors import ScenarioError, printable
 from gv_engine.scenario import parameters, variants
 from gv_engine.scenario.fields import (
-    Builder,
     ErrorCollector,
     FieldError,
+    NodeBuilder,
     YamlNode,
-    decoded,
+    decode_utf8,
     mapping,
-    parsed,
-    word,
+    parse_yaml,
+    text,
 )
-from gv_engine.scenario.files import bytes_for_people, read_bytes
+from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.library import IN_FOLDER, ScenarioRef, find
+from gv_engine.scenario.library import FOLDER_SCENARIO_FILE, ScenarioRef, find_ref
 from gv_engine.scenario.packs import (
     LEVELS,
     LEVELS_KEY,
@@ -35,11 +35,11 @@ from gv_engine.scenario.packs import (
     opened,
     scenario_around,
 )
-from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, settled
-from gv_engine.scenario.plugin import playable_levels
-from gv_engine.scenario.rule_modules import SourceFile, text_digest
-from gv_engine.scenario.trust import NAMED, Trust, is_file
-from gv_engine.scenario.variants import differences, over
+from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
+from gv_engine.scenario.plugin import list_playable_scenarios
+from gv_engine.scenario.rule_modules import SourceFile, hash_text
+from gv_engine.scenario.trust import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.variants import iter_differences, merge_over
 
 # ---- identity ------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ class ScenarioIdentity(NamedTuple):
     text: str
 
     @classmethod
-    def of(
+    def from_document(
         cls,
         domain: str,
         name: str,
@@ -78,18 +78,18 @@ class ScenarioIdentity(NamedTuple):
             code: the Python files that it uses.
             members: digests of the scenarios that it is a mixture of.
         """
-        files = sorted((_label(file.path, document.folder), file.digest) for file in code)
+        files = sorted((_portable_name(file.path, document.folder), file.digest) for file in code)
         said = [name, document.root.plain, dict(changes), files, members]
         content = json.dumps(said, sort_keys=True, default=str)
-        return cls(domain, name, text_digest(content.encode()), document.text)
+        return cls(domain, name, hash_text(content.encode()), document.text)
 
 
-def _label(path: Path, folder: Path) -> str:
+def _portable_name(path: Path, folder: Path) -> str:
     """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
     return path.name if path.parent != folder.resolve() else f"./{path.name}"
 
 
-def watched(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
+def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
     """The files that a scenario was made of, and all Python files that it might come to use."""
     own = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
@@ -100,7 +100,7 @@ def watched(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
 
 # ---- document ------------------------------------------------------------------------------------
 
-LARGEST_SCENARIO = 512 * 1024
+MAX_SCENARIO_BYTES = 512 * 1024
 """Bytes of a file, twice as many as the largest map has."""
 EXTENDS = "extends"
 FILE_KEYS: KeyTable = {
@@ -114,7 +114,7 @@ FILE_KEYS: KeyTable = {
     LEVELS: LEVELS_KEY,
 }
 """Those of all files, whatever domain they belong to."""
-_MOST_BASES = 20
+_MAX_BASES = 20
 
 
 @dataclass(frozen=True)
@@ -144,13 +144,13 @@ class Document:
     """KeyTable that stand there twice, which keep nobody from reading the rest."""
     text: str = ""
     """What the file says."""
-    trust: Trust = NAMED
+    trust: Trust = DEFAULT_TRUST
     variants: tuple[str, ...] = ()
     variant: str = ""
     parameters: tuple[ScenarioParameter, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     bases: tuple[ScenarioRef, ...] = ()
-    said: tuple[str, ...] = ()
+    changes_from_base: tuple[str, ...] = ()
     levels: tuple[PackLevel, ...] = ()
 
     @property
@@ -163,12 +163,12 @@ class Document:
         """What the scenario is called if it does not say."""
         name = "scenario"
         if self.source is not None:
-            folder = self.source.name == IN_FOLDER
+            folder = self.source.name == FOLDER_SCENARIO_FILE
             name = self.source.parent.name if folder else self.source.stem
         return printable("-".join(filter(None, (name, "" if self.settings else self.variant))))
 
     @property
-    def level(self) -> ScenarioRef | None:
+    def ref(self) -> ScenarioRef | None:
         """Where it comes from, None for a mapping."""
         return ScenarioRef(self.source, self.variant) if self.source else None
 
@@ -179,7 +179,7 @@ class Document:
         named = entries.get("domain") if isinstance(entries, dict) else None
         return "grid" if named is None else named.text
 
-    def inside(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
+    def nested(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
         """The document of a scenario that stands within this one.
 
         Raises:
@@ -188,15 +188,15 @@ class Document:
         """
         problems = ErrorCollector(self.label)
         inner = replace(self, root=node, problems=problems, text="", parameters=(), bases=())
-        return _whole(inner, "", settings, problems)
+        return _finish_document(inner, "", settings, problems)
 
-    def again(self) -> Document:
+    def reload(self) -> Document:
         """The document as its file is now, if it comes from one.
 
         Raises:
             ScenarioError: as for `read_file`.
         """
-        return read_file(self.level, self.trust, self.settings) if self.level else self
+        return read_file(self.ref, self.trust, self.settings) if self.ref else self
 
     def with_settings(self, **settings: Any) -> Document:
         """The document with other values for some of its parameters.
@@ -205,13 +205,13 @@ class Document:
             ScenarioError: as for `read_file`.
         """
         settings = {**self.settings, **settings}
-        if self.level:
-            return read_file(self.level, self.trust, settings)
+        if self.ref:
+            return read_file(self.ref, self.trust, settings)
         return read_mapping(json.loads(self.text), self.folder, self.trust, settings)
 
 
 def read_file(
-    level: ScenarioRef, trust: Trust = NAMED, settings: Mapping[str, Any] | None = None
+    ref: ScenarioRef, trust: Trust = DEFAULT_TRUST, settings: Mapping[str, Any] | None = None
 ) -> Document:
     """Read a YAML file; of several variants the first, if none is named.
 
@@ -224,13 +224,13 @@ def read_file(
         ScenarioError: no such file, no UTF-8, no YAML, no mapping, no such variant, or it extends
             one of these; an `UnknownOptionError` for a setting that it has no parameter for.
     """
-    return read_text(_bytes_of(level), level, trust, settings)
+    return read_text(_read_bytes(ref), ref, trust, settings)
 
 
 def read_text(
     raw: bytes,
-    level: ScenarioRef,
-    trust: Trust = NAMED,
+    ref: ScenarioRef,
+    trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
     """Read what a file says, or would say, if it were written.
@@ -243,22 +243,22 @@ def read_text(
     Raises:
         ScenarioError: as for `read_file`.
     """
-    problems = ErrorCollector(str(level.file))
-    place = level.file.absolute()
-    document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
+    problems = ErrorCollector(str(ref.file))
+    place = ref.file.absolute()
+    document = Document(YamlNode(None, line=1), str(ref.file), place.parent, place, problems)
     try:
-        pack = is_pack(level.file, raw)
-        root = scenario_around(level.file, problems) if pack else parsed(raw, problems)
-        document = replace(document, root=root, text=decoded(raw), trust=trust)
-        return _whole(document, level.variant, settings or {}, problems)
+        pack = is_pack(ref.file, raw)
+        root = scenario_around(ref.file, problems) if pack else parse_yaml(raw, problems)
+        document = replace(document, root=root, text=decode_utf8(raw), trust=trust)
+        return _finish_document(document, ref.variant, settings or {}, problems)
     except FieldError as wrong:
-        raise problems.with_(wrong) from None
+        raise problems.error_with(wrong) from None
 
 
 def read_mapping(
     data: Mapping[str, Any],
     folder: Path,
-    trust: Trust = NAMED,
+    trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
     """Take a mapping for a scenario.
@@ -274,35 +274,37 @@ def read_mapping(
     problems = ErrorCollector("<mapping>")
     document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
     try:
-        root = Builder(problems).from_python(data, YamlNode(None))
+        root = NodeBuilder(problems).from_python(data, YamlNode(None))
         problems.raise_if_any()
         text = json.dumps(root.plain, indent=2)
-        return _whole(replace(document, root=root, text=text), "", settings or {}, problems)
+        return _finish_document(
+            replace(document, root=root, text=text), "", settings or {}, problems
+        )
     except FieldError as wrong:
-        raise problems.with_(wrong) from None
+        raise problems.error_with(wrong) from None
 
 
-def _bytes_of(level: ScenarioRef) -> bytes:
+def _read_bytes(level: ScenarioRef) -> bytes:
     try:
-        return read_bytes(level.file, LARGEST_SCENARIO, "scenario files")
+        return read_bytes(level.file, MAX_SCENARIO_BYTES, "scenario files")
     except OSError as error:
         raise ScenarioError([str(error)]) from None
 
 
-def _whole(
+def _finish_document(
     document: Document, variant: str, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> Document:
     """A document with what it extends, of one variant, and with values for its parameters."""
-    extended = _extended(document, (), problems, LARGEST_SCENARIO)
-    folder = document.folder if document.trust.may_name_files(document.folder) else None
+    extended = _merge_base(document, (), problems, MAX_SCENARIO_BYTES)
+    folder = document.folder if document.trust.can_name_files(document.folder) else None
     root, levels = opened(extended.root, folder)
     if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
         raise FieldError(YamlNode(None, line=root.line), no_level(variant, levels))
     # a scenario whose parameters are set is none of the variants that have names
     plain = bool(settings or levels)
-    root, names, variant = variants.chosen(root, variant, plain=plain)
+    root, names, variant = variants.select_variant(root, variant, plain=plain)
     label = ScenarioRef(document.source, variant) if document.source else document.label
-    root, parameters = settled(root, settings, problems, str(label))
+    root, parameters = apply_settings(root, settings, problems, str(label))
     return replace(
         extended,
         root=root,
@@ -317,7 +319,7 @@ def _whole(
 # ---- what a scenario extends -----------------------------------------------------------------
 
 
-def _extended(
+def _merge_base(
     document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
 ) -> Document:
     """A document over the one that it extends, if it does.
@@ -330,71 +332,71 @@ def _extended(
     if EXTENDS not in entries:
         return document
     node = entries.pop(EXTENDS)
-    base = _base(node, document, above, problems, left)
+    base = _read_base(node, document, above, problems, left)
     own = replace(document.root, value=entries)
     below = {key: part for key, part in mapping(base.root).items() if key != "name"}
-    whole = over(replace(base.root, value=below), own)
-    assert base.level
+    whole = merge_over(replace(base.root, value=below), own)
+    assert base.ref
     return replace(
         document,
         root=whole,
-        trust=document.trust.of_extended(base.folder, document.folder),
-        bases=(base.level, *base.bases),
-        said=tuple(differences(replace(base.root, value=below), whole)),
+        trust=document.trust.for_base(base.folder, document.folder),
+        bases=(base.ref, *base.bases),
+        changes_from_base=tuple(iter_differences(replace(base.root, value=below), whole)),
     )
 
 
-def _base(
+def _read_base(
     node: YamlNode, document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
 ) -> Document:
     """The document that another one extends, its names those of the other's folder."""
-    named = word(node)
+    named = text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / named
-    known = playable_levels()
-    if named not in known and not document.trust.may_name_files(document.folder):
+    known = list_playable_scenarios()
+    if named not in known and not document.trust.can_name_files(document.folder):
         raise FieldError(node, no_file(named))
     try:
-        level = known[named] if named in known else find(beside, known)
-        raw = _bytes_of(level)
+        level = known[named] if named in known else find_ref(beside, known)
+        raw = _read_bytes(level)
     except ScenarioError as error:
         raise FieldError(node, str(error)) from None
     if (left := left - len(raw)) < 0:
-        most = bytes_for_people(LARGEST_SCENARIO)
+        most = format_bytes(MAX_SCENARIO_BYTES)
         raise FieldError(node, f"the files that a scenario extends are at most {most} together")
     place = level.file.resolve()
-    if place in above or place == document.source or len(above) == _MOST_BASES:
+    if place in above or place == document.source or len(above) == _MAX_BASES:
         raise FieldError(node, f"{named} extends this scenario in turn")
-    root = _carried(parsed(raw, problems), str(level.file), place.parent, document.folder)
+    root = _rebase_node(parse_yaml(raw, problems), str(level.file), place.parent, document.folder)
     base = Document(root, str(level.file), place.parent, place, trust=document.trust)
-    base = _extended(base, (*above, document.source or place), problems, left)
-    root, _, variant = variants.chosen(base.root, level.variant)
+    base = _merge_base(base, (*above, document.source or place), problems, left)
+    root, _, variant = variants.select_variant(base.root, level.variant)
     return replace(base, root=root, variant=variant)
 
 
-_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
+_CODE_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 
 
-def _carried(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
+def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
     """A value from the file of another folder, whose files are named from this one on."""
     if isinstance(node.value, dict):
         parts = {
-            _carried_text(key, home, folder): _carried(part, label, home, folder)
+            _rebase_text(key, home, folder): _rebase_node(part, label, home, folder)
             for key, part in node.value.items()
         }
         return replace(node, value=parts, file=label)
     if isinstance(node.value, list):
-        items = [_carried(part, label, home, folder) for part in node.value]
+        items = [_rebase_node(part, label, home, folder) for part in node.value]
         return replace(node, value=items, file=label)
-    text = _carried_text(node.text, home, folder)
+    text = _rebase_text(node.text, home, folder)
     if text == node.text:
         return replace(node, file=label)
     return replace(node, value=text, text=text, file=label)
 
 
-def _carried_text(text: str, home: Path, folder: Path) -> str:
+def _rebase_text(text: str, home: Path, folder: Path) -> str:
     """A text, or a reference to something in a file as it is named from another folder."""
-    named = _REFERENCE.fullmatch(text) if home != folder else None
-    if not (named and is_file(named[1])):
+    named = _CODE_REFERENCE.fullmatch(text) if home != folder else None
+    if not (named and is_file_reference(named[1])):
         return text
     where = Path(os.path.relpath(home / named[1], folder)).as_posix()
     return f"{where if where.startswith('.') else f'./{where}'}{text[named.end(1) :]}"

@@ -21,19 +21,19 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.files import checked_line
+from gv_engine.scenario.files import check_line
 
 # ---- values --------------------------------------------------------------------------------------
 
-LONGEST_SIDE = 512
+MAX_SIDE = 512
 """Cells of a grid."""
-MOST_CELLS = 2**22
+MAX_CELLS = 2**22
 """Cells of all maps of a scenario together, each as large as the largest."""
-SMALLEST, LARGEST = -(2**31), 2**31 - 1
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 """Whole numbers that columns can hold."""
-_WIDEST_VIEW = 129
+_MAX_VIEW_SIDE = 129
 """Cells of a view's side: the whole of a 65x65 grid from any of its cells."""
-_MOST_PROBLEMS = 200
+_MAX_PROBLEMS = 200
 """With so many, the reading of a scenario ends."""
 
 Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | float | None"
@@ -82,7 +82,7 @@ class YamlNode:
         return self.value
 
     @property
-    def found(self) -> str:
+    def summary(self) -> str:
         """The value, in short, for a message."""
         if isinstance(self.value, dict):
             return "a mapping"
@@ -112,8 +112,8 @@ class ErrorCollector:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._found: list[tuple[FaultPlace, str]] = []
-        self._error = ScenarioError
+        self._messages: list[tuple[FaultPlace, str]] = []
+        self._error_class = ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
         """Note a problem.
@@ -122,8 +122,8 @@ class ErrorCollector:
             ScenarioError: there are so many that the rest is not worth the time.
         """
         if message:
-            self._found.append((node.place, located(self._label, node, message)))
-        if len(self) == _MOST_PROBLEMS:
+            self._messages.append((node.place, format_message(self._label, node, message)))
+        if len(self) == _MAX_PROBLEMS:
             self.raise_if_any()
 
     @contextmanager
@@ -134,10 +134,10 @@ class ErrorCollector:
         except FieldError as wrong:
             self.add(wrong.node, wrong.message)
             if isinstance(wrong, UntrustedCodeError):
-                self._error = TrustError
+                self._error_class = TrustError
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._messages)
 
     def raise_if_any(self) -> None:
         """Raise all problems, in order of their lines.
@@ -145,22 +145,22 @@ class ErrorCollector:
         Raises:
             ScenarioError: there are some; a `TrustError` if Python is among them that may not run.
         """
-        if self._found:
-            raise self._whole()
+        if self._messages:
+            raise self._combined_error()
 
-    def with_(self, wrong: FieldError) -> ScenarioError:
+    def error_with(self, wrong: FieldError) -> ScenarioError:
         """The error of all problems and one more, behind which nothing can be read."""
         self.add(wrong.node, wrong.message)
-        return self._whole()
+        return self._combined_error()
 
-    def _whole(self) -> ScenarioError:
-        found = sorted(self._found, key=lambda found: found[0].line or 0)
-        error = self._error(text for _, text in found)
+    def _combined_error(self) -> ScenarioError:
+        found = sorted(self._messages, key=lambda found: found[0].line or 0)
+        error = self._error_class(text for _, text in found)
         error.places = tuple(place for place, _ in found)
         return error
 
 
-def located(label: str, node: YamlNode, message: str) -> str:
+def format_message(label: str, node: YamlNode, message: str) -> str:
     """`file:line: key.path: message`."""
     label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
@@ -168,47 +168,47 @@ def located(label: str, node: YamlNode, message: str) -> str:
     return printable(said)
 
 
-def suggestion(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
+def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str:
     """The end of a message about a wrong name: the nearest right one, and all of them."""
     names = list(allowed)
     if not names:
         return ""
-    hint = nearest(found, names).replace("(allowed", f"({which}", 1)
+    hint = nearest(name, names).replace("(allowed", f"({label}", 1)
     return f" {hint}" if hint.startswith("(") else f"; {hint}"
 
 
 def mapping(node: YamlNode) -> dict[str, YamlNode]:
     """The entries of a mapping."""
     if not isinstance(node.value, dict):
-        raise FieldError(node, f"found {node.found}, expected a mapping of names to values")
+        raise FieldError(node, f"found {node.summary}, expected a mapping of names to values")
     return node.value
 
 
 def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
     """The items of a list; of what, for people."""
     if not isinstance(node.value, list):
-        raise FieldError(node, f"found {node.found}, expected {expected}")
+        raise FieldError(node, f"found {node.summary}, expected {expected}")
     return node.value
 
 
-def words(node: YamlNode) -> str:
+def optional_text(node: YamlNode) -> str:
     """A text, as written, maybe empty."""
     if isinstance(node.value, dict | list):
-        raise FieldError(node, f"found {node.found}, expected a text")
+        raise FieldError(node, f"found {node.summary}, expected a text")
     return node.text.strip()
 
 
-def word(node: YamlNode) -> str:
+def text(node: YamlNode) -> str:
     """A name or other text, as written."""
     if isinstance(node.value, dict | list) or not node.text.strip():
-        raise FieldError(node, f"found {node.found}, expected a text")
+        raise FieldError(node, f"found {node.summary}, expected a text")
     return node.text
 
 
 def read_name(node: YamlNode) -> str:
     """Return a name, one line of text."""
     try:
-        return checked_line(word(node), "name")
+        return check_line(text(node), "name")
     except ValueError as error:
         raise FieldError(node, str(error)) from None
 
@@ -216,46 +216,46 @@ def read_name(node: YamlNode) -> str:
 def integer(node: YamlNode, least: int, most: int) -> int:
     """A whole number within bounds."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
-        raise FieldError(node, f"found {node.found}, expected a whole number")
+        raise FieldError(node, f"found {node.summary}, expected a whole number")
     if not least <= node.value <= most:
-        raise FieldError(node, f"found {node.found}, allowed are {least} to {most}")
+        raise FieldError(node, f"found {node.summary}, allowed are {least} to {most}")
     return node.value
 
 
 def number(node: YamlNode) -> float:
     """A finite number."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-        raise FieldError(node, f"found {node.found}, expected a number")
+        raise FieldError(node, f"found {node.summary}, expected a number")
     try:
         value = float(node.value)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise FieldError(node, f"found {node.found}, expected a finite number")
+        raise FieldError(node, f"found {node.summary}, expected a finite number")
     return value
 
 
-def truth(node: YamlNode) -> bool:
+def boolean(node: YamlNode) -> bool:
     """true or false."""
     if not isinstance(node.value, bool):
-        raise FieldError(node, f"found {node.found}, expected true or false")
+        raise FieldError(node, f"found {node.summary}, expected true or false")
     return node.value
 
 
-def one_of(node: YamlNode, names: Iterable[str], what: str) -> int:
+def read_choice(node: YamlNode, choices: Iterable[str], what: str) -> int:
     """The position of a name in a list of names."""
-    known = list(names)
-    name = word(node)
+    known = list(choices)
+    name = text(node)
     if name not in known:
         raise FieldError(node, f"no {what} {name!r}{suggestion(name, known)}")
     return known.index(name)
 
 
-def check_keys(
+def read_fields(
     problems: ErrorCollector,
     node: YamlNode,
     allowed: Iterable[str],
-    read_before: Iterable[str] = (),
+    other_allowed: Iterable[str] = (),
 ) -> dict[str, YamlNode]:
     """The entries of a mapping; a problem for each that is not allowed.
 
@@ -266,14 +266,14 @@ def check_keys(
     entries = mapping(node)
     unknown = [key for key in entries if key not in known]
     for key in unknown:
-        hint = suggestion(key, [*(other for other in read_before if other != key), *known])
+        hint = suggestion(key, [*(other for other in other_allowed if other != key), *known])
         if key is not unknown[0]:  # all that is allowed is said once
             hint, _, _ = hint.partition(" (")
         problems.add(entries[key], f"unknown key {key!r}{hint}")
     return {key: value for key, value in entries.items() if key in known}
 
 
-def unique(names: Iterable[str]) -> tuple[str, ...]:
+def make_unique(names: Iterable[str]) -> tuple[str, ...]:
     """Names in order, each one that is taken followed by `_2`, `_3`, …"""
     found: dict[str, int] = {}  # and the last number that was given to it
     for name in names:
@@ -288,15 +288,15 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 def read_color(node: YamlNode) -> int:
     """The index of a colour."""
-    return one_of(node, COLORS, "colour")
+    return read_choice(node, COLORS, "colour")
 
 
 def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
     """Indices of colours, in order of index."""
-    return tuple(sorted(distinct(problems, node, read_color)))
+    return tuple(sorted(read_distinct(problems, node, read_color)))
 
 
-def distinct(
+def read_distinct(
     problems: ErrorCollector, node: YamlNode, read: Callable[[YamlNode], _T]
 ) -> tuple[_T, ...]:
     """The items of a list, read one by one: at least one, and none twice."""
@@ -317,8 +317,8 @@ def read_pair(node: YamlNode) -> tuple[int, int]:
     expected = "two numbers: [height, width]"
     pair = items(node, expected)
     if len(pair) != 2:
-        raise FieldError(node, f"found {node.found}, expected {expected}")
-    return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
+        raise FieldError(node, f"found {node.summary}, expected {expected}")
+    return integer(pair[0], 1, MAX_SIDE), integer(pair[1], 1, MAX_SIDE)
 
 
 def read_area(node: YamlNode) -> Area:
@@ -330,64 +330,66 @@ def read_area(node: YamlNode) -> Area:
         raise FieldError(node, f"expected {expected}")
     bounds = []
     for limits, ends in zip(ranges, sides, strict=True):
-        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in ends)
+        low, high = (integer(limit, -MAX_SIDE, MAX_SIDE) for limit in ends)
         if low > high:
             raise FieldError(limits, f"found [{low}, {high}], expected the smaller number first")
-        if high - low >= _WIDEST_VIEW:
+        if high - low >= _MAX_VIEW_SIDE:
             raise FieldError(
-                limits, f"found {high - low + 1} cells, a view has at most {_WIDEST_VIEW}"
+                limits, f"found {high - low + 1} cells, a view has at most {_MAX_VIEW_SIDE}"
             )
         bounds += [low, high]
     return Area(*bounds)
 
 
-def read_integer(node: YamlNode) -> int:
+def read_int32(node: YamlNode) -> int:
     """A whole number that columns can hold."""
-    return integer(node, SMALLEST, LARGEST)
+    return integer(node, INT32_MIN, INT32_MAX)
 
 
 def read_plain(node: YamlNode) -> Any:
     """A number, a truth value, or (nested) lists of them as tuples."""
     if isinstance(node.value, list):
         return tuple(read_plain(item) for item in node.value)
-    for kind, read in ((bool, truth), (int, read_integer), (float, number)):
+    for kind, read in ((bool, boolean), (int, read_int32), (float, number)):
         if isinstance(node.value, kind):
             return read(node)
-    raise FieldError(node, f"found {node.found}, expected a number, true, false, or a list of them")
+    raise FieldError(
+        node, f"found {node.summary}, expected a number, true, false, or a list of them"
+    )
 
 
 # ---- yaml nodes ----------------------------------------------------------------------------------
 
-_MOST_VALUES = 50_000
-_MOST_CHARACTERS = 2**21
+_MAX_VALUES = 50_000
+_MAX_CHARACTERS = 2**21
 """Characters of all values, with those of aliases."""
-_LONGEST_NUMBER = 1000
+_MAX_NUMBER_LENGTH = 1000
 """Characters."""
-_DEEPEST = 50
+_MAX_DEPTH = 50
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, where it was built
-_TELLS_MORE = 20_000
+_MAX_SLOW_CHARACTERS = 20_000
 """Characters within which a mistake is looked for again, by the slow loader with better words."""
 
 
-def parsed(raw: bytes, problems: ErrorCollector) -> YamlNode:
+def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
     """The mapping in a YAML file. Keys that stand there twice are noted, and the first one holds.
 
     Raises:
         Wrong: no UTF-8, no YAML, no mapping, or more than a scenario may have.
         ScenarioError: something else in it is no value of a scenario.
     """
-    builder, root = Builder(problems), YamlNode(None, line=1)
+    builder, root = NodeBuilder(problems), YamlNode(None, line=1)
     before = len(problems)
-    tree = _composed(decoded(raw))
+    tree = _compose(decode_utf8(raw))
     if tree is not None:
         root = builder.from_yaml(tree, root)
-    if len(problems) - before > builder.repeated:
+    if len(problems) - before > builder.duplicate_keys:
         problems.raise_if_any()
     mapping(root)
     return root
 
 
-def value_of(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """What a text in a scenario stands for, such as `9`, `RED` or `[5, 7]`.
 
     Raises:
@@ -395,15 +397,15 @@ def value_of(text: str) -> Any:
     """
     problems = ErrorCollector("")
     try:
-        tree = _composed(text)
-        found = Builder(problems).from_yaml(tree, YamlNode(None)) if tree is not None else None
+        tree = _compose(text)
+        found = NodeBuilder(problems).from_yaml(tree, YamlNode(None)) if tree is not None else None
         problems.raise_if_any()
     except FieldError as wrong:
         raise ValueError(wrong.message) from None
     return found.plain if found else None
 
 
-def decoded(raw: bytes) -> str:
+def decode_utf8(raw: bytes) -> str:
     """The text of a file.
 
     Raises:
@@ -417,13 +419,13 @@ def decoded(raw: bytes) -> str:
         raise FieldError(YamlNode(None, line=line), found) from None
 
 
-def _composed(text: str) -> yaml.Node | None:
+def _compose(text: str) -> yaml.Node | None:
     try:
         try:
-            _check_size(text, _LOADER)
+            _check_limits(text, _LOADER)
             return yaml.compose(text, Loader=_LOADER)
         except yaml.YAMLError:
-            if len(text) > _TELLS_MORE:
+            if len(text) > _MAX_SLOW_CHARACTERS:
                 raise
             return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -438,7 +440,7 @@ def _composed(text: str) -> yaml.Node | None:
         line = text.count("\n", 0, error.position) + 1
         message = f"not valid YAML: found the character {error.character:#x}"
     except RecursionError:
-        line, message = 1, f"nested deeper than {_DEEPEST} levels"
+        line, message = 1, f"nested deeper than {_MAX_DEPTH} levels"
     except (ValueError, OverflowError):  # of chr(), and PyYAML does not say where
         escape = re.search(r"\\U(?!000|0010)", text)
         line = text.count("\n", 0, escape.start()) + 1 if escape else 1
@@ -446,7 +448,7 @@ def _composed(text: str) -> yaml.Node | None:
     raise FieldError(YamlNode(None, line=line), message)
 
 
-def _check_size(text: str, loader: Any) -> None:
+def _check_limits(text: str, loader: Any) -> None:
     """Count values and levels before anything is built of them."""
     values = depth = 0
     for event in yaml.parse(text, loader):
@@ -454,13 +456,13 @@ def _check_size(text: str, loader: Any) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
-        if depth > _DEEPEST:
-            raise FieldError(at, f"nested deeper than {_DEEPEST} levels")
-        if values > 2 * _MOST_VALUES:  # keys, too
-            raise FieldError(at, f"more than {_MOST_VALUES} values")
+        if depth > _MAX_DEPTH:
+            raise FieldError(at, f"nested deeper than {_MAX_DEPTH} levels")
+        if values > 2 * _MAX_VALUES:  # keys, too
+            raise FieldError(at, f"more than {_MAX_VALUES} values")
 
 
-class Builder:
+class NodeBuilder:
     """Makes nodes of YAML's nodes or of Python's values.
 
     Attributes:
@@ -468,30 +470,30 @@ class Builder:
     """
 
     def __init__(self, problems: ErrorCollector) -> None:
-        self.repeated = 0
+        self.duplicate_keys = 0
         self._problems = problems
         self._values = self._characters = 0
 
-    def _count(self, at: YamlNode, depth: int, characters: int = 0) -> None:
+    def _count_value(self, at: YamlNode, depth: int, characters: int = 0) -> None:
         # aliases can make a short file a huge or an endless one
         self._values += 1
         self._characters += characters
-        if depth > _DEEPEST:
-            raise FieldError(at, f"nested deeper than {_DEEPEST} levels; does it contain itself?")
-        if self._values > _MOST_VALUES:
-            first = self._values == _MOST_VALUES + 1
-            raise FieldError(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
-        if self._characters > _MOST_CHARACTERS:
-            first = self._characters - characters <= _MOST_CHARACTERS
-            raise FieldError(at, f"more than {_MOST_CHARACTERS:,} characters, with aliases" * first)
+        if depth > _MAX_DEPTH:
+            raise FieldError(at, f"nested deeper than {_MAX_DEPTH} levels; does it contain itself?")
+        if self._values > _MAX_VALUES:
+            first = self._values == _MAX_VALUES + 1
+            raise FieldError(at, f"more than {_MAX_VALUES} values, with those of aliases" * first)
+        if self._characters > _MAX_CHARACTERS:
+            first = self._characters - characters <= _MAX_CHARACTERS
+            raise FieldError(at, f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
         """The node of a YAML node; `at` gives its path and line."""
-        self._count(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
+        self._count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise FieldError(at, f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
-            return YamlNode(self._entries(tree, at, depth), at.path, at.line)
+            return YamlNode(self._read_entries(tree, at, depth), at.path, at.line)
         if isinstance(tree, yaml.SequenceNode):
             nodes = []
             for number, item in enumerate(tree.value):
@@ -504,7 +506,7 @@ class Builder:
         rows = tree.start_mark.line + (2 if block else 1)
         several = tree.end_mark.line > tree.start_mark.line
         return YamlNode(
-            tree.value if tree.style else _resolved(tree.value),
+            tree.value if tree.style else _resolve_scalar(tree.value),
             at.path,
             at.line,
             text=tree.value,
@@ -512,7 +514,9 @@ class Builder:
             folded=several and not block,
         )
 
-    def _entries(self, tree: yaml.MappingNode, at: YamlNode, depth: int) -> dict[str, YamlNode]:
+    def _read_entries(
+        self, tree: yaml.MappingNode, at: YamlNode, depth: int
+    ) -> dict[str, YamlNode]:
         merged: dict[str, YamlNode] = {}
         entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
@@ -520,19 +524,19 @@ class Builder:
             line = key.start_mark.line + 1
             if key.tag == "tag:yaml.org,2002:merge":
                 for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    place = YamlNode(None, _join(at.path, "<<"), line)
+                    place = YamlNode(None, _join_path(at.path, "<<"), line)
                     if not isinstance(other, yaml.MappingNode):
                         raise FieldError(place, "only mappings can be merged with <<")
-                    self._count(place, depth)
-                    for name, node in self._entries(other, at, depth + 1).items():
+                    self._count_value(place, depth)
+                    for name, node in self._read_entries(other, at, depth + 1).items():
                         merged.setdefault(name, node)
                 continue
             if not isinstance(key, yaml.ScalarNode):
                 self._problems.add(YamlNode(None, at.path, line), "keys must be single words")
                 continue
-            place = YamlNode(None, _join(at.path, key.value), line)
+            place = YamlNode(None, _join_path(at.path, key.value), line)
             if key.value in entries:
-                self.repeated += 1
+                self.duplicate_keys += 1
                 self._problems.add(
                     place, f"the key stands here a second time, first in line {lines[key.value]}"
                 )
@@ -544,7 +548,7 @@ class Builder:
 
     def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
         """The node of a Python value; `at` gives its path."""
-        self._count(at, depth)
+        self._count_value(at, depth)
         if isinstance(data, np.generic):
             data = data.item()
         if isinstance(data, Mapping):
@@ -553,7 +557,7 @@ class Builder:
                 with self._problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
                         raise FieldError(at, f"found the key {key!r}, expected a text")
-                    place = YamlNode(None, _join(at.path, str(key)))
+                    place = YamlNode(None, _join_path(at.path, str(key)))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
             return YamlNode(entries, at.path)
         if isinstance(data, list | tuple):
@@ -568,11 +572,11 @@ class Builder:
         raise FieldError(at, f"found a {type(data).__name__}, which no scenario file can hold")
 
 
-def _join(path: str, key: str) -> str:
+def _join_path(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-_WORDS = {
+_NAMED_SCALARS = {
     **dict.fromkeys(("true", "yes", "on"), True),
     **dict.fromkeys(("false", "no", "off"), False),
     **dict.fromkeys(("null", "~", "")),
@@ -582,11 +586,11 @@ _WORDS = {
 }
 
 
-def _resolved(text: str) -> str | bool | int | float | None:
+def _resolve_scalar(text: str) -> str | bool | int | float | None:
     """What an unquoted scalar means; other than YAML 1.1, `1e-3` is a number and 1:30 is none."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if len(text) <= _LONGEST_NUMBER and any(character.isdigit() for character in text):
+    if text.lower() in _NAMED_SCALARS:
+        return _NAMED_SCALARS[text.lower()]
+    if len(text) <= _MAX_NUMBER_LENGTH and any(character.isdigit() for character in text):
         try:
             return int(text, 0)
         except ValueError:

@@ -27,16 +27,16 @@ from gv_engine.rules.errors import shortened
 # ---- untrusted -----------------------------------------------------------------------------------
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_NO_CHARACTERS = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
+_INVALID_CHARACTERS = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 """NUL and surrogates; but for those that stand for bytes of file names that are no UTF-8."""
-_NOT_IN_LINES = re.compile(
+_CONTROL_CHARACTERS = re.compile(
     "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 """Control characters, line breaks, surrogates, and characters that turn the direction of others."""
 _FILE_NAME = re.compile(r"\w[\w .+-]{0,80}(?<![ .])")
-_LONGEST_FILE_NAME = 200
+_MAX_FILE_NAME_BYTES = 200
 """Bytes; file systems have room for 255, with an ending."""
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names that Windows keeps for devices."""
 
 
@@ -52,7 +52,7 @@ def parse_json(data: bytes | str) -> Any:
     waiting = [values] if "\\u" in text else []
     while waiting:
         value = waiting.pop()
-        if isinstance(value, str) and _NO_CHARACTERS.search(value):
+        if isinstance(value, str) and _INVALID_CHARACTERS.search(value):
             raise ValueError(f"{shortened(value, 60)!r} holds NUL, or half of a character")
         if isinstance(value, dict):
             waiting += [*value, *value.values()]
@@ -61,7 +61,7 @@ def parse_json(data: bytes | str) -> Any:
     return values
 
 
-def checked_digest(value: Any) -> str:
+def check_digest(value: Any) -> str:
     """Return a digest of a scenario.
 
     Raises:
@@ -74,7 +74,7 @@ def checked_digest(value: Any) -> str:
     return value
 
 
-def checked_line(value: Any, what: str) -> str:
+def check_line(value: Any, label: str) -> str:
     """Return a text that prints as one line, such as a name.
 
     Args:
@@ -83,9 +83,9 @@ def checked_line(value: Any, what: str) -> str:
     Raises:
         ValueError: it is no text, or holds a line break or another control character.
     """
-    if not isinstance(value, str) or _NOT_IN_LINES.search(value):
+    if not isinstance(value, str) or _CONTROL_CHARACTERS.search(value):
         raise ValueError(
-            f"the {what} is {shortened(repr(value), 60)}, expected one line of text, without "
+            f"the {label} is {shortened(repr(value), 60)}, expected one line of text, without "
             f"control characters"
         )
     return value
@@ -93,11 +93,11 @@ def checked_line(value: Any, what: str) -> str:
 
 def is_file_name(text: str) -> bool:
     """Return True for one component of a path, which every system takes for a file's name."""
-    fits = _FILE_NAME.fullmatch(text) and len(text.encode()) <= _LONGEST_FILE_NAME
-    return bool(fits) and not _DEVICE.fullmatch(text)
+    fits = _FILE_NAME.fullmatch(text) and len(text.encode()) <= _MAX_FILE_NAME_BYTES
+    return bool(fits) and not _DEVICE_NAME.fullmatch(text)
 
 
-def file_name_of(text: str) -> str:
+def make_file_name(text: str) -> str:
     """Return a file's name made of a text, "game" if no letter is left."""
     name = re.sub(r"[^\w-]+", "-", text).strip("-")[:50] or "game"
     return name if is_file_name(name) else f"game-{name}"
@@ -105,18 +105,18 @@ def file_name_of(text: str) -> str:
 
 # ---- files ---------------------------------------------------------------------------------------
 
-_KINDS = {
+_FILE_KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_DRAFT = ".gv-draft-"
+_DRAFT_PREFIX = ".gv-draft-"
 """How the names of drafts begin."""
 
 
-def exists(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Whether there is something of this name, which may be too long or no name at all."""
     try:
         return path.exists()
@@ -124,7 +124,7 @@ def exists(path: Path) -> bool:
         return False
 
 
-def size_of(path: Path, most: int, what: str) -> int:
+def check_file_size(path: Path, max_bytes: int, label: str) -> int:
     """The size of a file that is to be read, in bytes.
 
     Args:
@@ -141,38 +141,40 @@ def size_of(path: Path, most: int, what: str) -> int:
         raise OSError(f"{path}: {error}") from None
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    if kind := _KINDS.get(stat.S_IFMT(found.st_mode)):
+    if kind := _FILE_KINDS.get(stat.S_IFMT(found.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
-    if found.st_size > most:
-        raise OSError(f"{path} is {bytes_for_people(found.st_size)}; {_at_most(what, most)}")
+    if found.st_size > max_bytes:
+        raise OSError(
+            f"{path} is {format_bytes(found.st_size)}; {_limit_message(label, max_bytes)}"
+        )
     return found.st_size
 
 
-def read_bytes(path: Path, most: int, what: str) -> bytes:
+def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
     """All of a file.
 
     Args:
-        path, most, what: see `size_of`.
+        path, most, what: see `check_file_size`.
 
     Raises:
-        OSError: see `size_of`, or it cannot be read.
+        OSError: see `check_file_size`, or it cannot be read.
     """
-    size_of(path, most, what)
+    check_file_size(path, max_bytes, label)
     try:
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > most:  # it has grown since, or is one of those that the system makes up
-        raise OSError(f"{path} is larger than it says; {_at_most(what, most)}")
+    if len(data) > max_bytes:  # it has grown since, or is one of those that the system makes up
+        raise OSError(f"{path} is larger than it says; {_limit_message(label, max_bytes)}")
     return data
 
 
-def _at_most(what: str, most: int) -> str:
-    return f"{what} are at most {bytes_for_people(most)}"
+def _limit_message(what: str, most: int) -> str:
+    return f"{what} are at most {format_bytes(most)}"
 
 
-def bytes_for_people(number: int) -> str:
+def format_bytes(number: int) -> str:
     """
     >>> bytes_for_people(512 * 1024), bytes_for_people(6_500_000)
     ('512 KiB', '6.2 MiB')
@@ -188,7 +190,7 @@ def bytes_for_people(number: int) -> str:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-class Draft:
+class AtomicFile:
     """A file beside another one, of the same suffix, that may take its place.
 
     While it is open it is locked, so that drafts of processes that were killed can be told from
@@ -209,19 +211,19 @@ class Draft:
     def __init__(self, target: Path) -> None:
         if target.is_symlink():
             target = Path(os.path.realpath(target))
-        known = target.stat() if exists(target) else None
-        if known and (kind := _KINDS.get(stat.S_IFMT(known.st_mode))):
+        known = target.stat() if path_exists(target) else None
+        if known and (kind := _FILE_KINDS.get(stat.S_IFMT(known.st_mode))):
             raise OSError(f"{target} is {kind}, not a file")
         self._target = target
         try:
-            sweep(target.parent)
-            self.path, self._lock = _locked_file(target)
+            remove_stale_drafts(target.parent)
+            self.path, self._lock = _create_draft(target)
             if known:
-                _share_as(known, self.path)
+                _copy_permissions(known, self.path)
         except OSError as error:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         """Put it in the other's place."""
         self._lock.close()
         self.path.replace(self._target)
@@ -233,19 +235,19 @@ class Draft:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A file beside `path` that takes its place when the block is left.
 
-    An error in the block removes it and leaves `path` as it was. `Draft` says which permissions it
+    An error in the block removes it and leaves `path` as it was. `AtomicFile` says which permissions it
     has, and what becomes of a symbolic link.
 
     Raises:
         OSError: nothing can be written there, known before the block begins; or not all of it.
     """
-    draft = Draft(path)
+    draft = AtomicFile(path)
     try:
         yield draft.path
-        draft.keep()
+        draft.commit()
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
@@ -262,7 +264,7 @@ def append_line(path: Path, line: str) -> None:
     """
     try:
         with path.open("ab+", buffering=0) as file:
-            _lock(file, wait=True)
+            _lock_draft(file, wait=True)
             file.seek(0)
             file.truncate(file.readall().rfind(b"\n") + 1)
             file.write(line.encode() + b"\n")
@@ -271,7 +273,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def exclusive_lock(path: Path) -> Iterator[None]:
     """Have a file that is there to oneself, among those who ask for it in this way.
 
     The system lets go of it if the process is killed. Where files cannot be locked, all have it.
@@ -281,11 +283,11 @@ def held(path: Path) -> Iterator[None]:
         OSError: it cannot be opened.
     """
     with path.open("rb+") as file:
-        _hold(file)
+        _lock_exclusively(file)
         yield
 
 
-def _share_as(known: os.stat_result, path: Path) -> None:
+def _copy_permissions(known: os.stat_result, path: Path) -> None:
     """Give a file the owner, group and permissions of another one, as far as the system lets it."""
     if sys.platform != "win32":
         for owner, group in ((-1, known.st_gid), (known.st_uid, -1)):
@@ -295,23 +297,23 @@ def _share_as(known: os.stat_result, path: Path) -> None:
     path.chmod(known.st_mode & (0o777 if same_group else 0o707))
 
 
-def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
+def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
     while True:
-        path = target.with_name(f"{_DRAFT}{secrets.token_hex(4)}{target.suffix}")
+        path = target.with_name(f"{_DRAFT_PREFIX}{secrets.token_hex(4)}{target.suffix}")
         file = path.open("xb")
-        _lock(file, wait=True)
+        _lock_draft(file, wait=True)
         if path.exists():  # nobody has swept it away before it was locked
             return path, file
         file.close()
 
 
-def sweep(folder: Path) -> None:
+def remove_stale_drafts(folder: Path) -> None:
     """Remove the drafts in a folder whose processes are gone, with what they had beside them."""
     with suppress(OSError):
         drafts: dict[str, list[Path]] = {}
         with os.scandir(folder) as found:
             for entry in found:
-                if entry.name.startswith(_DRAFT) and entry.is_file(follow_symlinks=False):
+                if entry.name.startswith(_DRAFT_PREFIX) and entry.is_file(follow_symlinks=False):
                     drafts.setdefault(Path(entry.name).stem, []).append(Path(entry.path))
         for files in drafts.values():
             _remove_unlocked(files)
@@ -324,7 +326,7 @@ def _remove_unlocked(files: list[Path]) -> None:
         for path in files:
             file = path.open("rb")
             opened.append(file)
-            _lock(file, wait=False)
+            _lock_draft(file, wait=False)
         for path in files:
             path.unlink()
     except OSError:
@@ -337,12 +339,12 @@ def _remove_unlocked(files: list[Path]) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: BinaryIO, wait: bool) -> None:
+    def _lock_draft(file: BinaryIO, wait: bool) -> None:
         """An open file cannot be removed, so closing it is all that finding out needs."""
         if not wait:
             file.close()
 
-    def _hold(file: BinaryIO) -> None:
+    def _lock_exclusively(file: BinaryIO) -> None:
         file.seek(2**30)  # beyond its end, as nobody could read what is locked
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -352,7 +354,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(file: BinaryIO, wait: bool) -> None:
+    def _lock_draft(file: BinaryIO, wait: bool) -> None:
         """Mark a file as in use; not where the file system knows no locks."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -360,7 +362,7 @@ else:
             if not wait:
                 raise
 
-    def _hold(file: BinaryIO) -> None:
+    def _lock_exclusively(file: BinaryIO) -> None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -371,7 +373,7 @@ else:
 
 # ---- xml trees -----------------------------------------------------------------------------------
 
-_DEEPEST = 50
+_MAX_XML_DEPTH = 50
 
 
 def parse_xml(raw: bytes) -> Element:
@@ -386,8 +388,8 @@ def parse_xml(raw: bytes) -> Element:
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
-        if depth > _DEEPEST:
-            raise ValueError(f"nested deeper than {_DEEPEST} levels")
+        if depth > _MAX_XML_DEPTH:
+            raise ValueError(f"nested deeper than {_MAX_XML_DEPTH} levels")
         builder.start(name, attributes)
 
     def end(name: str) -> None:
@@ -414,15 +416,15 @@ def parse_xml(raw: bytes) -> Element:
 
 # ---- array files ---------------------------------------------------------------------------------
 
-_LONGEST_HEAD = 100_000
+_MAX_HEADER_CHARACTERS = 100_000
 """Characters; that of a world has a few thousand."""
 _CHUNK = 2**20
-_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_END = struct.Struct("<4s4H2LH")
+_HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_ZIP_END = struct.Struct("<4s4H2LH")
 """The end of an archive: mark, disks and files, bytes and place of the list of files, comment."""
-_LOCATOR_OF_64 = 20
+_ZIP64_LOCATOR_BYTES = 20
 """Bytes of what names the end of a ZIP64 archive, right before it."""
-_LONGEST_LIST = 4096
+_MAX_DIRECTORY_BYTES = 4096
 """Bytes; that of a snapshot has a hundred."""
 
 
@@ -430,7 +432,7 @@ class ArrayError(ValueError):
     """Bytes that are no array, or not all of one; says which."""
 
 
-class Head(NamedTuple):
+class NpyHeader(NamedTuple):
     """What a `.npy` file says of its array."""
 
     dtype: np.dtype[Any]
@@ -442,24 +444,24 @@ class Head(NamedTuple):
         return self.dtype.itemsize * prod(self.shape)
 
 
-def read_head(file: BinaryIO) -> Head:
+def read_npy_header(file: BinaryIO) -> NpyHeader:
     """The head of a `.npy` file; what is read next is the array.
 
     Raises:
         ArrayError: it has none, or one of Python objects or of columns one after the other.
     """
     try:
-        shape, by_columns, dtype = _READERS[npy.read_magic(file)](
-            file, max_header_size=_LONGEST_HEAD
+        shape, by_columns, dtype = _HEADER_READERS[npy.read_magic(file)](
+            file, max_header_size=_MAX_HEADER_CHARACTERS
         )
     except Exception as error:  # whatever NumPy, and Python's parser, make of damaged bytes
         raise ArrayError(f"its head is none of NumPy's: {type(error).__name__}") from None
     if dtype.hasobject or by_columns:
         raise ArrayError("it holds objects of Python, or columns one after the other")
-    return Head(dtype, shape)
+    return NpyHeader(dtype, shape)
 
 
-class Archive:
+class NpzArchive:
     """A `.npz` file of few arrays.
 
     Args:
@@ -473,28 +475,28 @@ class Archive:
         OSError: it cannot be read, is no file, or larger.
     """
 
-    def __init__(self, path: Path, most: int, what: str) -> None:
-        self._left, self._what = most, what
-        size_of(path, most, what)
+    def __init__(self, path: Path, max_bytes: int, label: str) -> None:
+        self._bytes_left, self._label = max_bytes, label
+        check_file_size(path, max_bytes, label)
         with path.open("rb") as file:
-            _check_end(file)
+            _check_zip_end(file)
         try:
             self._zip = zipfile.ZipFile(path)
         except Exception as error:  # whatever zipfile makes of damaged bytes
             raise ArrayError(f"it is no archive: {error}") from None
 
-    def __enter__(self) -> Archive:
+    def __enter__(self) -> NpzArchive:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._zip.close()
 
     @property
-    def names(self) -> list[str]:
+    def array_names(self) -> list[str]:
         """The names of its arrays."""
         return [name.removesuffix(".npy") for name in self._zip.namelist()]
 
-    def text(self, name: str, most: int) -> str:
+    def read_text(self, name: str, max_bytes: int) -> str:
         """A text that is in it as an array.
 
         Args:
@@ -504,7 +506,7 @@ class Archive:
         Raises:
             ArrayError: it is not there, damaged, too large, or no text.
         """
-        found = self.read(name, most=most)
+        found = self.read_array(name, max_bytes=max_bytes)
         if found.dtype.kind != "U" or found.shape:
             raise ArrayError(f"{name} is no text")
         numbers = np.frombuffer(found.tobytes(), found.dtype.str[0] + "u4")
@@ -512,7 +514,7 @@ class Archive:
             raise ArrayError(f"{name} is damaged: it has characters beyond all that there are")
         return str(found)
 
-    def read(self, name: str, most: int = 0) -> NDArray[Any]:
+    def read_array(self, name: str, max_bytes: int = 0) -> NDArray[Any]:
         """One of its arrays.
 
         Args:
@@ -526,15 +528,15 @@ class Archive:
             about = self._zip.getinfo(f"{name}.npy")
             if about.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayError(f"{name} is compressed in a way that NumPy does not use")
-            if about.file_size > (most or self._left):
+            if about.file_size > (max_bytes or self._bytes_left):
                 raise ArrayError(
-                    f"{name} is {bytes_for_people(about.file_size)}, in {self._what} at most "
-                    f"{bytes_for_people(most or self._left)}"
+                    f"{name} is {format_bytes(about.file_size)}, in {self._label} at most "
+                    f"{format_bytes(max_bytes or self._bytes_left)}"
                 )
-            if not most:  # a few bytes can unpack to as many as these, array by array
-                self._left -= about.file_size
+            if not max_bytes:  # a few bytes can unpack to as many as these, array by array
+                self._bytes_left -= about.file_size
             with self._zip.open(about) as file:
-                head = read_head(file)  # type: ignore[arg-type]  # read is all that it needs
+                head = read_npy_header(file)  # type: ignore[arg-type]  # read is all that it needs
                 if file.tell() + head.size != about.file_size:
                     raise ArrayError(f"{name} is cut, or longer than it says")
                 data = bytearray()
@@ -547,14 +549,14 @@ class Archive:
             raise ArrayError(f"{name} is missing or damaged: {error}") from None
 
 
-def _check_end(file: BinaryIO) -> None:
+def _check_zip_end(file: BinaryIO) -> None:
     """Look at how long the list of files is, before zipfile reads it."""
     file.seek(0, 2)
-    file.seek(max(0, file.tell() - _END.size - _LOCATOR_OF_64))
+    file.seek(max(0, file.tell() - _ZIP_END.size - _ZIP64_LOCATOR_BYTES))
     data = file.read()
-    if len(data) >= _END.size:
-        mark, *_, size, _, _ = _END.unpack(data[-_END.size :])
+    if len(data) >= _ZIP_END.size:
+        mark, *_, size, _, _ = _ZIP_END.unpack(data[-_ZIP_END.size :])
         is_64 = data.startswith(b"PK\6\7")  # its record would replace this one
-        if mark == b"PK\5\6" and size <= _LONGEST_LIST and not is_64:
+        if mark == b"PK\5\6" and size <= _MAX_DIRECTORY_BYTES and not is_64:
             return
     raise ArrayError("it is no archive of NumPy's")

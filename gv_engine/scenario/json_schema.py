@@ -12,7 +12,7 @@ from components.objects import built_in_types
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, System
-from gv_engine.scenario.fields import LARGEST, LONGEST_SIDE, SMALLEST
+from gv_engine.scenario.fields import INT32_MAX, INT32_MIN, MAX_SIDE
 
 JsonSchema = Mapping[str, Any]
 """A JSON schema, without what parameters and scenarios that extend others bring about."""
@@ -28,16 +28,16 @@ class Key(NamedTuple):
         below: the keys of the mapping, or of each mapping, that stands there.
     """
 
-    says: str
-    form: JsonSchema
+    description: str
+    schema: JsonSchema
     required: bool = False
-    below: Mapping[str, Key] = {}
+    nested: Mapping[str, Key] = {}
 
 
 KeyTable = Mapping[str, Key]
 
 
-class Functions(NamedTuple):
+class FunctionSchema(NamedTuple):
     """What may stand where a function is named.
 
     Attributes:
@@ -49,12 +49,12 @@ class Functions(NamedTuple):
 
     phase: Phase
     systems: Sequence[System]
-    besides: Mapping[str, Key] = {}
-    others: tuple[JsonSchema, ...] = ()
-    bare: bool = True
+    extra_keys: Mapping[str, Key] = {}
+    other_entries: tuple[JsonSchema, ...] = ()
+    allows_bare_name: bool = True
 
 
-class Format(NamedTuple):
+class ScenarioFormat(NamedTuple):
     """The scenario files of a domain.
 
     Attributes:
@@ -64,21 +64,21 @@ class Format(NamedTuple):
     """
 
     keys: KeyTable
-    functions: Mapping[str, Functions]
-    mixed: Mapping[str, Key] = {}
+    functions: Mapping[str, FunctionSchema]
+    mixture_keys: Mapping[str, Key] = {}
 
 
-def whole(least: int, most: int) -> JsonSchema:
+def integer_schema(least: int, most: int) -> JsonSchema:
     """A whole number within bounds."""
     return {"type": "integer", "minimum": least, "maximum": most}
 
 
-def named(names: Iterable[str]) -> JsonSchema:
+def enum_schema(names: Iterable[str]) -> JsonSchema:
     """One of several names."""
     return {"enum": list(names)}
 
 
-def either(*forms: JsonSchema) -> JsonSchema:
+def any_of(*forms: JsonSchema) -> JsonSchema:
     """Any of several forms."""
     return {"anyOf": list(forms)}
 
@@ -102,7 +102,9 @@ def object_schema(keys: KeyTable) -> JsonSchema:
     """A mapping with such keys."""
     form: dict[str, Any] = {
         "type": "object",
-        "properties": {name: {"description": key.says, **key.form} for name, key in keys.items()},
+        "properties": {
+            name: {"description": key.description, **key.schema} for name, key in keys.items()
+        },
         "additionalProperties": False,
     }
     if required := [name for name, key in keys.items() if key.required]:
@@ -110,12 +112,12 @@ def object_schema(keys: KeyTable) -> JsonSchema:
     return form
 
 
-def function(phase: Phase) -> JsonSchema:
+def function_schema(phase: Phase) -> JsonSchema:
     """A function of a phase, as `{name: …}` or by its name alone."""
-    return defined(f"{phase.name.lower()}_function")
+    return definition_ref(f"{phase.name.lower()}_function")
 
 
-def defined(name: str) -> JsonSchema:
+def definition_ref(name: str) -> JsonSchema:
     """What the schema defines under a name."""
     return {"$ref": f"#/definitions/{name}"}
 
@@ -123,25 +125,27 @@ def defined(name: str) -> JsonSchema:
 DEFINITIONS: Mapping[str, JsonSchema] = {
     "text": {"type": ["string", "number", "boolean", "null"]},
     "number": {"type": "number"},
-    "whole": whole(SMALLEST, LARGEST),
+    "whole": integer_schema(INT32_MIN, INT32_MAX),
     "truth": {"type": "boolean"},
     "plain": {"type": ["number", "boolean", "array"]},
-    "pair": list_of(whole(1, LONGEST_SIDE), minItems=2, maxItems=2),
+    "pair": list_of(integer_schema(1, MAX_SIDE), minItems=2, maxItems=2),
     "area": list_of(
-        list_of(whole(-LONGEST_SIDE, LONGEST_SIDE), minItems=2, maxItems=2), minItems=2, maxItems=2
+        list_of(integer_schema(-MAX_SIDE, MAX_SIDE), minItems=2, maxItems=2), minItems=2, maxItems=2
     ),
-    "color": named(COLORS),
-    "object": either(
-        named(kind.name for kind in built_in_types() if kind.in_grid), {"type": "string"}
+    "color": enum_schema(COLORS),
+    "object": any_of(
+        enum_schema(kind.name for kind in built_in_types() if kind.in_grid), {"type": "string"}
     ),
-    "action": either(named(ACTIONS), {"type": "string"}),
+    "action": any_of(enum_schema(ACTIONS), {"type": "string"}),
 }
 """Forms that recur; a text may be any scalar, as it keeps its own."""
 
-TEXT, NUMBER, WHOLE, TRUTH, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(defined, DEFINITIONS)
+TEXT, NUMBER, INTEGER, BOOLEAN, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(
+    definition_ref, DEFINITIONS
+)
 REFERENCE: JsonSchema = {"type": "string", "pattern": ":"}
 """`./rules.py:name` or `module:name`."""
-SCENARIO = defined("scenario")
+SCENARIO = definition_ref("scenario")
 """A whole scenario in place."""
-VARIANT = defined("scenario_changed")
+VARIANT = definition_ref("scenario_changed")
 """What a scenario says otherwise than the one below it."""

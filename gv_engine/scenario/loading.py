@@ -12,12 +12,12 @@ from typing import Any, cast
 
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.document import Document, read_file, read_mapping
-from gv_engine.scenario.fields import YamlNode, located, suggestion
-from gv_engine.scenario.files import exists
-from gv_engine.scenario.library import ScenarioRef, find
-from gv_engine.scenario.parameters import refuse_settings
-from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, playable_levels
-from gv_engine.scenario.trust import Trust, parted
+from gv_engine.scenario.fields import YamlNode, format_message, suggestion
+from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.library import ScenarioRef, find_ref
+from gv_engine.scenario.parameters import reject_settings
+from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, list_playable_scenarios
+from gv_engine.scenario.trust import Trust, split_options
 
 
 def load_scenario(
@@ -38,7 +38,7 @@ def load_scenario(
         ScenarioError: all that is wrong with it, or there is no such scenario.
         MissingExtraError: its domain needs a library that is not installed.
     """
-    trust, settings = parted(options)
+    trust, settings = split_options(options)
     return read_scenario(source, trust, folder, settings)
 
 
@@ -49,11 +49,11 @@ def read_scenario(
     settings: Mapping[str, Any] | None = None,
 ) -> AnyScenario:
     """Load a scenario, as `load_scenario` does, that may run so much Python."""
-    document = _document(source, trust, folder, settings)
-    return domain_of(document).hooks.read(document)
+    document = _read_document(source, trust, folder, settings)
+    return get_domain(document).plugin.read_scenario(document)
 
 
-def _document(
+def _read_document(
     source: str | Path | Mapping[str, Any],
     trust: Trust,
     folder: str | Path | None,
@@ -61,24 +61,24 @@ def _document(
 ) -> Document:
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
-    return read_file(level_of(source), trust, settings)
+    return read_file(find_scenario_ref(source), trust, settings)
 
 
-def level_of(source: str | Path) -> ScenarioRef:
+def find_scenario_ref(source: str | Path) -> ScenarioRef:
     """Where a scenario of any domain is, by name, beginning of one, or file.
 
     Raises:
         ScenarioError: there is none.
     """
-    known = playable_levels()
-    if source not in known and not exists(Path(source)):
+    known = list_playable_scenarios()
+    if source not in known and not path_exists(Path(source)):
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:
             return known[min(longer, key=len)]
-    return find(source, known)
+    return find_ref(source, known)
 
 
-def domain_of(document: Document) -> Domain:
+def get_domain(document: Document) -> Domain:
     """The domain that a document says it belongs to.
 
     Raises:
@@ -88,19 +88,19 @@ def domain_of(document: Document) -> Domain:
     if name not in DOMAINS:
         node = cast("dict[str, YamlNode]", document.root.value)["domain"]
         message = f"no domain {name!r}{suggestion(name, DOMAINS)}"
-        raise ScenarioError([located(document.label, node, message)])
+        raise ScenarioError([format_message(document.label, node, message)])
     return DOMAINS[name]
 
 
-def settings_among(source: Any, options: dict[str, Any]) -> dict[str, Any]:
+def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The values of a scenario's parameters, taken out of other options."""
     if not isinstance(source, str | Path | Mapping):
         return {}
-    names = [parameter.name for parameter in _document(source, Trust(), None, None).parameters]
+    names = [parameter.name for parameter in _read_document(source, Trust(), None, None).parameters]
     return {name: options.pop(name) for name in names if name in options}
 
 
-def scenario_of(source: Any, **options: Any) -> AnyScenario:
+def as_scenario(source: Any, **options: Any) -> AnyScenario:
     """A scenario as it is, or loaded from what `load_scenario` takes.
 
     Raises:
@@ -109,5 +109,5 @@ def scenario_of(source: Any, **options: Any) -> AnyScenario:
     if isinstance(source, str | Path | Mapping):
         return load_scenario(source, **options)
     scenario: AnyScenario = source
-    refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
+    reject_settings(split_options(options)[1], scenario.document.parameters, scenario.name)
     return scenario

@@ -10,14 +10,14 @@ from typing import Any, Unpack
 
 from gv_engine.rules.errors import ScenarioError, shortened
 from gv_engine.rules.geometry import is_action
-from gv_engine.scenario.files import checked_digest, checked_line
-from gv_engine.scenario.library import with_whole_files
+from gv_engine.scenario.files import check_digest, check_line
+from gv_engine.scenario.library import add_whole_files
 from gv_engine.scenario.loading import read_scenario
-from gv_engine.scenario.plugin import AnyScenario, playable_levels
+from gv_engine.scenario.plugin import AnyScenario, list_playable_scenarios
 from gv_engine.scenario.trust import Consent, Trust
 
 
-def reference_to(scenario: AnyScenario) -> dict[str, Any]:
+def make_reference(scenario: AnyScenario) -> dict[str, Any]:
     """The reference to a scenario, as plain values.
 
     Returns:
@@ -28,7 +28,7 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
     return {
         "domain": scenario.domain,
         "name": scenario.name,
-        "source": _source(scenario),
+        "source": _reference_source(scenario),
         "folder": str(scenario.document.folder),
         "settings": dict(scenario.document.settings),
         "changes": dict(scenario.changes),
@@ -36,19 +36,19 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
     }
 
 
-def _source(scenario: AnyScenario) -> Any:
+def _reference_source(scenario: AnyScenario) -> Any:
     """The name of a built-in scenario, which holds on any machine, or its file, or its content."""
-    level = scenario.document.level
+    level = scenario.document.ref
     if level is None:
         return scenario.document.root.plain
-    known = with_whole_files(playable_levels())
+    known = add_whole_files(list_playable_scenarios())
     return next((name for name, own in known.items() if own == level), str(level))
 
 
-def found_again(
+def load_reference(
     known: Mapping[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
 ) -> AnyScenario:
-    """The scenario that `reference_to` told of.
+    """The scenario that `make_reference` told of.
 
     Args:
         known: what it told.
@@ -59,14 +59,14 @@ def found_again(
         UserWarning: it, or one of the Python files that it uses, is no longer what it was.
 
     Raises:
-        ScenarioError: `reference_to` has not told that, or it is no longer there, or no longer
+        ScenarioError: `make_reference` has not told that, or it is no longer there, or no longer
             right; a `TrustError` if it names Python that may not run.
     """
     try:
-        checked(known)
+        check_reference(known)
     except ValueError as error:
         raise ScenarioError([f"{referrer} refers to no scenario: {error}"]) from None
-    trust = Trust.given(**consent).of_reference(referrer)
+    trust = Trust.from_options(**consent).for_reference(referrer)
     scenario = read_scenario(known["source"], trust, known["folder"], known["settings"])
     changes = known["changes"]
     if unknown := [number for number in changes.get("actions", ()) if not is_action(number)]:
@@ -83,21 +83,21 @@ def found_again(
     return scenario
 
 
-def checked(known: Any) -> dict[str, Any]:
-    """A reference made by `reference_to`, read back from a file.
+def check_reference(known: Any) -> dict[str, Any]:
+    """A reference made by `make_reference`, read back from a file.
 
     Raises:
         ValueError: it is something else.
     """
     if not isinstance(known, dict):
         raise ValueError("its scenario is no mapping in JSON")
-    for name, kinds in _KNOWN.items():
+    for name, kinds in _REFERENCE_FIELDS.items():
         if not isinstance(known.get(name), kinds):
             raise ValueError(f"its scenario has no {name}")
-    checked_line(known["name"], "name of its scenario")
-    checked_digest(known["digest"])
+    check_line(known["name"], "name of its scenario")
+    check_digest(known["digest"])
     for name, value in known["changes"].items():
-        if name not in _CHANGES or not _CHANGES[name](value):
+        if name not in _CHANGE_CHECKS or not _CHANGE_CHECKS[name](value):
             raise ValueError(f"no file keeps such a change of {shortened(name, 40)!r}")
     return known
 
@@ -108,11 +108,11 @@ def _is_text(value: Any) -> bool:
 
 def _is_line(value: Any) -> bool:
     with suppress(ValueError):
-        return bool(checked_line(value, "name"))
+        return bool(check_line(value, "name"))
     return False
 
 
-def _is_limit(value: Any) -> bool:
+def _is_step_limit(value: Any) -> bool:
     return value is None or (type(value) is int and 1 <= value < 2**31)
 
 
@@ -122,16 +122,16 @@ def _are_actions(value: Any) -> bool:
     return len(set(value)) == len(value)
 
 
-_KNOWN = {
+_REFERENCE_FIELDS = {
     **dict.fromkeys(("domain", "name", "folder", "digest"), str),
     "source": str | dict,
     "settings": dict,
     "changes": dict,
 }
-_CHANGES: dict[str, Callable[[Any], bool]] = {
+_CHANGE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_line,
     "description": _is_text,
     "difficulty": _is_text,
-    "max_steps": _is_limit,
+    "max_steps": _is_step_limit,
     "actions": _are_actions,
 }

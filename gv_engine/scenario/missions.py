@@ -26,35 +26,35 @@ from gv_engine.rules.component import Field, column_name, fields_of, is_componen
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System, marked
 from gv_engine.scenario.fields import (
-    LONGEST_SIDE,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
+    boolean,
     integer,
     items,
-    one_of,
+    read_choice,
+    read_distinct,
+    read_fields,
     suggestion,
-    truth,
-    word,
+    text,
 )
-from gv_engine.scenario.json_schema import OBJECT as OBJECT_FORM
 from gv_engine.scenario.json_schema import (
+    INTEGER,
     REFERENCE,
     TEXT,
-    WHOLE,
     JsonSchema,
     Key,
     KeyTable,
-    either,
+    any_of,
     list_of,
     object_schema,
     unique_list,
 )
+from gv_engine.scenario.json_schema import OBJECT as OBJECT_FORM
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, DrawnValues, table
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_table
+from gv_engine.scenario.resolver import NameResolver
 from systems.chance import set_mission
 
 # ---- missions ------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ MISSION_KEYS: KeyTable = {
     "text": Key(
         "What people read: a template over the mission, `fetch the {color} {object}`; or a list of "
         "several.",
-        either(TEXT, list_of(TEXT, minItems=1)),
+        any_of(TEXT, list_of(TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
@@ -195,7 +195,7 @@ MISSION_KEYS: KeyTable = {
     "among": Key(
         "Types of objects: one of those on the grid is drawn, and the mission is about its type "
         "and colour.",
-        either(OBJECT_FORM, unique_list(OBJECT_FORM)),
+        any_of(OBJECT_FORM, unique_list(OBJECT_FORM)),
     ),
     "object": Key("The type of objects that it is about; any, if left out.", OBJECT_FORM),
     "color": Key("The colour of the objects that it is about; any, if left out.", TEXT),
@@ -208,7 +208,7 @@ MISSION_KEYS: KeyTable = {
 """What `mission` may say."""
 MISSION_FORM: JsonSchema = {
     **object_schema(MISSION_KEYS),
-    "additionalProperties": either(TEXT, WHOLE),
+    "additionalProperties": any_of(TEXT, INTEGER),
 }
 
 
@@ -235,8 +235,8 @@ class MissionSpec:
 
 def read_mission(
     problems: ErrorCollector,
-    names: Names,
-    draws: DrawnValues,
+    names: NameResolver,
+    draws: RandomValues,
     node: YamlNode,
     objects: Sequence[int],
     colors: Sequence[int],
@@ -254,8 +254,8 @@ class _Reader:
     def __init__(
         self,
         problems: ErrorCollector,
-        names: Names,
-        draws: DrawnValues,
+        names: NameResolver,
+        draws: RandomValues,
         objects: Sequence[int],
         colors: Sequence[int],
     ) -> None:
@@ -265,10 +265,10 @@ class _Reader:
     def read(self, node: YamlNode) -> MissionSpec:
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
-            raise FieldError(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.summary}, {hint}")
         component = self._component(node.value["component"]) if "component" in node.value else None
         fields = {name_in_text(f.name): f for f in shown_fields(component or Mission)}
-        entries = check_keys(self._problems, node, {**MISSION_KEYS, **fields})
+        entries = read_fields(self._problems, node, {**MISSION_KEYS, **fields})
         if "text" not in entries:
             raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
         texts = self._texts(entries["text"], [name for name in fields if name != "wording"])
@@ -286,7 +286,7 @@ class _Reader:
                 among = self._among(entries)
         given = None
         if values or among or wordings:
-            numbers, types = table(0, len(values) or 1), table(-1, len(among) or 1)
+            numbers, types = make_table(0, len(values) or 1), make_table(-1, len(among) or 1)
             numbers[: len(values)], types[: len(among)] = [*values.values()], among
             given = {
                 "write": writer_of(values),
@@ -297,7 +297,7 @@ class _Reader:
         return MissionSpec(component or Mission, texts, given)
 
     def _component(self, node: YamlNode) -> type:
-        found: type = self._names.thing(node)
+        found: type = self._names.resolve_object(node)
         if not (is_component(found) and issubclass(found, Mission)):
             raise FieldError(
                 node,
@@ -335,10 +335,10 @@ class _Reader:
         elif said.text == ANY:
             return len(texts)
         elif said.text != BY_RULE:
-            values["wording"] = self._draws.value(
+            values["wording"] = self._draws.read_value(
                 said, (NUMBER,), lambda each: integer(each, 0, len(texts) - 1)
             )
-            most = max(self._draws.options(values["wording"]))
+            most = max(self._draws.list_possible_values(values["wording"]))
             if most >= len(texts):
                 raise FieldError(
                     said, f"{said.text} may be {most}, texts are 0 to {len(texts) - 1}"
@@ -348,13 +348,15 @@ class _Reader:
     def _value(self, field: Field, node: YamlNode) -> int:
         """What a field is, as tables have it."""
         if is_about(field.name, "kind"):
-            value = self._draws.value(node, (OBJECT,), self._names.object_type)
-            for kind in self._draws.options(value):
+            value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
+            for kind in self._draws.list_possible_values(value):
                 self._check_object(node, kind)
             return value
         if is_about(field.name, "color"):
-            value = self._draws.value(node, (COLOR,), lambda each: one_of(each, COLORS, COLOR))
-            for color in self._draws.options(value):
+            value = self._draws.read_value(
+                node, (COLOR,), lambda each: read_choice(each, COLORS, COLOR)
+            )
+            for color in self._draws.list_possible_values(value):
                 if color not in self._colors:
                     allowed = ", ".join(COLORS[index] for index in self._colors)
                     raise FieldError(
@@ -365,8 +367,8 @@ class _Reader:
             return value
         dtype: Any = field.dtype
         if dtype.kind == "b":
-            return int(truth(node))
-        return self._draws.number(node, int(np.iinfo(dtype).max))
+            return int(boolean(node))
+        return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
         if kind <= FLOOR or kind not in self._objects:
@@ -383,26 +385,26 @@ class _Reader:
                 raise FieldError(entries[key], f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
-            kind = self._names.object_type(each)
+            kind = self._names.resolve_object_type(each)
             self._check_object(each, kind)
             return kind
 
         if not isinstance(node.value, list):
             return (read(node),)
-        if len(items(node)) > LONGEST_SIDE:
-            raise FieldError(
-                node, f"found {len(items(node))} types, expected at most {LONGEST_SIDE}"
-            )
-        return distinct(self._problems, node, read)
+        if len(items(node)) > MAX_SIDE:
+            raise FieldError(node, f"found {len(items(node))} types, expected at most {MAX_SIDE}")
+        return read_distinct(self._problems, node, read)
 
 
 def _template(node: YamlNode, known: Sequence[str]) -> str:
     """A text whose `{…}` are fields."""
-    text = word(node)
-    if len(text) > _LONGEST_TEXT:
-        raise FieldError(node, f"found {len(text)} characters, expected at most {_LONGEST_TEXT}")
+    template = text(node)
+    if len(template) > _LONGEST_TEXT:
+        raise FieldError(
+            node, f"found {len(template)} characters, expected at most {_LONGEST_TEXT}"
+        )
     try:
-        parts = list(Formatter().parse(text))
+        parts = list(Formatter().parse(template))
     except ValueError as error:
         raise FieldError(node, f"{error}; write {{{{ for a brace that is none of a field") from None
     for _, name, form, conversion in parts:
@@ -412,7 +414,7 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
             raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, known)}")
         if form or conversion:
             raise FieldError(node, f"write {{{name}}} alone, without a form of it")
-    return text
+    return template
 
 
 _Write = Callable[[Any, int, Any], None]

@@ -24,21 +24,21 @@ from gv_engine.scenario.fields import (
     FieldError,
     UntrustedCodeError,
     YamlNode,
-    check_keys,
+    format_message,
     items,
-    located,
     mapping,
     number,
-    word,
+    read_fields,
+    text,
 )
-from gv_engine.scenario.files import exists
+from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
 from gv_engine.scenario.json_schema import (
     SCENARIO,
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
     list_of,
     map_of,
     object_schema,
@@ -46,8 +46,8 @@ from gv_engine.scenario.json_schema import (
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file
-from gv_engine.scenario.plugin import playable_levels
-from gv_engine.scenario.type_ids import Numbering
+from gv_engine.scenario.plugin import list_playable_scenarios
+from gv_engine.scenario.type_ids import TypeIds
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
@@ -58,7 +58,7 @@ _MOST_MEMBERS = 1000
 _MEMBER: KeyTable = {
     "scenario": Key(
         "A name, a file or folder beside this one, or a scenario in place.",
-        either(TEXT, SCENARIO),
+        any_of(TEXT, SCENARIO),
         required=True,
     ),
     "weight": Key(
@@ -69,12 +69,12 @@ _MEMBER: KeyTable = {
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
-    "action_space": SHARED_KEYS["action_space"]._replace(form=ACTIONS_OF_ALL),
+    "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
-        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
+        list_of(any_of(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
         required=True,
-        below=_MEMBER,
+        nested=_MEMBER,
     ),
 }
 """Those of mixtures."""
@@ -91,14 +91,14 @@ def read_mixture(
     document: Document,
     members: tuple[Scenario, ...],
     find: Find,
-    read: Callable[[Document, Numbering], Scenario],
+    read: Callable[[Document, TypeIds], Scenario],
 ) -> dict[str, Any]:
     """The fields of the `Scenario` that a mixture is.
 
     Args:
         members: its scenarios, if they were read before.
         find: the document of one for this mixture: a document, or what
-            `gv_engine.scenario.library.find` takes.
+            `gv_engine.scenario.library.find_ref` takes.
         read: a scenario, by its document and the numbering of all.
 
     Raises:
@@ -109,7 +109,7 @@ def read_mixture(
 
 class _Reader(TopLevel):
     def __init__(
-        self, document: Document, find: Find, read: Callable[[Document, Numbering], Scenario]
+        self, document: Document, find: Find, read: Callable[[Document, TypeIds], Scenario]
     ) -> None:
         super().__init__(document)
         self.find = find
@@ -117,7 +117,7 @@ class _Reader(TopLevel):
         self.named: dict[str, Document] = {}
 
     def fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
-        self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
+        self.entries = read_fields(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         given: dict[str, Any] = {
             "max_steps": self.key("max_steps", self.limit, None),
@@ -146,13 +146,13 @@ class _Reader(TopLevel):
         """(where it stands, scenario, weight) of each."""
         listed = items(node)
         if not 1 <= len(listed) <= _MOST_MEMBERS:
-            raise FieldError(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
+            raise FieldError(node, f"found {node.summary}, expected 1 to {_MOST_MEMBERS} scenarios")
         found = []
         for item in listed:
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
-                    entries = check_keys(self.problems, item, _MEMBER)
+                    entries = read_fields(self.problems, item, _MEMBER)
                 if "scenario" not in entries:
                     raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
@@ -161,7 +161,7 @@ class _Reader(TopLevel):
                 document = None if known else self.document_once(entries)
                 found.append((item, entries["scenario"], document, weight))
         documents = {id(document): document for _, _, document, _ in found if document}
-        numbering = Numbering.of([*documents.values()])
+        numbering = TypeIds.assign([*documents.values()])
         read: dict[int, Scenario] = {}
         for _, node, document, _ in found:
             if document and id(document) not in read:
@@ -188,13 +188,13 @@ class _Reader(TopLevel):
         """That of a member, by name, by a file relative to this one, or in place."""
         wanted: Document | str | Path
         if isinstance(node.value, dict):
-            wanted = self.document.inside(node, settings)
+            wanted = self.document.nested(node, settings)
         else:
-            wanted = word(node)
-            if self.document.trust.may_name_files(self.document.folder):
+            wanted = text(node)
+            if self.document.trust.can_name_files(self.document.folder):
                 file = self.document.folder / wanted
-                wanted = file if exists(ScenarioRef.at(file).file) else wanted
-            elif wanted not in playable_levels():
+                wanted = file if path_exists(ScenarioRef.parse(file).file) else wanted
+            elif wanted not in list_playable_scenarios():
                 raise FieldError(node, no_file(wanted))
         with self.told(node):
             return self.find(wanted, self.document, settings)
@@ -259,7 +259,7 @@ class _Reader(TopLevel):
             f"there is no `success`, as {saying} has a success_function and {silent} has none; "
             f"give all members one"
         )
-        return (located(self.document.label, self.entries[MIXTURE], message),)
+        return (format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def layout(self, members: Sequence[Scenario]) -> Layout:
         """One for all: the largest sizes, and the components and object types of each."""

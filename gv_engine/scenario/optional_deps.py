@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 
-def command_line(words: Sequence[str]) -> str:
+def format_command(words: Sequence[str]) -> str:
     """What to type into a shell of this system."""
     return (subprocess.list2cmdline if sys.platform == "win32" else shlex.join)(words)
 
@@ -31,20 +31,20 @@ class Extra(NamedTuple):
     name: str
 
     @property
-    def missing(self) -> str:
+    def missing_message(self) -> str:
         """The way to install it; empty if it is installed."""
-        return "" if find_spec(self.library) else self.how_to_get
+        return "" if find_spec(self.library) else self.install_message
 
     @property
-    def how_to_get(self) -> str:
+    def install_message(self) -> str:
         """The way to install it, in one line for this Python; the engine itself is on no index."""
-        command = [sys.executable, "-m", "pip", "install", *self._requirements()]
+        command = [sys.executable, "-m", "pip", "install", *self._list_requirements()]
         return (
             f"{self.user} needs {self.library}, which is not installed. This installs it here: "
-            f"{command_line(command)}"
+            f"{format_command(command)}"
         )
 
-    def _requirements(self) -> list[str]:
+    def _list_requirements(self) -> list[str]:
         asked = re.compile(rf";\s*extra\s*==\s*['\"]{self.name}['\"]$")
         try:
             known = requires("gv-engine") or []

@@ -29,30 +29,30 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import shortened
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.fields import (
-    LARGEST,
-    LONGEST_SIDE,
-    MOST_CELLS,
-    Builder,
+    INT32_MAX,
+    MAX_CELLS,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
+    NodeBuilder,
     YamlNode,
-    check_keys,
     integer,
     mapping,
+    optional_text,
+    read_fields,
     suggestion,
-    word,
-    words,
+    text,
 )
-from gv_engine.scenario.files import bytes_for_people, parse_xml, read_bytes
+from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.json_schema import (
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
+    integer_schema,
     list_of,
-    named,
     object_schema,
-    whole,
 )
 from gv_engine.scenario.variants import VARIANTS
 
@@ -225,8 +225,8 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
 
 def _side(root: Element, name: str) -> int:
     found = root.get(name, "")
-    if not (found.isdecimal() and len(found) < 5 and 1 <= int(found) <= LONGEST_SIDE):
-        raise ValueError(f"its {name} is {found[:20]!r}, expected 1 to {LONGEST_SIDE}")
+    if not (found.isdecimal() and len(found) < 5 and 1 <= int(found) <= MAX_SIDE):
+        raise ValueError(f"its {name} is {found[:20]!r}, expected 1 to {MAX_SIDE}")
     return int(found)
 
 
@@ -303,16 +303,16 @@ _LEVEL_KEYS: KeyTable = {
     "says": Key(
         "What players are told while they play it; `{TURN_LEFT}` is the key of that action.", TEXT
     ),
-    "par": Key("The fewest steps in which it can be won.", whole(1, LARGEST)),
-    "view": Key("How the window shows it at first.", named(VIEWS)),
+    "par": Key("The fewest steps in which it can be won.", integer_schema(1, INT32_MAX)),
+    "view": Key("How the window shows it at first.", enum_schema(VIEWS)),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = either(TEXT, object_schema(_LEVEL_KEYS))
+_LEVEL = any_of(TEXT, object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
     "one, and `file.yaml#3` is the third.",
-    either(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MOST)),
+    any_of(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MOST)),
 )
 
 
@@ -362,7 +362,7 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 def scenario_around(file: Path, problems: ErrorCollector) -> YamlNode:
     """What a file of levels alone is as a scenario."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
-    return Builder(problems).from_python(text, YamlNode(None, line=1))
+    return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 
 def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
@@ -383,16 +383,16 @@ def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLev
     for level in _levels(node, Path(node.file).parent if node.file else folder, reading):
         found.append(level)
         cells += len(level.map.text)
-        if len(found) > _MOST or cells > MOST_CELLS:
+        if len(found) > _MOST or cells > MAX_CELLS:
             raise FieldError(
-                node, f"found more than {_MOST} levels, or more than {MOST_CELLS:,} cells"
+                node, f"found more than {_MOST} levels, or more than {MAX_CELLS:,} cells"
             )
     if not found:
         raise FieldError(node, f"found 0 levels, expected 1 to {_MOST}")
     if reading.legend:
         own = mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**reading.legend, **own})
-    told = words(entries["description"]) if "description" in entries else ""
+    told = optional_text(entries["description"]) if "description" in entries else ""
     entries["maps"] = replace(node, value=[level.map for level in found], path="levels")
     variants = {}
     for number, level in enumerate(found, 1):
@@ -423,18 +423,20 @@ def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[
             yield from _levels(item, folder, reading)
     elif isinstance(node.value, dict):
         problems = ErrorCollector("")
-        entries = check_keys(problems, node, _LEVEL_KEYS)
+        entries = read_fields(problems, node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
             raise FieldError(node.value[key], f"unknown key {key!r}{suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:
             raise FieldError(node, "the map is missing: {title: …, map: …}")
-        told: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
-        par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
+        told: dict[str, Any] = {
+            key: optional_text(entries[key]) for key in _TEXTS if key in entries
+        }
+        par = integer(entries["par"], 1, INT32_MAX) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **told)
     elif folder is None:
-        raise FieldError(node, no_file(word(node)))
+        raise FieldError(node, no_file(text(node)))
     else:
-        for file in _files(node, folder / word(node)):
+        for file in _files(node, folder / text(node)):
             yield from _levels_of(node, file, reading)
 
 
@@ -503,9 +505,7 @@ class _Reading:
         found = read_bytes(file, _LARGEST, "files of levels")
         self._bytes += len(found)
         if self._bytes > _MOST_BYTES:
-            raise OSError(
-                f"the files of a pack are at most {bytes_for_people(_MOST_BYTES)} together"
-            )
+            raise OSError(f"the files of a pack are at most {format_bytes(_MOST_BYTES)} together")
         return found
 
     def character(self, symbol: dict[str, Any], at: YamlNode) -> str:
@@ -513,7 +513,7 @@ class _Reading:
         key = repr(symbol)
         if key not in self._known:
             self._known[key] = next(self._free)
-            self.legend[self._known[key]] = Builder(ErrorCollector("")).from_python(symbol, at)
+            self.legend[self._known[key]] = NodeBuilder(ErrorCollector("")).from_python(symbol, at)
         return self._known[key]
 
 

@@ -24,16 +24,16 @@ from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, shortened
 from gv_engine.scenario.fields import (
-    Builder,
     ErrorCollector,
     FieldError,
+    NodeBuilder,
     YamlNode,
-    check_keys,
     items,
     mapping,
     number,
+    optional_text,
+    read_fields,
     suggestion,
-    words,
 )
 from gv_engine.scenario.json_schema import (
     NUMBER,
@@ -41,16 +41,16 @@ from gv_engine.scenario.json_schema import (
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
     list_of,
     map_of,
-    named,
     object_schema,
 )
 from gv_engine.scenario.trust import Consent
 
 PARAMETERS = "parameters"
-_UNTOUCHED = (PARAMETERS, "map", "maps")
+_LITERAL_KEYS = (PARAMETERS, "map", "maps")
 """KeyTable below which `$` is a letter like others."""
 _RESERVED = (*Consent.__annotations__, "source", "folder", "scenario")
 
@@ -74,7 +74,7 @@ _PARAMETER: KeyTable = {
         {},
         required=True,
     ),
-    "type": Key("What its values are; that of the default, if left out.", named(_KINDS)),
+    "type": Key("What its values are; that of the default, if left out.", enum_schema(_KINDS)),
     "min": Key("The least number it may be.", NUMBER),
     "max": Key("The greatest number it may be.", NUMBER),
     "choices": Key("All values it may have.", list_of({})),
@@ -83,14 +83,17 @@ _PARAMETER: KeyTable = {
 PARAMETERS_KEY = Key(
     "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
     "value stands, and `$(size + 2)` for what is worked out.",
-    map_of(either(PLAIN, TEXT, object_schema(_PARAMETER)), propertyNames={"not": named(_RESERVED)}),
-    below=_PARAMETER,
+    map_of(
+        any_of(PLAIN, TEXT, object_schema(_PARAMETER)),
+        propertyNames={"not": enum_schema(_RESERVED)},
+    ),
+    nested=_PARAMETER,
 )
-_LONGEST = 200
-_LARGEST = 2**53
-_WRONG = object()
+_MAX_EXPRESSION = 200
+_MAX_NUMBER = 2**53
+_INVALID = object()
 """The value of a parameter whose own entry is wrong."""
-_DRAWN = object()
+_SAMPLED = object()
 """What stands for a value that each level draws."""
 
 
@@ -112,30 +115,30 @@ class ScenarioParameter:
     kind: str
     value: Any
     default: Any
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     choices: tuple[Any, ...]
-    says: str
+    description: str
 
     @property
-    def allowed(self) -> str:
+    def allowed_text(self) -> str:
         """Its values, in words."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         words = _KINDS[self.kind].words
-        low = "" if self.least == -math.inf else f" from {self.least:g}"
-        high = "" if self.most == math.inf else f" to {self.most:g}"
+        low = "" if self.minimum == -math.inf else f" from {self.minimum:g}"
+        high = "" if self.maximum == math.inf else f" to {self.maximum:g}"
         return words + low + high
 
     @property
-    def others(self) -> tuple[Any, ...]:
+    def other_values(self) -> tuple[Any, ...]:
         """Values that it may have, beside its own: the bounds of a number, or all choices."""
-        bounds = (self.least, self.most) if self.kind in ("int", "float") else ()
+        bounds = (self.minimum, self.maximum) if self.kind in ("int", "float") else ()
         whole = int if self.kind == "int" else float
         values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
         return tuple(value for value in values if value != self.value)
 
-    def fault(self, value: Any) -> str:
+    def find_fault(self, value: Any) -> str:
         """What is wrong with a value; empty if nothing is."""
         fits = isinstance(value, _KINDS[self.kind].types) and (
             self.kind == "bool" or not isinstance(value, bool)
@@ -143,11 +146,11 @@ class ScenarioParameter:
         if fits and self.choices:
             fits = value in self.choices
         elif fits and isinstance(value, int | float):
-            fits = self.least <= value <= self.most
-        return "" if fits else f"allowed are {self.allowed}"
+            fits = self.minimum <= value <= self.maximum
+        return "" if fits else f"allowed are {self.allowed_text}"
 
 
-def settled(
+def apply_settings(
     root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
     """A scenario with the values of its parameters in place of their names, and what they are.
@@ -169,32 +172,32 @@ def settled(
             declared = mapping(node)
     for name in settings:
         if name not in declared:
-            raise _unknown(name, declared, label)
+            raise _unknown_option_error(name, declared, label)
     found: dict[str, ScenarioParameter] = {}
-    values: dict[str, Any] = dict.fromkeys(_drawn(entries), _DRAWN)
+    values: dict[str, Any] = dict.fromkeys(_list_sampled_names(entries), _SAMPLED)
     for name, node in declared.items():
         with problems.collect():
             if name in values:
                 raise FieldError(node, f"{name} is drawn, too; give one of the two another name")
-            told = _replaced(node, values, problems)
-            found[name] = _read(name, told, settings, problems)
-        values[name] = found[name].value if name in found else _WRONG
+            told = _substitute(node, values, problems)
+            found[name] = _read_parameter(name, told, settings, problems)
+        values[name] = found[name].value if name in found else _INVALID
     if not declared:
         return replace(root, value=entries), ()
     whole = {
-        key: node if key in _UNTOUCHED else _replaced(node, values, problems)
+        key: node if key in _LITERAL_KEYS else _substitute(node, values, problems)
         for key, node in entries.items()
     }
     return replace(root, value=whole), tuple(found.values())
 
 
-def _drawn(entries: Mapping[str, YamlNode]) -> Iterable[str]:
+def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
     """The names under `draw`."""
     drawn = entries["draw"].value if "draw" in entries else None
     return drawn if isinstance(drawn, dict) else ()
 
 
-def refuse_settings(
+def reject_settings(
     settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
     """Say of settings for a scenario that is loaded already that they come too late.
@@ -207,26 +210,26 @@ def refuse_settings(
         if name in known:
             late = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
             raise UnknownOptionError([f"{late} its parameters; say it where it is named"])
-        raise _unknown(name, known, scenario)
+        raise _unknown_option_error(name, known, scenario)
 
 
-_LIMIT = "max_steps"
+_STEP_LIMIT = "max_steps"
 
 
-def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
+def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
     own = list(declared)
     has = f"the parameters {', '.join(own)}" if own else "no parameters"
     known = ", ".join(("the named arguments", *Consent.__annotations__))
-    near = get_close_matches(name, [*own, _LIMIT], 1, cutoff=0.5)
+    near = get_close_matches(name, [*own, _STEP_LIMIT], 1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    if near == [_LIMIT] and _LIMIT not in own:
-        hint = f"environments take {_LIMIT!r}, the limit of steps; "
+    if near == [_STEP_LIMIT] and _STEP_LIMIT not in own:
+        hint = f"environments take {_STEP_LIMIT!r}, the limit of steps; "
     return UnknownOptionError(
         [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {known}"]
     )
 
 
-def _read(
+def _read_parameter(
     name: str, node: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> ScenarioParameter:
     if not name.isidentifier() or name in _RESERVED:
@@ -236,13 +239,13 @@ def _read(
         )
     entries = {"default": node}
     if isinstance(node.value, dict):
-        entries = check_keys(problems, node, _PARAMETER)
+        entries = read_fields(problems, node, _PARAMETER)
     if "default" not in entries:
         raise FieldError(node, f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
     kind = _kind_of(entries["default"])
     if "type" in entries:
-        kind = words(entries["type"])
+        kind = optional_text(entries["type"])
         if kind not in _KINDS:
             raise FieldError(entries["type"], f"no type {kind!r}{suggestion(kind, _KINDS)}")
     bounds = {"min": -math.inf, "max": math.inf}
@@ -253,19 +256,19 @@ def _read(
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
         choices = tuple(item.plain for item in items(entries["choices"]))
-    says = words(entries["says"]) if "says" in entries else ""
+    says = optional_text(entries["says"]) if "says" in entries else ""
     made = ScenarioParameter(
         name, kind, default, default, bounds["min"], bounds["max"], choices, says
     )
-    if fault := made.fault(default):
-        raise FieldError(entries["default"], f"found {entries['default'].found}, {fault}")
+    if fault := made.find_fault(default):
+        raise FieldError(entries["default"], f"found {entries['default'].summary}, {fault}")
     if name not in settings:
         return made
-    given = Builder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
+    given = NodeBuilder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
     value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
-    if fault := made.fault(value):  # the rest cannot be known
+    if fault := made.find_fault(value):  # the rest cannot be known
         told = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
-        raise problems.with_(FieldError(node, told))
+        raise problems.error_with(FieldError(node, told))
     return replace(made, value=value)
 
 
@@ -273,30 +276,34 @@ def _kind_of(node: YamlNode) -> str:
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
-    raise FieldError(node, f"found {node.found}, expected a number, true, false, a text or a list")
+    raise FieldError(
+        node, f"found {node.summary}, expected a number, true, false, a text or a list"
+    )
 
 
 # ---- in place of names -----------------------------------------------------------------------
 
 
-def _replaced(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+def _substitute(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
             with problems.collect():
-                entries[key] = part if key in _UNTOUCHED else _replaced(part, values, problems)
+                entries[key] = part if key in _LITERAL_KEYS else _substitute(part, values, problems)
         return replace(node, value=entries)
     if isinstance(node.value, list):
-        return replace(node, value=[_replaced(item, values, problems) for item in node.value])
+        return replace(node, value=[_substitute(item, values, problems) for item in node.value])
     if not isinstance(node.value, str) or "$" not in node.text:
         return node
-    return _filled(node, values, problems)
+    return _substitute_text(node, values, problems)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _filled(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+def _substitute_text(
+    node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector
+) -> YamlNode:
     text, pieces, start = node.text, list[Any](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
@@ -305,47 +312,51 @@ def _filled(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector)
             pieces.append("$")
             start += 1
         elif name := _NAME.match(text, start):
-            known = values.get(name[0]) is _DRAWN
-            pieces.append(f"${name[0]}" if known else _Value(_named(node, name[0], values)))
+            known = values.get(name[0]) is _SAMPLED
+            pieces.append(
+                f"${name[0]}" if known else _Substitution(_get_value(node, name[0], values))
+            )
             start = name.end()
         elif text.startswith("(", start):
-            end = _closing(node, text, start)
-            pieces.append(_Value(_worked_out(node, text[start + 1 : end], values)))
+            end = _find_closing(node, text, start)
+            pieces.append(_Substitution(_evaluate_text(node, text[start + 1 : end], values)))
             start = end + 1
         else:
             pieces.append("$")
     pieces.append(text[start:])
     told = [piece for piece in pieces if piece != ""]
-    if len(told) == 1 and isinstance(told[0], _Value):
+    if len(told) == 1 and isinstance(told[0], _Substitution):
         at_node = YamlNode(None, node.path, node.line, file=node.file)
-        return Builder(problems).from_python(told[0].value, at_node)
-    whole = "".join(str(piece.value) if isinstance(piece, _Value) else piece for piece in pieces)
+        return NodeBuilder(problems).from_python(told[0].value, at_node)
+    whole = "".join(
+        str(piece.value) if isinstance(piece, _Substitution) else piece for piece in pieces
+    )
     return replace(node, value=whole, text=whole)
 
 
 @dataclass(frozen=True)
-class _Value:
+class _Substitution:
     value: Any
 
 
-def _named(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
+def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
     if name not in values:
         raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
-    if values[name] is _WRONG:
+    if values[name] is _INVALID:
         raise FieldError(node, "")
-    if values[name] is _DRAWN:
+    if values[name] is _SAMPLED:
         raise FieldError(node, f"{name} is drawn with each level, and $(…) is worked out before")
     return values[name]
 
 
-def _closing(node: YamlNode, text: str, start: int) -> int:
+def _find_closing(node: YamlNode, text: str, start: int) -> int:
     depth = 0
     for i in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
         if not depth:
             return i
     hint = "; put it in quotes, as a comma within {…} or […] ends a value"
-    raise FieldError(node, f"found {node.found}, in which a parenthesis is not closed{hint}")
+    raise FieldError(node, f"found {node.summary}, in which a parenthesis is not closed{hint}")
 
 
 _Operators = Mapping[type[ast.AST], Callable[..., Any]]
@@ -369,12 +380,12 @@ _OPERATORS: _Operators = {
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs, "int": int}
 
 
-def _worked_out(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
+def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
     """What an expression is worth: numbers, names, + - * / // %, comparisons, and, or, not, if."""
-    if len(text) > _LONGEST:
-        raise FieldError(node, f"an expression of more than {_LONGEST} characters")
+    if len(text) > _MAX_EXPRESSION:
+        raise FieldError(node, f"an expression of more than {_MAX_EXPRESSION} characters")
     try:
-        value = _value(ast.parse(text.strip(), mode="eval").body, node, values)
+        value = _evaluate(ast.parse(text.strip(), mode="eval").body, node, values)
     except SyntaxError as error:
         raise FieldError(node, f"$({text}) cannot be read: {error.msg}") from None
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
@@ -382,17 +393,17 @@ def _worked_out(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
     return value
 
 
-def _value(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
+def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
     def of(part: ast.AST) -> Any:
-        return _value(part, node, values)
+        return _evaluate(part, node, values)
 
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() as value):
             found = value
         case ast.Name(id=name):
-            found = _named(node, name, values)
+            found = _get_value(node, name, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](_number(of(left)), _number(of(right)))
+            found = _OPERATORS[type(op)](_check_number(of(left)), _check_number(of(right)))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
             found = _OPERATORS[type(op)](of(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
@@ -402,15 +413,15 @@ def _value(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
         case ast.IfExp(test=test, body=body, orelse=other):
             found = of(body) if of(test) else of(other)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            found = _FUNCTIONS[name](*(_number(of(part)) for part in args))
+            found = _FUNCTIONS[name](*(_check_number(of(part)) for part in args))
         case _:
             raise ValueError(f"{ast.unparse(tree)!r} is no arithmetic")
-    if isinstance(found, int | float) and not abs(found) <= _LARGEST:
+    if isinstance(found, int | float) and not abs(found) <= _MAX_NUMBER:
         raise ValueError("the numbers grow too large")
     return found
 
 
-def _number(value: Any) -> Any:
+def _check_number(value: Any) -> Any:
     if not isinstance(value, int | float):
         raise TypeError(f"{shortened(repr(value), 40)} is no number")
     return value

@@ -52,14 +52,14 @@ class AnyScenario(Protocol):
     def with_(self, **changes: Any) -> AnyScenario: ...
 
 
-Systems = list[tuple[str, list[tuple[str, str, str]]]]
+SystemTable = list[tuple[str, list[tuple[str, str, str]]]]
 """Titles, and for each (phase, system, where) in order."""
 
 
 class DomainPlugin(Protocol):
     """The functions of a domain's module."""
 
-    def read(self, document: Document) -> AnyScenario:
+    def read_scenario(self, document: Document) -> AnyScenario:
         """The scenario of a document.
 
         Raises:
@@ -74,19 +74,21 @@ class DomainPlugin(Protocol):
     ) -> Any:
         """Its Gymnasium vector environment, whose worlds several workers share."""
 
-    def make_worlds(self, scenario: Any, num_envs: int, workers: int = 1, **options: Any) -> Any:
+    def make_rollout_env(
+        self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
+    ) -> Any:
         """The same for rollouts, also of several agents, with an axis of them."""
 
-    def size(self, scenario: Any) -> str:
+    def describe_size(self, scenario: Any) -> str:
         """Size of its first level, for people."""
 
-    def schedules(self, scenario: Any) -> Schedules:
+    def list_schedules(self, scenario: Any) -> Schedules:
         """The name of the scenario, or of each that it mixes, and its calls by phase, in order."""
 
-    def systems(self, scenario: Any) -> Systems:
+    def list_systems(self, scenario: Any) -> SystemTable:
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
 
-    def examine(
+    def check_scenario(
         self,
         scenario: Any,
         episodes: int,
@@ -108,17 +110,17 @@ class DomainPlugin(Protocol):
             PolicyError: there is no such policy, or policies do not play here.
         """
 
-    def adviser(self, scenario: Any) -> Any:
+    def make_hint_provider(self, scenario: Any) -> Any:
         """What finds ways to win its games, a `gv_engine.session.autoplay.HintProvider`."""
 
-    def compile(self, scenario: Any) -> str:
+    def compile_scenario(self, scenario: Any) -> str:
         """Compile its programs into the cache, if it has any; what came of it, in a few words.
 
         Raises:
             DoesNotCompileError: a rule of it cannot be compiled.
         """
 
-    def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
+    def iter_frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
         """The frames of an episode: at its beginning, and after each step.
 
         Args:
@@ -131,7 +133,7 @@ class DomainPlugin(Protocol):
             PolicyError: there is no such policy.
         """
 
-    def limited(self, scenario: Any, max_steps: int | None) -> Any:
+    def with_step_limit(self, scenario: Any, max_steps: int | None) -> Any:
         """The scenario with another limit of steps, its own if None.
 
         Raises:
@@ -152,22 +154,22 @@ class CheckReport:
     faults: list[str]
 
 
-def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
+def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
     """(phase, system, where) of all systems of a schedule; one within another is indented."""
     return [
-        (phase.name, "  " * (len(path) - 1) + path[-1].name, place(path[-1].system))
+        (phase.name, "  " * (len(path) - 1) + path[-1].name, format_system_place(path[-1].system))
         for phase, calls in schedule.items()
         for call in calls
         for path in call.paths()
     ]
 
 
-def place(system: System) -> str:
-    """File and line of a system, see `from_here`."""
-    return from_here(*system.place)
+def format_system_place(system: System) -> str:
+    """File and line of a system, see `format_place`."""
+    return format_place(*system.place)
 
 
-def from_here(name: str, line: int) -> str:
+def format_place(name: str, line: int) -> str:
     """File and line; the file relative to where Python was started, or to the engine's home, if it
     lies below one of them."""
     file = Path(name)
@@ -179,7 +181,7 @@ class KeyCommand(NamedTuple):
     """Something that a key can do."""
 
     name: str
-    says: str
+    description: str
     """What it does, in a few words for the help."""
     keys: tuple[str, ...]
     """The usual ones, the one to tell people first."""
@@ -190,7 +192,7 @@ class KeyCommand(NamedTuple):
 Schedules = list[tuple[str, "Mapping[Phase, Iterable[Call]]"]]
 """Names, and the calls of each phase in order."""
 
-LevelsByName = Mapping[str, ScenarioRef]
+ScenariosByName = Mapping[str, ScenarioRef]
 """By name: where each built-in scenario is."""
 
 
@@ -207,7 +209,7 @@ class Domain:
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine, by the names that they have; none
             is read for it.
-        format: place of the `gv_engine.scenario.json_schema.Format` of its scenario files.
+        format: place of the `gv_engine.scenario.json_schema.ScenarioFormat` of its scenario files.
         episode: place of what makes a `gv_engine.session.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.ui.drawing.stage.Stage` of its games.
         sketch: place of the `gv_engine.ui.drawing.stage.SketchDrawing` of its
@@ -225,10 +227,10 @@ class Domain:
 
     name: str
     title: str
-    hooks_module: str
+    plugin_module: str
     env: str
     vector_env: str
-    built_in: Callable[[], LevelsByName]
+    built_in: Callable[[], ScenariosByName]
     format: str
     episode: str
     stage: str
@@ -240,52 +242,52 @@ class Domain:
     sketch: str = ""
     rules: str = ""
     extra: Extra | None = None
-    of_several: Callable[[], LevelsByName] = dict
+    multi_agent: Callable[[], ScenariosByName] = dict
 
     @property
-    def playable(self) -> LevelsByName:
+    def playable(self) -> ScenariosByName:
         """All its scenarios that come with the engine."""
-        return {**self.built_in(), **self.of_several()}
+        return {**self.built_in(), **self.multi_agent()}
 
     @property
-    def missing(self) -> str:
+    def missing_message(self) -> str:
         """The way to install the library that it lacks; empty if it lacks none."""
-        return self.extra.missing if self.extra else ""
+        return self.extra.missing_message if self.extra else ""
 
     @property
-    def hooks(self) -> DomainPlugin:
+    def plugin(self) -> DomainPlugin:
         """Its functions.
 
         Raises:
             MissingExtraError: a library is missing; the message says how to get it.
         """
-        return cast(DomainPlugin, importlib.import_module(self.hooks_module))
+        return cast(DomainPlugin, importlib.import_module(self.plugin_module))
 
 
-_HOMES = ("gv_engine.domains.grid", "gv_engine.domains.algebra")
+_PACKAGES = ("gv_engine.domains.grid", "gv_engine.domains.algebra")
 """Every domain's folder, whose module `about` holds its `DOMAIN`."""
 
 DOMAINS: dict[str, Domain] = {
-    domain.name: domain for domain in (resolve_name(f"{home}.plugin:DOMAIN") for home in _HOMES)
+    domain.name: domain for domain in (resolve_name(f"{home}.plugin:DOMAIN") for home in _PACKAGES)
 }
 """All domains, by name."""
 
 
-def hooks_of(scenario: AnyScenario) -> DomainPlugin:
+def get_plugin(scenario: AnyScenario) -> DomainPlugin:
     """The functions of a scenario's domain."""
-    return DOMAINS[scenario.domain].hooks
+    return DOMAINS[scenario.domain].plugin
 
 
-def built_in_levels() -> LevelsByName:
+def list_built_in_scenarios() -> ScenariosByName:
     """Where each built-in scenario of any domain stands; none is read for it."""
     return {name: at for domain in DOMAINS.values() for name, at in domain.built_in().items()}
 
 
-def playable_levels() -> LevelsByName:
+def list_playable_scenarios() -> ScenariosByName:
     """The same, those of several agents too."""
     return {name: at for domain in DOMAINS.values() for name, at in domain.playable.items()}
 
 
-def built_in_names() -> list[str]:
+def list_built_in_names() -> list[str]:
     """Their names."""
-    return list(built_in_levels())
+    return list(list_built_in_scenarios())

@@ -24,20 +24,20 @@ from gv_engine.rules.call import Call
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import marked
 from gv_engine.scenario.fields import (
-    LONGEST_SIDE,
-    MOST_CELLS,
+    MAX_CELLS,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
     integer,
     items,
     mapping,
-    one_of,
+    read_choice,
+    read_distinct,
+    read_fields,
     read_pair,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     OBJECT,
@@ -46,18 +46,18 @@ from gv_engine.scenario.json_schema import (
     JsonSchema,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
+    integer_schema,
     list_of,
     map_of,
-    named,
     object_schema,
     unique_list,
-    whole,
 )
 from gv_engine.scenario.layout import rounded
 from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
-from gv_engine.scenario.random_values import DrawnValues, table
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.random_values import RandomValues, make_table
+from gv_engine.scenario.resolver import NameResolver
 from systems.chance import (
     NOBODY,
     THE_AGENT,
@@ -85,9 +85,9 @@ class Tables:
                 numbers[inner] = len(symbols)
                 symbols.append(inner)
         most = max([1, *(len(symbol.options) for symbol in symbols)])
-        looks, weights = table(0, len(symbols), most, 4), table(0, len(symbols), most)
+        looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
         looks[..., 0], weights[:, 0] = FLOOR, 1
-        facings, holds = table(NOBODY, len(symbols)), table(0, len(symbols))
+        facings, holds = make_table(NOBODY, len(symbols)), make_table(0, len(symbols))
         for number, symbol in enumerate(symbols):
             looks[number, : len(symbol.options)] = [
                 (each.kind, each.state, each.color, numbers[each.content])
@@ -97,7 +97,7 @@ class Tables:
             weights[number, : len(symbol.weights)] = symbol.weights
             if symbol.facing is not None:
                 facings[number] = symbol.facing
-        oriented = table(0, max(kind.index for kind in types) + 1)
+        oriented = make_table(0, max(kind.index for kind in types) + 1)
         for kind in types:
             oriented[kind.index] = kind.is_oriented
         self.arguments = {
@@ -129,7 +129,7 @@ class DrawnMaps:
         self,
         problems: ErrorCollector,
         entries: Mapping[str, YamlNode],
-        draws: DrawnValues,
+        draws: RandomValues,
         legend: Legend,
         allowed: Callable[[Symbol], str],
         types: ObjectTypes,
@@ -163,7 +163,7 @@ class DrawnMaps:
         ways = self._ways()
         self.which = self._draws.add_numbers(range(len(drawn)))
         self.way = self._draws.add_numbers(ways)
-        shapes = table(1, len(drawn), 2, 2)
+        shapes = make_table(1, len(drawn), 2, 2)
         shapes[: len(drawn)] = [
             (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self.maps
         ]
@@ -195,7 +195,9 @@ class DrawnMaps:
         named: list[str] = []
         with self._problems.collect():
             node = self._entries["symmetries"]
-            numbers = distinct(self._problems, node, lambda n: one_of(n, _WAYS, "symmetry"))
+            numbers = read_distinct(
+                self._problems, node, lambda n: read_choice(n, _WAYS, "symmetry")
+            )
             named = [list(_WAYS)[number] for number in numbers]
         turns = _WAYS["turn"] if "turn" in named else (0,)
         mirrors = _WAYS["mirror"] if "mirror" in named else (0,)
@@ -204,9 +206,9 @@ class DrawnMaps:
     def over_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
         """A number for each character of all maps."""
         height, width = (rounded(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
-        if len(self.maps) * height * width > MOST_CELLS:
+        if len(self.maps) * height * width > MAX_CELLS:
             raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
-        cells = np.zeros((len(table(0, len(self.maps))), height, width), np.int64)
+        cells = np.zeros((len(make_table(0, len(self.maps))), height, width), np.int64)
         for k, level in enumerate(self.maps):
             known = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
             for y, row in enumerate(level.rows):
@@ -231,7 +233,11 @@ class DrawnMaps:
         for level in self.maps:
             free = np.zeros(level.shape, np.bool_)
             for y, x, symbol in level.symbols():
-                kinds = [kind for o in symbol.options for kind in self._draws.options(o.kind)]
+                kinds = [
+                    kind
+                    for o in symbol.options
+                    for kind in self._draws.list_possible_values(o.kind)
+                ]
                 free[y, x] = FLOOR in kinds and symbol.ground is None
             found.append(free)
         match reset and reset.arguments.get("shape"):
@@ -281,24 +287,27 @@ CHANCE_KEYS: KeyTable = {
     ),
     "maps": Key("Maps of which one is drawn.", list_of(TEXT, minItems=1)),
     "symmetries": Key(
-        "Whether maps are turned and mirrored by chance.", unique_list(named(["turn", "mirror"]))
+        "Whether maps are turned and mirrored by chance.",
+        unique_list(enum_schema(["turn", "mirror"])),
     ),
     "room": Key("[height, width] of a room with walls around, in place of a map.", PAIR),
     "rooms": Key("Names for regions.", _REGIONS),
     "place": Key(
         "Things that are put into free cells, in this order.",
-        list_of(either(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
-        below={**SYMBOL_KEYS, **_PLACES},
+        list_of(any_of(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
+        nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Ways must lead from the first to all others: [agent, Exit].",
-        either(_LIST, object_schema(_REACHED)),
-        below=_REACHED,
+        any_of(_LIST, object_schema(_REACHED)),
+        nested=_REACHED,
     ),
-    "tries": Key("How many levels are drawn before that is an error.", whole(1, _MOST_TRIES)),
+    "tries": Key(
+        "How many levels are drawn before that is an error.", integer_schema(1, _MOST_TRIES)
+    ),
 }
 """Those of levels by chance."""
-_ANYWHERE = (0, LONGEST_SIDE, 0, LONGEST_SIDE)
+_ANYWHERE = (0, MAX_SIDE, 0, MAX_SIDE)
 
 Box = tuple[int, int, int, int]
 """First and last row, first and last column."""
@@ -346,9 +355,9 @@ class ChanceReader:
     def __init__(
         self,
         problems: ErrorCollector,
-        names: Names,
+        names: NameResolver,
         entries: Mapping[str, YamlNode],
-        draws: DrawnValues,
+        draws: RandomValues,
         legend: Legend,
         allowed: Callable[[Symbol], str],
         agents: int = 1,
@@ -385,7 +394,7 @@ class ChanceReader:
         self.depth = max([1, *(symbol.depth for symbol in shown)])
         resets = (*levels, *([self._placing(places)] if places else []))
         if len(self._draws):
-            resets = (self._draws.call(), *resets)
+            resets = (self._draws.make_call(), *resets)
         things, through = self._reachable()
         tries = _TRIES
         if "tries" in self._entries:
@@ -426,7 +435,7 @@ class ChanceReader:
     def _area(self, node: YamlNode) -> Region:
         """`[[1, 3], [5, 7]]`, rows and columns, or `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
-            entries = check_keys(self._problems, node, ("cells",))
+            entries = read_fields(self._problems, node, ("cells",))
             cells = items(entries["cells"]) if "cells" in entries else []
             if not 1 <= len(cells) <= _MOST_BOXES:
                 raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MOST_BOXES}")
@@ -437,7 +446,7 @@ class ChanceReader:
         sides = items(node)
         if len(sides) != 2:
             hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
-            raise FieldError(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.summary}, {hint}")
         (top, low), (left, right) = map(_limits, sides)
         return top, low, left, right
 
@@ -481,26 +490,26 @@ class ChanceReader:
 
     def _count(self, node: YamlNode) -> tuple[int, int]:
         if not isinstance(node.value, list):
-            number = self._draws.number(node, MOST_CELLS)
+            number = self._draws.read_number(node, MAX_CELLS)
             return number, number
         if len(node.value) != 2:
             raise FieldError(
-                node, f"found {node.found}, expected the least and the greatest: [2, 4]"
+                node, f"found {node.summary}, expected the least and the greatest: [2, 4]"
             )
-        return self._draws.range(node.value[0], node.value[1], MOST_CELLS)
+        return self._draws.read_range(node.value[0], node.value[1], MAX_CELLS)
 
     def _thing(self, node: YamlNode) -> int:
         """The agent, or a type of objects."""
-        if word(node) == "agent":
+        if text(node) == "agent":
             return THE_AGENT
-        kind = self._names.object_type(node)
+        kind = self._names.resolve_object_type(node)
         if kind <= FLOOR:
             raise FieldError(node, f"found {node.text!r}, expected `agent` or an object")
         return kind
 
     def _check_room(self, place: Placement, reset: Call | None) -> None:
         """Refuse a region that has no room for all things of a place, as far as that is known."""
-        most = max(self._draws.options(place.count[1]))
+        most = max(self._draws.list_possible_values(place.count[1]))
         marks = [*self._rooms]
         for number, free in enumerate(self._maps.free(reset), 1):
             inside = np.zeros_like(free)
@@ -519,10 +528,12 @@ class ChanceReader:
 
     def _placing(self, places: list[Placement]) -> Call:
         marks = [*self._rooms]
-        lines, counts = table(0, len(places)), table(0, len(places), 2)
-        boxes = table(-1, len(places), max(len(place.region.boxes) for place in places) or 1, 4)
-        inside = table(-1, len(places), max(len(place.region.marks) for place in places) or 1)
-        apart = table(-1, len(places), max(len(place.apart) for place in places) or 1)
+        lines, counts = make_table(0, len(places)), make_table(0, len(places), 2)
+        boxes = make_table(
+            -1, len(places), max(len(place.region.boxes) for place in places) or 1, 4
+        )
+        inside = make_table(-1, len(places), max(len(place.region.marks) for place in places) or 1)
+        apart = make_table(-1, len(places), max(len(place.apart) for place in places) or 1)
         for k, place in enumerate(places):
             lines[k] = place.node.line or 0
             counts[k] = place.count
@@ -562,7 +573,7 @@ class ChanceReader:
                 node = self._entries["reachable"]
                 entries = {"things": node}
                 if isinstance(node.value, dict):
-                    entries = check_keys(self._problems, node, found)
+                    entries = read_fields(self._problems, node, found)
                 for key, listed in entries.items():
                     found[key] = [self._thing(each) for each in items(listed)]
                 if not 2 <= len(found["things"]) <= _MOST_PLACES:
@@ -571,7 +582,7 @@ class ChanceReader:
                     )
         tables = []
         for numbers in found.values():
-            made = table(-1, len(numbers) or 1)
+            made = make_table(-1, len(numbers) or 1)
             made[: len(numbers)] = numbers
             tables.append(made)
         return tables[0], tables[1]
@@ -580,11 +591,11 @@ class ChanceReader:
 def _limits(node: YamlNode) -> tuple[int, int]:
     """One row or column, or the first and the last one."""
     if not isinstance(node.value, list):
-        only = integer(node, 0, LONGEST_SIDE - 1)
+        only = integer(node, 0, MAX_SIDE - 1)
         return only, only
     if len(node.value) != 2:
-        raise FieldError(node, f"found {node.found}, expected the first and the last one: [1, 3]")
-    low, high = (integer(limit, 0, LONGEST_SIDE - 1) for limit in node.value)
+        raise FieldError(node, f"found {node.summary}, expected the first and the last one: [1, 3]")
+    low, high = (integer(limit, 0, MAX_SIDE - 1) for limit in node.value)
     if low > high:
         raise FieldError(node, f"found [{low}, {high}], expected the smaller number first")
     return low, high

@@ -1,7 +1,7 @@
 """Where the engine's own files lie, in a checkout and in an installed wheel.
 
 Imports nothing but the standard library, so that `gv_engine/__init__.py` can call
-`check_neighbours` before it imports anything else.
+`check_sibling_packages` before it imports anything else.
 """
 
 import signal
@@ -16,36 +16,36 @@ PACKAGE = Path(__file__).absolute().parent.parent
 HOME: Path = PACKAGE.parent
 """Where gv_engine and its neighbours lie."""
 
-_NEIGHBOURS = ("components", "systems")
+_SIBLINGS = ("components", "systems")
 
 
-def _folder(name: str) -> Path:
+def _find_data_folder(name: str) -> Path:
     # Inside first: beside an installed gv_engine, site-packages may hold a stranger's `assets`.
     inside = PACKAGE / name
     return inside if inside.is_dir() else HOME / name
 
 
-ASSETS: Path = _folder("assets")
+ASSETS: Path = _find_data_folder("assets")
 """Sprites and fonts."""
 
-SCENARIOS: Path = _folder("scenarios")
+SCENARIOS: Path = _find_data_folder("scenarios")
 """One YAML file, or one folder, per scenario."""
 
 
-def is_command() -> bool:
+def is_cli_process() -> bool:
     """Whether this process is `gv-engine` or `python -m gv_engine`, and no program of others."""
     words = sys.orig_argv
     started = Path(sys.argv[0] if sys.argv else "").stem
     return started == "gv-engine" or ("-m", "gv_engine") in pairwise(words)
 
 
-def end_quietly() -> None:
+def use_default_sigint() -> None:
     """Let Ctrl-C end the command while it is imported, when nothing else could catch it."""
-    if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def check_neighbours() -> None:
+def check_sibling_packages() -> None:
     """Make sure that `components` and `systems` are the packages beside gv_engine.
 
     Both names are common: a folder of that name where Python was started, or another
@@ -54,8 +54,8 @@ def check_neighbours() -> None:
     Raises:
         ImportError: Python would import, or has imported, a stranger under one of the names.
     """
-    for name in _NEIGHBOURS:
-        found = _found(name)
+    for name in _SIBLINGS:
+        found = _find_package(name)
         # The parents are compared, not the packages: either of these may itself be a link.
         if found is None or found.parent.resolve() == HOME.resolve():
             continue
@@ -69,7 +69,7 @@ def check_neighbours() -> None:
         )
 
 
-def _found(name: str) -> Path | None:
+def _find_package(name: str) -> Path | None:
     """Return the package folder or module file that `import name` gives; None without one."""
     module = sys.modules.get(name)
     spec = find_spec(name) if module is None else None

@@ -61,11 +61,11 @@ from gv_engine.scenario.resources import PACKAGE
 # a module with a path, even an empty one, can have modules below it
 __path__: list[str] = []
 
-_LARGEST = 2**24
+_MAX_BYTES = 2**24
 """Bytes of a rule file."""
-_MOST_LOOKED_AT = 100, 2**20
+_HINT_LIMITS = 100, 2**20
 """Files, and bytes of each, for a hint."""
-_BROKEN = "broken"
+_FAILED_DIGEST = "broken"
 """In place of the digest of a package of which a file has failed."""
 
 
@@ -86,25 +86,25 @@ class SourceFile:
     digest: str
 
     @classmethod
-    def of(cls, path: Path) -> SourceFile:
+    def read(cls, path: Path) -> SourceFile:
         """The file as it is now."""
         try:
-            return cls(path, text_digest(read_bytes(path, _LARGEST, "rule files")))
+            return cls(path, hash_text(read_bytes(path, _MAX_BYTES, "rule files")))
         except OSError:
             return cls(path, "")
 
     @property
     def is_current(self) -> bool:
         """Whether the file is still the same."""
-        return self == SourceFile.of(self.path)
+        return self == SourceFile.read(self.path)
 
 
 _loaded: dict[str, SourceFile] = {}
-_former: dict[str, dict[str, ModuleType]] = {}
+_replaced_modules: dict[str, dict[str, ModuleType]] = {}
 """The modules of packages before they were imported anew."""
 
 
-class _Loader(SourceFileLoader):
+class _SourceLoader(SourceFileLoader):
     """Loads from source, always."""
 
     def path_stats(self, path: Any) -> Any:
@@ -112,12 +112,12 @@ class _Loader(SourceFileLoader):
 
     def get_data(self, path: str) -> bytes:
         data = super().get_data(path)
-        self._read = SourceFile(Path(path), text_digest(data))
+        self._source = SourceFile(Path(path), hash_text(data))
         return data
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        _loaded[module.__name__] = self._read
+        _loaded[module.__name__] = self._source
 
 
 class _PackageLoader(Loader):
@@ -125,12 +125,12 @@ class _PackageLoader(Loader):
     for."""
 
     def exec_module(self, module: ModuleType) -> None:
-        for root in _parts(module.__name__)[1].split(","):
+        for root in _split_package_name(module.__name__)[1].split(","):
             with suppress(Exception, SystemExit, Stopped):
                 importlib.import_module(f"{module.__name__}.{root}")
 
 
-_LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_Loader, SOURCE_SUFFIXES)
+_LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_SourceLoader, SOURCE_SUFFIXES)
 
 
 class _Finder(MetaPathFinder):
@@ -141,7 +141,7 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if not fullname.startswith(RULE_FILES):
             return None
-        folder = str(folder_of(fullname))
+        folder = str(get_rule_folder(fullname))
         below = [unquote(part) for part in fullname.removeprefix(RULE_FILES).split(".")[1:]]
         # a relative one comes of `from ..name import …`, which leads out of the folder
         if not below and Path(folder).is_absolute() and Path(folder).is_dir():
@@ -150,17 +150,19 @@ class _Finder(MetaPathFinder):
             return package
         file = Path(folder, f"{'.'.join(below)}.py")
         if len(below) == 1 and file.is_file():
-            found = spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+            found = spec_from_file_location(
+                fullname, file, loader=_SourceLoader(fullname, str(file))
+            )
         else:
             finders = (FileFinder(place, *_LOADERS) for place in path or ())
             found = next(filter(None, (finder.find_spec(fullname) for finder in finders)), None)
-        for place in _places(found):
+        for place in _list_locations(found):
             if not place.resolve().is_relative_to(Path(folder).resolve()):
                 raise ImportError(f"{place} leads out of its folder, to {place.resolve()}")
         return found
 
 
-def _places(found: ModuleSpec | None) -> Iterator[Path]:
+def _list_locations(found: ModuleSpec | None) -> Iterator[Path]:
     """Where a module is, and where those below it are."""
     if found is not None:
         if found.origin is not None:
@@ -171,18 +173,18 @@ def _places(found: ModuleSpec | None) -> Iterator[Path]:
 sys.meta_path.insert(0, _Finder())
 
 
-def _parts(name: str) -> tuple[str, str]:
+def _split_package_name(name: str) -> tuple[str, str]:
     """What the name of a rule file's module says: its folder, and the files of its package."""
     folder, _, more = name.removeprefix(RULE_FILES).partition(".")[0].partition(SEPARATOR)
     return folder, more.partition(SEPARATOR)[0]
 
 
-def folder_of(name: str) -> Path:
+def get_rule_folder(name: str) -> Path:
     """The folder of a rule file, by the name of its module."""
-    return Path(unquote(_parts(name)[0]))
+    return Path(unquote(_split_package_name(name)[0]))
 
 
-def package_for(files: Iterable[Path], offset: int = 0) -> str:
+def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
     """The name of the package of files of one folder, in which their modules are.
 
     Args:
@@ -190,12 +192,12 @@ def package_for(files: Iterable[Path], offset: int = 0) -> str:
         offset: how many indices of object types it leaves to others.
     """
     files = list(files)
-    roots = ",".join(_escaped(file.stem) for file in files)
-    parts = [_escaped(str(files[0].parent)), roots, *([str(offset)] if offset else [])]
+    roots = ",".join(_escape(file.stem) for file in files)
+    parts = [_escape(str(files[0].parent)), roots, *([str(offset)] if offset else [])]
     return RULE_FILES + SEPARATOR.join(parts)
 
 
-def refresh(package: str) -> None:
+def forget_changed_package(package: str) -> None:
     """Forget a package if one of its files has changed, or failed, so that it is imported anew."""
     own = [name for name in _loaded if name == package or name.startswith(f"{package}.")]
     if all(_loaded[name].is_current for name in own):
@@ -203,11 +205,11 @@ def refresh(package: str) -> None:
     for name in own:
         del _loaded[name]
     below = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
-    _former[package] = {name: sys.modules.pop(name) for name in below}
+    _replaced_modules[package] = {name: sys.modules.pop(name) for name in below}
     OBJECT_TYPES.forget(package)
 
 
-def rule_file(file: Path) -> Path:
+def resolve_rule_file(file: Path) -> Path:
     """A rule file, resolved.
 
     Raises:
@@ -234,20 +236,20 @@ def load_rule_file(file: Path, package: str = "") -> ModuleType:
     Raises:
         RuleFileError: there is no such file, or importing it fails.
     """
-    file = rule_file(file)
+    file = resolve_rule_file(file)
     if not package:
-        package = package_for([file])
-        refresh(package)
+        package = make_package_name([file])
+        forget_changed_package(package)
     try:
-        return import_module(f"{package}.{_escaped(file.stem)}")
+        return import_module(f"{package}.{_escape(file.stem)}")
     except RuleFileError:
         # what is in play goes on with the old modules, and the next attempt starts here again
-        sys.modules.update(_former.get(package, {}))
-        _loaded[package] = SourceFile(file, _BROKEN)
+        sys.modules.update(_replaced_modules.get(package, {}))
+        _loaded[package] = SourceFile(file, _FAILED_DIGEST)
         raise
 
 
-def declared_in(folder: Path, name: str) -> str:
+def find_declaration(folder: Path, name: str) -> str:
     """The reference to a name that a Python file of a folder seems to declare, or "".
 
     Nothing is run: the text of the files is looked at.
@@ -257,7 +259,7 @@ def declared_in(folder: Path, name: str) -> str:
     declares = re.compile(
         rf"^(?:def|class) {name}\b|\bobject_type\(\s*[\"']{name}[\"']", re.MULTILINE
     )
-    files, size = _MOST_LOOKED_AT
+    files, size = _HINT_LIMITS
     for file in sorted(folder.glob("*.py"))[:files]:
         with suppress(OSError, UnicodeError):
             if declares.search(read_bytes(file, size, "rule files").decode("utf-8")):
@@ -276,17 +278,17 @@ def import_module(name: str) -> ModuleType:
         if seen is None or seen.is_current:
             module = importlib.import_module(name)
         else:
-            module = _imported_again(name, seen.path)
+            module = _reimport(name, seen.path)
     except (Exception, SystemExit, Stopped) as error:  # whatever an author's file may raise
-        raise RuleFileError(_cause(error)) from None
+        raise RuleFileError(_describe_import_error(error)) from None
     file = getattr(module, "__file__", None)
     if file and name not in _loaded and not is_engine_module(name):
-        _loaded[name] = SourceFile.of(Path(file))
+        _loaded[name] = SourceFile.read(Path(file))
     return module
 
 
-def _imported_again(name: str, file: Path) -> ModuleType:
-    spec = spec_from_file_location(name, file, loader=_Loader(name, str(file)))
+def _reimport(name: str, file: Path) -> ModuleType:
+    spec = spec_from_file_location(name, file, loader=_SourceLoader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -300,28 +302,30 @@ def _imported_again(name: str, file: Path) -> ModuleType:
     return module
 
 
-def sources(modules: Iterable[ModuleType]) -> list[SourceFile]:
+def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
     """The files of modules, and of those beside them that they import."""
     found: dict[str, SourceFile] = {}
     waiting = [module.__name__ for module in modules]
     while waiting:
         name = waiting.pop()
-        file = _loaded.get(name) or _not_yet_loaded(name)
+        file = _loaded.get(name) or _find_unloaded_file(name)
         if file is not None and name not in found:
             found[name] = file
             if is_rule_module(name):
                 folder = name.rpartition(".")[0]
-                waiting += [f"{folder}.{_escaped(near)}" for near in _neighbours(file.path)]
+                waiting += [
+                    f"{folder}.{_escape(near)}" for near in _iter_relative_imports(file.path)
+                ]
     return list(found.values())
 
 
-def _not_yet_loaded(name: str) -> SourceFile | None:
+def _find_unloaded_file(name: str) -> SourceFile | None:
     """The rule file of a module that some function imports when it is called."""
-    path = folder_of(name) / f"{unquote(name.rpartition('.')[2])}.py"
-    return SourceFile.of(path) if is_rule_module(name) and path.is_file() else None
+    path = get_rule_folder(name) / f"{unquote(name.rpartition('.')[2])}.py"
+    return SourceFile.read(path) if is_rule_module(name) and path.is_file() else None
 
 
-def _neighbours(file: Path) -> Iterator[str]:
+def _iter_relative_imports(file: Path) -> Iterator[str]:
     """What a file imports by `from .name import …` or `from . import name`."""
     try:
         tree = ast.parse(file.read_bytes())
@@ -333,18 +337,18 @@ def _neighbours(file: Path) -> Iterator[str]:
             yield from (name.partition(".")[0] for name in names)
 
 
-def text_digest(data: bytes) -> str:
+def hash_text(data: bytes) -> str:
     """Hexadecimal digits that stand for a text, whichever line breaks a checkout gave it."""
     return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
-def _escaped(part: str) -> str:
+def _escape(part: str) -> str:
     for character in ("%", ".", SEPARATOR, ","):
         part = part.replace(character, f"%{ord(character):02X}")
     return part
 
 
-def _cause(error: BaseException) -> str:
+def _describe_import_error(error: BaseException) -> str:
     if isinstance(error, Stopped):
         return str(error)
     kind = type(error).__name__
@@ -361,38 +365,40 @@ def _cause(error: BaseException) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}: {what}" if own else what
 
 
-def place_of(error: BaseException) -> str:
+def find_author_line(error: BaseException) -> str:
     """`file:line` of an author's code where an error comes from, or empty."""
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if _is_authors(frame)
+        if _is_author_frame(frame)
     ]
     return frames[-1] if frames else ""
 
 
-def _is_authors(frame: FrameType) -> bool:
+def _is_author_frame(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__", "")
     return is_rule_module(name) or name in _loaded
 
 
-def is_rules(frame: FrameType) -> bool:
+def is_rule_frame(frame: FrameType) -> bool:
     """Whether what runs there belongs to a rule, an author's or a built-in one."""
-    return _is_authors(frame) or _package(frame) == "systems"
+    return _is_author_frame(frame) or _get_top_package(frame) == "systems"
 
 
-def is_engines(frame: FrameType) -> bool:
+def is_engine_frame(frame: FrameType) -> bool:
     """Whether what runs there belongs to the engine or to esper, and not to a rule."""
     name = frame.f_globals.get("__name__", "")
-    return not is_rules(frame) and (is_engine_module(name) or _package(frame) == "esper")
+    return not is_rule_frame(frame) and (
+        is_engine_module(name) or _get_top_package(frame) == "esper"
+    )
 
 
-def _package(frame: FrameType) -> str:
+def _get_top_package(frame: FrameType) -> str:
     name: str = frame.f_globals.get("__name__", "")
     return name.partition(".")[0]
 
 
-def failure(error: Exception | Stopped) -> RuleError:
+def make_rule_error(error: Exception | Stopped) -> RuleError:
     """The message about an error that came out of a rule, or of what rules have left behind.
 
     Raises:
@@ -401,21 +407,21 @@ def failure(error: Exception | Stopped) -> RuleError:
     if isinstance(error, Stopped):
         return StoppedError(str(error))
     if isinstance(error, RuleError) and isinstance(cause := error.__cause__, Exception):
-        return failure(cause) if place_of(cause) else error
-    place = place_of(error)
+        return make_rule_error(cause) if find_author_line(cause) else error
+    place = find_author_line(error)
     if isinstance(error, GVEngineError):
         return RuleError(f"{place}: {error}" if place else str(error))
     if not place:
         if system_of(error) or isinstance(error, OutOfBoundsError):
-            return in_words(error)
+            return make_system_error(error)
         raise error
-    return RuleError(f"{place}: {_said(error)}")
+    return RuleError(f"{place}: {_describe_error(error)}")
 
 
-def in_words(error: Exception) -> RuleError:
+def make_system_error(error: Exception) -> RuleError:
     """The message about an error that ended a step of one world, by the system it came out of."""
     system = system_of(error)
-    what = _said(error)
+    what = _describe_error(error)
     if isinstance(error, IndexError):
         what = str(error)  # which says so itself
     elif isinstance(error, ZeroDivisionError):
@@ -423,7 +429,7 @@ def in_words(error: Exception) -> RuleError:
     return RuleError(f"{system.title if system else 'the rules or what they have left'}: {what}")
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Its class and text; of what a world has not, also what it has."""
     asked = getattr(error, "obj", None)
     layout = getattr(asked, "layout", None)
@@ -439,7 +445,7 @@ def _said(error: Exception) -> str:
     return f"this world has no {error.name!r}; its components are {known}{hint}"
 
 
-def defined_in(module: ModuleType) -> list[str]:
+def list_defined_names(module: ModuleType) -> list[str]:
     """The public names that a module defines itself, functions and classes, in order."""
     return [
         name
@@ -448,7 +454,7 @@ def defined_in(module: ModuleType) -> list[str]:
     ]
 
 
-def processor_system(cls: type[esper.Processor], phase: Phase) -> System:
+def make_processor_system(cls: type[esper.Processor], phase: Phase) -> System:
     """The system that an author's esper.Processor is: what its `__init__` takes is its parameters.
 
     Raises:

@@ -29,17 +29,23 @@ from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
-from gv_engine.scenario.document import Document, ScenarioIdentity, read_file, read_mapping, watched
+from gv_engine.scenario.document import (
+    Document,
+    ScenarioIdentity,
+    list_watched_files,
+    read_file,
+    read_mapping,
+)
 from gv_engine.scenario.grid_reader import read_document, shapes_of
 from gv_engine.scenario.layout import Layout, rounded
-from gv_engine.scenario.library import find
+from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
-from gv_engine.scenario.plugin import KeyCommand, playable_levels
+from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.row_check import checked_rows
 from gv_engine.scenario.rule_modules import SourceFile
-from gv_engine.scenario.trust import parted
-from gv_engine.scenario.type_ids import Numbering
+from gv_engine.scenario.trust import split_options
+from gv_engine.scenario.type_ids import TypeIds
 
 _INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Place of what makes environments of objects, in a room above."""
@@ -107,7 +113,7 @@ class Scenario:
     code: tuple[SourceFile, ...] = ()
     sharing: TurnPolicy = SINGLE_AGENT
     always_truncates: bool = False
-    numbering: Numbering = field(default_factory=Numbering, repr=False)
+    numbering: TypeIds = field(default_factory=TypeIds, repr=False)
 
     @classmethod
     def load(
@@ -135,10 +141,10 @@ class Scenario:
         Warns:
             UserWarning: something in it is ignored.
         """
-        trust, settings = parted(options)
+        trust, settings = split_options(options)
         if isinstance(source, Mapping):
             return cls.read(read_mapping(source, Path(folder or "."), trust, settings))
-        return cls.read(read_file(find(source, playable_levels()), trust, settings))
+        return cls.read(read_file(find_ref(source, list_playable_scenarios()), trust, settings))
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
@@ -348,13 +354,13 @@ class Scenario:
     def identity(self) -> ScenarioIdentity:
         """Its identity, kept in replays; equal for equal content, wherever the files are."""
         members = [member.identity.digest for member in self.mixture]
-        return ScenarioIdentity.of(
+        return ScenarioIdentity.from_document(
             "grid", self.name, self.document, self.changes, self.code, members
         )
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
-        own = watched(self.document, self.code)
+        own = list_watched_files(self.document, self.code)
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
 
     def loaded_again(self) -> Scenario:
@@ -364,7 +370,7 @@ class Scenario:
             ScenarioError: all that is wrong with them.
         """
         with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
-            return _understood(self.document.again(), self.changes)
+            return _understood(self.document.reload(), self.changes)
 
     def limited(self, max_steps: int) -> Scenario:
         """The same scenario, cut off after so many steps, or never for 0.
@@ -408,18 +414,18 @@ def _understood(
     document: Document,
     changes: Mapping[str, Any],
     members: tuple[Scenario, ...] = (),
-    numbering: Numbering | None = None,
+    numbering: TypeIds | None = None,
 ) -> Scenario:
     if is_mixture(document):
         fields = read_mixture(document, members, _document_of, _member)
     else:
-        numbering = numbering or Numbering.of([document])
+        numbering = numbering or TypeIds.assign([document])
         fields = {**read_document(document, numbering), "numbering": numbering}
     scenario = Scenario(document=document, **fields)
     return scenario.with_(**changes) if changes else scenario
 
 
-def _member(document: Document, numbering: Numbering) -> Scenario:
+def _member(document: Document, numbering: TypeIds) -> Scenario:
     return _understood(document, {}, (), numbering)
 
 
@@ -430,8 +436,8 @@ def _document_of(
     if isinstance(wanted, Document):
         document, called = wanted, wanted.label
     else:
-        level, called = find(wanted, playable_levels()), str(wanted)
-        trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
+        level, called = find_ref(wanted, list_playable_scenarios()), str(wanted)
+        trust = mixture.trust.for_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust, settings)
     if document.domain != Scenario.domain:
         unmixed = f"of the domain {document.domain}, which cannot be mixed"

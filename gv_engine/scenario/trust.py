@@ -14,10 +14,10 @@ from typing import Any, TypedDict, Unpack, cast
 
 from gv_engine.scenario.resources import SCENARIOS
 
-GROUP = "gv_engine.rules"
+ENTRY_POINT_GROUP = "gv_engine.rules"
 """Entry points by which installed packages declare modules that scenarios may name."""
 
-_ENGINE = ("components", "systems")
+_ENGINE_PACKAGES = ("components", "systems")
 
 
 class Consent(TypedDict, total=False):
@@ -45,11 +45,11 @@ class Trust:
     allow_modules: tuple[str, ...] = ()
     code: bool = True
     referrer: str = ""
-    extended: tuple[Path, ...] = ()
-    alone: bool = False
+    base_folders: tuple[Path, ...] = ()
+    is_detached: bool = False
 
     @classmethod
-    def given(cls, **consent: Unpack[Consent]) -> Trust:
+    def from_options(cls, **consent: Unpack[Consent]) -> Trust:
         """The trust of somebody who names a scenario.
 
         Raises:
@@ -66,38 +66,38 @@ class Trust:
             raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
         modules = tuple(allow_modules)
         for name in modules:
-            if not is_dotted(name):
+            if not is_module_name(name):
                 raise ValueError(
                     f"allow_modules: {name!r} is no name of a module, as caves.rules is"
                 )
         return cls(consent.get("trust", False), modules, consent.get("code", True))
 
-    def of_reference(self, referrer: object) -> Trust:
+    def for_reference(self, referrer: object) -> Trust:
         """The consent to a scenario that a file refers to."""
         return self if self.trust else replace(self, referrer=self.referrer or str(referrer))
 
-    def of_member(self, file: Path, folder: Path, mixture: str) -> Trust:
+    def for_member(self, file: Path, folder: Path, mixture: str) -> Trust:
         """The consent to a scenario in a file that a mixture in a folder lists."""
         file = file.resolve()
         if any(file.is_relative_to(home.resolve()) for home in (folder, SCENARIOS)):
             return self
-        return self.of_reference(mixture)
+        return self.for_reference(mixture)
 
-    def of_extended(self, base: Path, folder: Path) -> Trust:
+    def for_base(self, base: Path, folder: Path) -> Trust:
         """The consent to a scenario in a folder, with what it extends from another one."""
         base = base.resolve()
         if base.is_relative_to(folder.resolve()):
             return self
-        return replace(self, extended=(*self.extended, base))
+        return replace(self, base_folders=(*self.base_folders, base))
 
-    def may_name_files(self, folder: Path) -> bool:
+    def can_name_files(self, folder: Path) -> bool:
         """Return True where a scenario in a folder may name other files than built-in scenarios."""
-        return not self.alone or folder.is_relative_to(SCENARIOS)
+        return not self.is_detached or folder.is_relative_to(SCENARIOS)
 
-    def refusal(self, folder: Path, where: str) -> str:
+    def explain_refusal(self, folder: Path, where: str) -> str:
         """Why a file of a scenario's folder, or a module, may not be loaded; empty if it may."""
-        in_file = is_file(where)
-        if not in_file and _is_below(where, _ENGINE):
+        in_file = is_file_reference(where)
+        if not in_file and _is_below(where, _ENGINE_PACKAGES):
             return ""
         if not self.code:
             return "no Python is, as was asked for (--no-code, code=False)"
@@ -106,18 +106,22 @@ class Trust:
                 f"{self.referrer} only refers to this scenario; if you trust it, name it yourself, "
                 f"or add --trust (in Python trust=True)"
             )
-        return self._leads_out(folder, where) if in_file else self._unknown(where)
+        return (
+            self._explain_outside_file(folder, where)
+            if in_file
+            else self._explain_unknown_module(where)
+        )
 
-    def _leads_out(self, folder: Path, where: str) -> str:
-        home = next((each for each in self.extended if _is_in(folder / where, each)), None)
+    def _explain_outside_file(self, folder: Path, where: str) -> str:
+        home = next((each for each in self.base_folders if _is_inside(folder / where, each)), None)
         if home is None:
-            return _leads_out(folder, where)
+            return _explain_path(folder, where)
         if self.trust or home.is_relative_to(SCENARIOS.resolve()):
             return ""
         return "the scenario only extends the one there; if you trust it, add --trust"
 
-    def _unknown(self, module: str) -> str:
-        if _is_below(module, self.allow_modules) or _is_below(module, _declared()):
+    def _explain_unknown_module(self, module: str) -> str:
+        if _is_below(module, self.allow_modules) or _is_below(module, _list_declared_packages()):
             return ""
         return (
             f"scenarios may name files of their folder; if you trust the module, add "
@@ -125,37 +129,37 @@ class Trust:
         )
 
 
-NAMED = Trust()
+DEFAULT_TRUST = Trust()
 """The consent to a scenario that is named, and no more."""
 
 
-def taken(options: dict[str, Any]) -> Consent:
+def pop_consent(options: dict[str, Any]) -> Consent:
     """The options about Python, taken out of others."""
     given = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
     return cast(Consent, given)
 
 
-def parted(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
+def split_options(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
     """The consent among options, and all others, which are values of parameters.
 
     Raises:
-        ValueError: as for `Trust.given`.
+        ValueError: as for `Trust.from_options`.
     """
     settings = dict(options)
-    return Trust.given(**taken(settings)), settings
+    return Trust.from_options(**pop_consent(settings)), settings
 
 
-def is_file(where: str) -> bool:
+def is_file_reference(where: str) -> bool:
     """Whether what stands before the colon of a reference is a file, else it is a module."""
     return where.endswith(".py") or where.startswith((".", "/"))
 
 
-def is_dotted(where: str) -> bool:
+def is_module_name(where: str) -> bool:
     """Whether a text is the name of a module, as far as its letters go."""
     return all(part.isidentifier() for part in where.split("."))
 
 
-def _leads_out(folder: Path, where: str) -> str:
+def _explain_path(folder: Path, where: str) -> str:
     paths = PurePosixPath(where), PureWindowsPath(where)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
         return "files are named from the scenario's folder on and lie in it, as ./rules.py"
@@ -169,7 +173,7 @@ def _leads_out(folder: Path, where: str) -> str:
     return "" if inside else f"it leads out of the scenario's folder, to {file}"
 
 
-def _is_in(file: Path, folder: Path) -> bool:
+def _is_inside(file: Path, folder: Path) -> bool:
     try:
         return file.resolve().is_relative_to(folder)
     except (OSError, RuntimeError, ValueError):  # see `_leads_out`
@@ -180,6 +184,6 @@ def _is_below(module: str, packages: Iterable[str]) -> bool:
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
 
-def _declared() -> list[str]:
+def _list_declared_packages() -> list[str]:
     """The packages and modules that installed packages offer to scenarios; none is imported."""
-    return [point.module for point in entry_points(group=GROUP)]
+    return [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gv_engine.scenario.fields import FieldError, YamlNode, mapping, suggestion, unique, word
+from gv_engine.scenario.fields import FieldError, YamlNode, make_unique, mapping, suggestion, text
 from gv_engine.scenario.json_schema import VARIANT, Key, map_of
 
 # ---- merging -------------------------------------------------------------------------------------
@@ -26,15 +26,15 @@ Entries = Mapping[str, YamlNode]
 _MAPS = {"map", "maps", "levels"}
 _LEVELS = _MAPS | {"room", "reset_function"}
 """Of these, a level has one."""
-_OF_MAPS = {"legend", "symmetries"}
+_MAP_OPTIONS = {"legend", "symmetries"}
 
-_NAMED_BY = "name", "object", "scenario"
+_NAME_KEYS = "name", "object", "scenario"
 """Keys by which an entry says what it is."""
-_ABOUT_OBJECTS = {"mission"}
+_NOT_NAMED_BY_OBJECT = {"mission"}
 """Those whose `object` does not say what they are."""
 
 
-def over(below: YamlNode, above: YamlNode) -> YamlNode:
+def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
     """A scenario, with what another one says over it.
 
     Raises:
@@ -43,17 +43,17 @@ def over(below: YamlNode, above: YamlNode) -> YamlNode:
     entries, said = dict(mapping(below)), dict(mapping(above))
     # a level is either drawn or built
     for level in _LEVELS & said.keys():
-        other = {*_LEVELS, *(() if level in _MAPS else _OF_MAPS)} - {level}
+        other = {*_LEVELS, *(() if level in _MAPS else _MAP_OPTIONS)} - {level}
         entries = {key: node for key, node in entries.items() if key not in other}
     for known in (entries, said):
         if "parameters" in known and isinstance(known["parameters"].value, dict):
             parameters = known["parameters"].value
-            declared = {name: _entry(node, "default") for name, node in parameters.items()}
+            declared = {name: _as_mapping(node, "default") for name, node in parameters.items()}
             known["parameters"] = replace(known["parameters"], value=declared)
-    return replace(below, value=_merged(entries, said))
+    return replace(below, value=_merge_entries(entries, said))
 
 
-def _merged(below: Entries, above: Entries) -> dict[str, YamlNode]:
+def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
     merged = dict(below)
     for key, node in above.items():
         if key not in below:
@@ -61,33 +61,33 @@ def _merged(below: Entries, above: Entries) -> dict[str, YamlNode]:
         elif node.value is None and isinstance(below[key].value, dict | list):
             del merged[key]
         else:
-            merged[key] = _over(key, below[key], node)
+            merged[key] = _merge_value(key, below[key], node)
     return merged
 
 
-def _over(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
+def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):
-        return replace(below, value=_changed(below.value, above.value))
+        return replace(below, value=_merge_items(below.value, above.value))
     if key.endswith("_function"):
-        below = _entry(below, "name")
+        below = _as_mapping(below, "name")
     if not isinstance(below.value, dict):
         return above
-    if key not in _ABOUT_OBJECTS and _names_another(below.value, above.value):
+    if key not in _NOT_NAMED_BY_OBJECT and _has_other_name(below.value, above.value):
         return above
-    return replace(below, value=_merged(below.value, above.value))
+    return replace(below, value=_merge_entries(below.value, above.value))
 
 
-def _names_another(below: Entries, above: Entries) -> bool:
+def _has_other_name(below: Entries, above: Entries) -> bool:
     return any(
-        key in below and key in above and below[key].text != above[key].text for key in _NAMED_BY
+        key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
     )
 
 
-def _changed(below: list[YamlNode], above: Entries) -> list[YamlNode]:
+def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
     """The items of a list, changed by their names."""
-    found = by_name(below)
+    found = index_by_name(below)
     for name, node in above.items():
         if node.value is None:
             if name not in found:
@@ -95,35 +95,35 @@ def _changed(below: list[YamlNode], above: Entries) -> list[YamlNode]:
             del found[name]
         elif not isinstance(node.value, dict):
             hint = "expected a mapping of what differs, or nothing to take it out"
-            raise FieldError(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.summary}, {hint}")
         elif name in found and node.value:
-            item = _entry(found[name], "name")
-            found[name] = replace(item, value=_merged(mapping(item), node.value))
+            item = _as_mapping(found[name], "name")
+            found[name] = replace(item, value=_merge_entries(mapping(item), node.value))
         elif name not in found:
             new = replace(node, value=name, text=name)
             found[name] = replace(node, value={"name": new, **node.value}) if node.value else new
     return list(found.values())
 
 
-def by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
+def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
     """The items of a list, by what they name; of the same name, the second is `name_2`."""
     names = []
     for node in nodes:
-        entries = mapping(_entry(node, "name"))
-        named = [entries[key] for key in _NAMED_BY if key in entries]
+        entries = mapping(_as_mapping(node, "name"))
+        named = [entries[key] for key in _NAME_KEYS if key in entries]
         names.append(named[0].text.rpartition(":")[2] if named else "")
-    return dict(zip(unique(names), nodes, strict=True))
+    return dict(zip(make_unique(names), nodes, strict=True))
 
 
-def _entry(node: YamlNode, key: str) -> YamlNode:
+def _as_mapping(node: YamlNode, key: str) -> YamlNode:
     """A mapping as it is; anything else as one with this key alone."""
     return node if isinstance(node.value, dict) else replace(node, value={key: node})
 
 
-def differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
+def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
     """What one scenario says otherwise than another, a line each."""
     parts = [
-        by_name(node.value) if isinstance(node.value, list) else node.value
+        index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
     ]
     first, second = parts
@@ -131,13 +131,13 @@ def differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[s
         for key in (*first, *(key for key in second if key not in first)):
             place = f"{path}.{key}" if path else key
             if key not in first:
-                yield f"{place}: {second[key].found} is new"
+                yield f"{place}: {second[key].summary} is new"
             elif key not in second:
-                yield f"{place}: {first[key].found} is left out"
+                yield f"{place}: {first[key].summary} is left out"
             else:
-                yield from differences(first[key], second[key], place)
+                yield from iter_differences(first[key], second[key], place)
     elif before.plain != after.plain:
-        yield f"{path}: {before.found}, now {after.found}"
+        yield f"{path}: {before.summary}, now {after.summary}"
 
 
 # ---- variants ------------------------------------------------------------------------------------
@@ -148,20 +148,20 @@ VARIANTS_KEY = Key(
     map_of(VARIANT, minProperties=1),
 )
 _RESET = "reset_function"
-_BEGINNINGS = ("map", "maps", "room", _RESET)
+_LEVEL_SOURCES = ("map", "maps", "room", _RESET)
 """Keys one of which a level begins with; with the last of them, its arguments count."""
 _NAME = re.compile(r"[\w.-]+")
 _BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
 
 
-def names_in(text: str) -> list[str]:
+def find_variant_names(text: str) -> list[str]:
     """Names of the variants of a file of ours, found without reading it as YAML."""
     block = _BLOCK.search(text)
     return _ENTRY.findall(block[1]) if block else []
 
 
-def names_of(root: YamlNode) -> tuple[str, ...]:
+def read_variant_names(root: YamlNode) -> tuple[str, ...]:
     """Names of the variants of a scenario, in its order; mostly ().
 
     Raises:
@@ -182,23 +182,23 @@ def names_of(root: YamlNode) -> tuple[str, ...]:
     return tuple(variants)
 
 
-def _is_whole(entries: dict[str, YamlNode]) -> bool:
+def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
     """Return True if one of the variants, at least, adds nothing to what a level begins with."""
     return any(
         all(
-            key in entries and (key != _RESET or _keys(part) <= _keys(entries[key]))
+            key in entries and (key != _RESET or _list_keys(part) <= _list_keys(entries[key]))
             for key, part in mapping(variant).items()
-            if key in _BEGINNINGS
+            if key in _LEVEL_SOURCES
         )
         for variant in mapping(entries[VARIANTS]).values()
     )
 
 
-def _keys(node: YamlNode) -> set[str]:
+def _list_keys(node: YamlNode) -> set[str]:
     return set(node.value) if isinstance(node.value, dict) else set()
 
 
-def chosen(
+def select_variant(
     root: YamlNode, wanted: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
     """A scenario with what one of its variants says and without the others, the names of all, and
@@ -212,10 +212,10 @@ def chosen(
     Raises:
         Wrong: there is none of that name, or one of them is no variant.
     """
-    names = names_of(root)
+    names = read_variant_names(root)
     if not (names or wanted):
         return root, names, wanted
-    if not (wanted or plain or _is_whole(mapping(root))):
+    if not (wanted or plain or _has_complete_variant(mapping(root))):
         wanted = names[0]
     if wanted and wanted not in names:
         others = suggestion(wanted, names) or "; there are none in it"
@@ -225,6 +225,6 @@ def chosen(
     if not wanted:
         return replace(root, value=entries), names, wanted
     if "name" in entries and not plain:
-        named = f"{word(entries['name'])}-{wanted}"
+        named = f"{text(entries['name'])}-{wanted}"
         entries["name"] = YamlNode(named, "name", entries["name"].line, named)
-    return over(replace(root, value=entries), variant), names, wanted
+    return merge_over(replace(root, value=entries), variant), names, wanted

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.rules.frame import Frame
-from gv_engine.scenario.rule_modules import in_words
+from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend
 from gv_engine.world.autoreset import DRAWN, KEEP, Which, begins, begins_at_once, clear, tell
 from gv_engine.world.rng import generator_from_row
@@ -66,7 +66,7 @@ class ObjectBatch(Backend):
                     failed[i] = error
         if failed:
             first = next(iter(failed.values()))
-            told = first if isinstance(first, RuleError) else in_words(first)
+            told = first if isinstance(first, RuleError) else make_system_error(first)
             raise RuleError.of_worlds(failed, told) from first
 
     def _turn(self, i: int, told: tuple[int, ...], mode: int) -> None:

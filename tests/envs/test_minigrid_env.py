@@ -21,7 +21,7 @@ from gymnasium.vector import AutoresetMode
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
-from gv_engine.scenario.library import gym_id, minigrid_levels
+from gv_engine.scenario.library import gym_id, list_minigrid_grids
 from tests import DATA
 from tests.boards import RULES, scenario
 from tests.comparing import same
@@ -40,7 +40,9 @@ def many(name: str, number: int, **options: Any) -> Any:
 def test_all_ids_are_registered_as_minigrid_has_them():
     ids = [name for name in gymnasium.registry if name.startswith("GV-MiniGrid-")]
     assert (
-        ids == [f"GV-{name}" for name in minigrid_levels()] == list(map(gym_id, minigrid_levels()))
+        ids
+        == [f"GV-{name}" for name in list_minigrid_grids()]
+        == list(map(gym_id, list_minigrid_grids()))
     )
     assert len(ids) == 76
 

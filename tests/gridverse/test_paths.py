@@ -9,7 +9,7 @@ import pytest
 
 import gv_engine.gridverse
 from gv_engine.gridverse.protocols import PROTOCOLS
-from gv_engine.short_paths import PATHS
+from gv_engine.short_paths import ALIASES
 
 PRINTED = """
 from gym_gridverse.agent import Agent
@@ -69,12 +69,12 @@ def test_named_paths_lead_somewhere(path):
     assert resolve_name(f"gv_engine.gridverse.{path}")
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", ALIASES)
 def test_a_short_path_is_the_thing_itself(path):
     pytest.importorskip("mathy_core")
     pytest.importorskip("pygame")
     module = import_module(path)
-    long, _, thing = PATHS[path].partition(":")
+    long, _, thing = ALIASES[path].partition(":")
     assert module is (getattr(sys.modules[long], thing) if thing else sys.modules[long])
     assert module.__spec__ is None or module.__spec__.name != path
 

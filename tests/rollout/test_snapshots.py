@@ -23,7 +23,7 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.lookup import reference_to
+from gv_engine.scenario.lookup import make_reference
 from gv_engine.validation.invariants import fault_of_row
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import NEXT_STEP
@@ -159,7 +159,7 @@ def test_columns_that_follow_from_others_are_not_read(tmp_path, level, column, a
     wrong = rows.copy()
     wrong[column][(slice(None), *np.atleast_1d(at).astype(int))] += 1
     assert not np.array_equal(wrong, rows)
-    packed = {"rows": wrong, "scenario": np.array(json.dumps(reference_to(scenario)))}
+    packed = {"rows": wrong, "scenario": np.array(json.dumps(make_reference(scenario)))}
     np.savez(tmp_path / "a.npz", **packed)
     assert np.array_equal(snapshots.load(tmp_path / "a.npz")[1], rows)
     worlds = make_batch(scenario, 3, "object")
@@ -311,7 +311,7 @@ def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
 def parts():
     """A file, and what it is made of: rows, and what tells the scenario."""
     scenario, rows = rows_of("keydoor-5x5", 2)
-    return rows, reference_to(scenario)
+    return rows, make_reference(scenario)
 
 
 def npy(array, **options):

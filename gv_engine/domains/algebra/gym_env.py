@@ -18,7 +18,7 @@ from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.rules.errors import nearest
-from gv_engine.scenario.loading import scenario_of
+from gv_engine.scenario.loading import as_scenario
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """Kinds of observations: nodes alone, or with the edges between them."""
@@ -234,7 +234,7 @@ def mathy_scenario(
         ScenarioError: it has mistakes.
         ValueError: it belongs to another domain.
     """
-    found = scenario_of(scenario, **options)
+    found = as_scenario(scenario, **options)
     if not isinstance(found, MathyScenario):
         raise ValueError(
             f"{found.name} is a scenario of the domain {found.domain!r}, not 'algebra'"

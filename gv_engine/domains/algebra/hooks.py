@@ -16,14 +16,14 @@ from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
 from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
+from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
 
-adviser = HintFinder
+make_hint_provider = HintFinder
 make_env = ExpressionEnv
-limited = mathy_scenario
+with_step_limit = mathy_scenario
 
 
-def read(document: Document) -> MathyScenario:
+def read_scenario(document: Document) -> MathyScenario:
     """The scenario of a document."""
     return MathyScenario.read(document, {})
 
@@ -35,15 +35,15 @@ def make_vector_env(
     return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
 
 
-make_worlds = make_vector_env
+make_rollout_env = make_vector_env
 
 
-def compile(scenario: MathyScenario) -> str:
+def compile_scenario(scenario: MathyScenario) -> str:
     """Nothing of it is compiled."""
     return "nothing to compile"
 
 
-def frames(
+def iter_frames(
     scenario: MathyScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
     """The frames of an episode."""
@@ -68,24 +68,24 @@ def _frames(
         yield mirror.frame("")
 
 
-def size(scenario: MathyScenario) -> str:
+def describe_size(scenario: MathyScenario) -> str:
     """The nodes of the first problem."""
     env = scenario.make_env()
     env.rng = np.random.default_rng(0)
     return f"{scenario.first_state(env).root.size} nodes"
 
 
-def schedules(scenario: MathyScenario) -> Schedules:
+def list_schedules(scenario: MathyScenario) -> Schedules:
     """The calls in their order."""
     return [(scenario.name, scenario.order)]
 
 
-def systems(scenario: MathyScenario) -> Systems:
+def list_systems(scenario: MathyScenario) -> SystemTable:
     """The systems in their order."""
-    return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
+    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
 
 
-def examine(
+def check_scenario(
     scenario: MathyScenario,
     episodes: int,
     seed: int,

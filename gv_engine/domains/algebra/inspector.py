@@ -8,7 +8,7 @@ from gv_engine.domains.algebra.episode import TreeCursor
 from gv_engine.domains.algebra.parsing import formulas
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.map import signed
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import plate, write
@@ -71,7 +71,7 @@ class TreeInspector:
             why = world.ending or world.decided_by.replace("_", " ")
             return Prospect(world.state.agent.problem, float(world.reward), why)
         except (Exception, Stopped) as error:  # whatever a rule of one's own may raise
-            return Prospect(str(failure(error)), 0.0, "")
+            return Prospect(str(make_rule_error(error)), 0.0, "")
 
     def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
         """Ink, text and indent in lines of all that the panel tells in a width in pixels."""

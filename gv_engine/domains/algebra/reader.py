@@ -39,38 +39,38 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
+    boolean,
     integer,
     items,
     mapping,
     number,
-    one_of,
+    optional_text,
+    read_choice,
+    read_fields,
     read_name,
     suggestion,
-    truth,
-    word,
-    words,
+    text,
 )
 from gv_engine.scenario.grid_reader import SHARED_KEYS
 from gv_engine.scenario.json_schema import (
+    BOOLEAN,
     NUMBER,
     REFERENCE,
     TEXT,
-    TRUTH,
-    Format,
-    Functions,
+    FunctionSchema,
     Key,
     KeyTable,
-    defined,
-    either,
+    ScenarioFormat,
+    any_of,
+    definition_ref,
+    enum_schema,
+    integer_schema,
     list_of,
-    named,
     object_schema,
-    whole,
 )
-from gv_engine.scenario.resolver import Names
-from gv_engine.scenario.rule_modules import sources
-from gv_engine.scenario.type_ids import Numbering
+from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.rule_modules import list_source_files
+from gv_engine.scenario.type_ids import TypeIds
 
 RULES: dict[str, type[BaseRule]] = {
     getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
@@ -87,7 +87,7 @@ MOST_MOVES = 10_000
 _LONGEST = 1024
 
 
-class _Names(Names):
+class _Names(NameResolver):
     """Names that stand for what algebra worlds know."""
 
     successes = False
@@ -97,9 +97,9 @@ class _Names(Names):
         known, what = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             known, what = SUCCESSES, "success function"
-        if ":" not in word(node):
+        if ":" not in text(node):
             return _one(node, known, what)
-        found = self._own_system(node, phase)
+        found = self._resolve_own_system(node, phase)
         if found not in known.values() and is_engine_module(found.function.__module__):
             raise FieldError(node, f"{found.title} is for grids{suggestion(found.name, known)}")
         return found
@@ -120,13 +120,13 @@ class Reader:
         self.document = document
         self.changes = changes
         self.problems = document.problems or ErrorCollector(document.label)
-        self.names = _Names(document, Numbering.of([document]))
-        self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
+        self.names = _Names(document, TypeIds.assign([document]))
+        self.entries = read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
         for key in ("environment", "problem_function", "rules", *_PHASES):
             if key in self.entries:
-                self.names.preload(self.entries[key])
+                self.names.import_references(self.entries[key])
 
     def fields(self) -> dict[str, Any]:
         """The fields of the scenario.
@@ -166,9 +166,9 @@ class Reader:
             "order": {**USUAL, **order},
             "success": self.key("success_function", self.success, None),
             "source": self.document.source,
-            "code": tuple(sources(self.names.modules.values())),
+            "code": tuple(list_source_files(self.names.modules.values())),
             "name": self.name(),
-            "description": self.key("description", words, said),
+            "description": self.key("description", optional_text, said),
         }
         self.check_source_of_problems(environment)
         self.problems.raise_if_any()
@@ -238,7 +238,7 @@ class Reader:
 
     def problem_function(self, node: YamlNode) -> ProblemFunction:
         """A function of difficulty and generator."""
-        found = self.names.function(node)
+        found = self.names.resolve_function(node)
         signature = inspect.signature(found)
         try:
             signature.bind(None, None)
@@ -259,9 +259,9 @@ class Reader:
 
     def environment(self, node: YamlNode) -> type[MathyEnv]:
         """The class of an environment, by name or reference."""
-        if ":" not in word(node):
+        if ":" not in text(node):
             return _one(node, ENVIRONMENTS, "environment")
-        thing = self.names.thing(node)
+        thing = self.names.resolve_object(node)
         if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
             raise FieldError(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
         return thing
@@ -282,8 +282,8 @@ class Reader:
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
         name = entries["name"]
-        if ":" in word(name):
-            rule = self.names.thing(name)
+        if ":" in text(name):
+            rule = self.names.resolve_object(name)
             if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
                 raise FieldError(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
         else:
@@ -299,7 +299,7 @@ class Reader:
     def rewards(self, node: YamlNode) -> EnvRewards:
         """Rewards by name, the others as they are."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
-        entries = check_keys(self.problems, node, names)
+        entries = read_fields(self.problems, node, names)
         given = {}
         for key, value in entries.items():
             with self.problems.collect():
@@ -309,7 +309,7 @@ class Reader:
 
 def _one(node: YamlNode, known: Mapping[str, _T], what: str) -> _T:
     """What one of several names stands for."""
-    return list(known.values())[one_of(node, known, what)]
+    return list(known.values())[read_choice(node, known, what)]
 
 
 def _difficulty(node: YamlNode) -> MathyEnvDifficulty:
@@ -318,10 +318,10 @@ def _difficulty(node: YamlNode) -> MathyEnvDifficulty:
 
 def _expression(node: YamlNode) -> str:
     try:
-        parse(word(node))
+        parse(text(node))
     except ExpressionError as error:
         raise FieldError(node, str(error)) from None
-    return word(node)
+    return text(node)
 
 
 def _moves(node: YamlNode) -> int:
@@ -329,7 +329,7 @@ def _moves(node: YamlNode) -> int:
 
 
 def _response(node: YamlNode) -> str:
-    return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
+    return INVALID_ACTION_RESPONSES[read_choice(node, INVALID_ACTION_RESPONSES, "response")]
 
 
 _PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
@@ -337,12 +337,14 @@ _PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TE
 _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),
     "invalid_action_response": _response,
-    "previous_state_penalty": truth,
-    "preferred_term_commute": truth,
+    "previous_state_penalty": boolean,
+    "preferred_term_commute": boolean,
     "reward_discount": number,
 }
 """KeyTable that the environment itself takes."""
-_RULE: KeyTable = {"name": Key("Of the rule.", either(named(RULES), REFERENCE), required=True)}
+_RULE: KeyTable = {
+    "name": Key("Of the rule.", any_of(enum_schema(RULES), REFERENCE), required=True)
+}
 _REWARDS: KeyTable = {
     field.name: Key(f"{field.default} if left out.", NUMBER)
     for field in dataclasses.fields(EnvRewards)
@@ -353,53 +355,56 @@ _SYSTEMS = {
     "reward_functions": "What a move is worth: the first that says so.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("It is `algebra`.", named(["algebra"]), required=True),
+    "domain": Key("It is `algebra`.", enum_schema(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
         "Which problems there are, and what one wants of them: a name, or a class.",
-        either(named(ENVIRONMENTS), REFERENCE),
+        any_of(enum_schema(ENVIRONMENTS), REFERENCE),
         required=True,
     ),
-    "difficulty": Key("How hard the problems are.", named(MathyEnvDifficulty.__members__)),
+    "difficulty": Key("How hard the problems are.", enum_schema(MathyEnvDifficulty.__members__)),
     "problem": Key("Always this one; drawn, if left out.", TEXT),
     "problem_function": Key("A function of yours that draws the problems.", REFERENCE),
-    "max_moves": Key("The moves of an episode, in place of the problem's.", whole(1, MOST_MOVES)),
-    "max_steps": Key("After so many steps an episode is cut off.", whole(1, MOST_MOVES)),
+    "max_moves": Key(
+        "The moves of an episode, in place of the problem's.", integer_schema(1, MOST_MOVES)
+    ),
+    "max_steps": Key("After so many steps an episode is cut off.", integer_schema(1, MOST_MOVES)),
     "rules": Key(
         "The rules there are, in this order, which numbers the actions.",
         list_of(
-            either(
-                *_RULE["name"].form["anyOf"], {**object_schema(_RULE), "additionalProperties": True}
+            any_of(
+                *_RULE["name"].schema["anyOf"],
+                {**object_schema(_RULE), "additionalProperties": True},
             ),
             minItems=1,
         ),
     ),
-    "rewards": Key("What moves are worth.", object_schema(_REWARDS), below=_REWARDS),
+    "rewards": Key("What moves are worth.", object_schema(_REWARDS), nested=_REWARDS),
     "success_function": Key(
-        "Whether the end was a success: `solve`, or one of yours.", defined("mathy_success")
+        "Whether the end was a success: `solve`, or one of yours.", definition_ref("mathy_success")
     ),
     **{
-        key: Key(_SYSTEMS[key], list_of(defined(f"mathy_{phase.name.lower()}")))
+        key: Key(_SYSTEMS[key], list_of(definition_ref(f"mathy_{phase.name.lower()}")))
         for key, phase in _PHASES.items()
     },
-    "max_seq_len": Key("The most nodes that an expression may have.", whole(1, _LONGEST)),
+    "max_seq_len": Key("The most nodes that an expression may have.", integer_schema(1, _LONGEST)),
     "invalid_action_response": Key(
-        "What an invalid move leads to.", named(INVALID_ACTION_RESPONSES)
+        "What an invalid move leads to.", enum_schema(INVALID_ACTION_RESPONSES)
     ),
-    "previous_state_penalty": Key("Whether coming back to an expression costs.", TRUTH),
-    "preferred_term_commute": Key("Whether 4x may become x * 4.", TRUTH),
+    "previous_state_penalty": Key("Whether coming back to an expression costs.", BOOLEAN),
+    "preferred_term_commute": Key("Whether 4x may become x * 4.", BOOLEAN),
     "reward_discount": Key("The discount that is reported along the way.", NUMBER),
 }
 """Those of scenarios of algebra."""
 
-FORMAT = Format(
+FORMAT = ScenarioFormat(
     ALGEBRA_KEYS,
     {
         **{
-            f"mathy_{phase.name.lower()}": Functions(phase, tuple(SYSTEMS[phase].values()))
+            f"mathy_{phase.name.lower()}": FunctionSchema(phase, tuple(SYSTEMS[phase].values()))
             for phase in _PHASES.values()
         },
-        "mathy_success": Functions(TERMINATING, tuple(SUCCESSES.values()), ENDING_KEYS),
+        "mathy_success": FunctionSchema(TERMINATING, tuple(SUCCESSES.values()), ENDING_KEYS),
     },
 )

@@ -24,7 +24,7 @@ from gv_engine.domains.algebra.types import (
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import REWARD, TERMINATING
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
-from gv_engine.scenario.document import Document, ScenarioIdentity, watched
+from gv_engine.scenario.document import Document, ScenarioIdentity, list_watched_files
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import SourceFile
 
@@ -167,11 +167,13 @@ class MathyScenario:
     @cached_property
     def identity(self) -> ScenarioIdentity:
         """Its identity, kept in replays; equal for equal content, wherever the files are."""
-        return ScenarioIdentity.of(self.domain, self.name, self.document, self.changes, self.code)
+        return ScenarioIdentity.from_document(
+            self.domain, self.name, self.document, self.changes, self.code
+        )
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
-        return watched(self.document, self.code)
+        return list_watched_files(self.document, self.code)
 
     def loaded_again(self) -> MathyScenario:
         """The same scenario as its files say it now.
@@ -179,7 +181,7 @@ class MathyScenario:
         Raises:
             ScenarioError: all that is wrong with them.
         """
-        document = self.document.again()
+        document = self.document.reload()
         return MathyScenario.read(document, self.changes)
 
     def __repr__(self) -> str:

@@ -31,9 +31,9 @@ from gv_engine.rules.system import (
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, built_in
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
-from gv_engine.scenario.json_schema import Format, Functions, object_schema
+from gv_engine.scenario.json_schema import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.scenario.mixture import MIXTURE_KEYS
-from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
+from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import broken_drawings
 from gv_engine.validation.differential import broken
@@ -47,18 +47,22 @@ from gv_engine.world.simulation import Simulation
 
 # ---- format --------------------------------------------------------------------------------------
 
-FORMAT = Format(
+FORMAT = ScenarioFormat(
     GRID_KEYS,
     {
-        "reset_function": Functions(RESET, built_in(RESET)),
-        "transition_function": Functions(TRANSITION, built_in(TRANSITION), TURN_KEYS),
-        "reward_function": Functions(REWARD, built_in(REWARD), TURN_KEYS),
-        "terminating_function": Functions(
+        "reset_function": FunctionSchema(RESET, built_in(RESET)),
+        "transition_function": FunctionSchema(TRANSITION, built_in(TRANSITION), TURN_KEYS),
+        "reward_function": FunctionSchema(REWARD, built_in(REWARD), TURN_KEYS),
+        "terminating_function": FunctionSchema(
             TERMINATING, built_in(TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
         ),
-        "visibility_function": Functions(VISIBILITY, built_in(VISIBILITY)),
-        "observation_function": Functions(
-            OBSERVATION, built_in(VISIBILITY), VIEW, (object_schema(FROM_VISIBILITY),), bare=False
+        "visibility_function": FunctionSchema(VISIBILITY, built_in(VISIBILITY)),
+        "observation_function": FunctionSchema(
+            OBSERVATION,
+            built_in(VISIBILITY),
+            VIEW,
+            (object_schema(FROM_VISIBILITY),),
+            allows_bare_name=False,
         ),
     },
     MIXTURE_KEYS,
@@ -71,7 +75,7 @@ _LEVELS = 20
 """So many are looked at by `gv-engine check`."""
 
 
-def read(document: Document) -> Scenario:
+def read_scenario(document: Document) -> Scenario:
     """The scenario of a document."""
     return Scenario.read(document)
 
@@ -88,7 +92,7 @@ def make_vector_env(
     return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
 
 
-def make_worlds(
+def make_rollout_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv | AgentsVectorEnv:
     """Its worlds for rollouts, with an axis of agents if there are several."""
@@ -96,10 +100,10 @@ def make_worlds(
     return made(scenario, num_envs, num_threads=workers, copy=False, **options)
 
 
-adviser = ShortestPathHints
+make_hint_provider = ShortestPathHints
 
 
-def compile(scenario: Scenario) -> str:
+def compile_scenario(scenario: Scenario) -> str:
     """Compile its programs into the cache."""
     worlds = CompiledBatch(scenario, 1)
     if worlds.load():
@@ -108,7 +112,7 @@ def compile(scenario: Scenario) -> str:
     return "compiled"
 
 
-def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
+def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
     """The frames of an episode."""
     if scenario.layout.agents > 1:
         return _frames_together(scenario, policy, seed, steps)
@@ -151,7 +155,7 @@ def _frames_together(scenario: Scenario, policy: str, seed: int, steps: int) -> 
         yield episode.frame("")
 
 
-def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
+def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
     """The scenario with another limit of steps, its own if None.
 
     Raises:
@@ -163,7 +167,7 @@ def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
     return found
 
 
-def size(scenario: Scenario) -> str:
+def describe_size(scenario: Scenario) -> str:
     """Height × width of the first level; of a mixture, those of all its members."""
     found: dict[str, None] = {}
     for member in scenario.members:
@@ -173,7 +177,7 @@ def size(scenario: Scenario) -> str:
     return ", ".join(found)
 
 
-def schedules(scenario: Scenario) -> Schedules:
+def list_schedules(scenario: Scenario) -> Schedules:
     """The calls of every member in their order."""
     return [
         (member.name, {phase: member.calls(phase) for phase in Phase})
@@ -181,12 +185,12 @@ def schedules(scenario: Scenario) -> Schedules:
     ]
 
 
-def systems(scenario: Scenario) -> Systems:
+def list_systems(scenario: Scenario) -> SystemTable:
     """The systems of every member in their order."""
-    return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
+    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
 
 
-def examine(
+def check_scenario(
     scenario: Scenario,
     episodes: int,
     seed: int,

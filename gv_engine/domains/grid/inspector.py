@@ -12,7 +12,7 @@ from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import signed
-from gv_engine.scenario.reference_docs import in_sentences
+from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.action_preview import Outcome, Trial
 from gv_engine.session.inspection import (
@@ -188,7 +188,9 @@ class GridInspector:
 
     def _actions(self) -> Iterator[PageLine]:
         commands = (*DOMAIN.keys, *self._looking.scenario.own_actions)
-        called = {command.name: command.says.capitalize() for command in commands}  # as in the help
+        called = {
+            command.name: command.description.capitalize() for command in commands
+        }  # as in the help
         for action, does_something in self._looking.actions().items():
             name = called.get(action, action.replace("_", " ").capitalize())
             says = "does something" if does_something else "nothing"
@@ -211,7 +213,7 @@ class GridInspector:
         yield PageLine("reward of the last step", signed(frame.reward), is_heading=True)
         scenario = self._looking.scenario
         said = {
-            call.name: in_sentences(call, scenario.types)[1]
+            call.name: describe_rule(call, scenario.types)[1]
             for each in scenario.members
             for call in each.calls(REWARD)
         }
