@@ -1,6 +1,6 @@
 """GV Engine: gridworlds to play, to write and to train on.
 
-What it offers stands in `__init__.pyi`; each name is loaded when it is asked for.
+The public names are listed in `__init__.pyi`; each is imported on first use.
 
 >>> import gymnasium
 >>> import gv_engine

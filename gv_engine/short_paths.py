@@ -1,4 +1,4 @@
-"""Short paths of modules that users import, wherever in the house their rooms are.
+"""Import aliases for modules that users import, independent of the package layout.
 
 >>> import gv_engine.geometry
 >>> gv_engine.geometry.__name__
@@ -27,7 +27,7 @@ ALIASES = {
     "gv_engine.session.recording": "gv_engine.ui.drawing.recording",
     "gv_engine.representations": "gv_engine.envs.representations",
     "gv_engine.snapshots": "gv_engine.rollout.snapshots",
-    # as the documents of the GridVerse family print them
+    # as the documents of GridVerse print them
     f"{_OBJECTS}.actions": f"{_OBJECTS}.action",
     **{f"{_OBJECTS}.envs.{kind}_functions": f"{_REGISTRIES}:{kind}_functions" for kind in _KINDS},
     f"{_OBJECTS}.representations": _OBJECTS,
@@ -36,35 +36,37 @@ ALIASES = {
     f"{_OBJECTS}.representations.state_representations": "gv_engine.envs.representations",
     f"{_OBJECTS}.utils": _OBJECTS,
 }
-"""Where each leads, `module` or `module:object`; what lies below one lies below the other."""
+"""Real place of each alias, `module` or `module:object`; the same holds for their submodules."""
 
 
 class _AliasFinder(MetaPathFinder, Loader):
-    """Finds under a short path the very module that the long one leads to."""
+    """Import hook that returns the real module for an alias."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        above = [short for short in ALIASES if f"{fullname}.".startswith(f"{short}.")]
-        if not above:
+        """Return a spec with the real place of an alias, or of a submodule of one; None for other
+        modules."""
+        parents = [alias for alias in ALIASES if f"{fullname}.".startswith(f"{alias}.")]
+        if not parents:
             return None
-        short = max(above, key=len)
-        return ModuleSpec(fullname, self, origin=ALIASES[short] + fullname.removeprefix(short))
+        alias = max(parents, key=len)
+        return ModuleSpec(fullname, self, origin=ALIASES[alias] + fullname.removeprefix(alias))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module that is there, whose own spec is kept from being overwritten."""
+        """Return the real module, with its own spec kept in `spec.loader_state`."""
         assert spec.origin is not None
-        origin = spec.origin if ":" in spec.origin else f"{spec.origin}:"  # no part is an attribute
+        origin = spec.origin if ":" in spec.origin else f"{spec.origin}:"  # a module, no attribute
         module: ModuleType = resolve_name(origin)
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run already."""
+        """Restore the module's own spec; the module has been executed already."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
 
 
 def install_finder() -> None:
-    """From now on, the short paths can be imported."""
-    sys.meta_path.insert(0, _AliasFinder())  # ahead of what an old checkout has left in their place
+    """Install the import hook for the aliases."""
+    sys.meta_path.insert(0, _AliasFinder())  # ahead of files of an old checkout

@@ -1,4 +1,4 @@
-"""The scenarios that come with the engine, by name; none is read for it."""
+"""Built-in scenarios by name, found without reading their YAML."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.variants import find_variant_names
 
 GALLERY = SCENARIOS / "gallery"
-"""The scenarios of one idea each, for authors to copy."""
+"""Folder of small scenarios that show one idea each, for authors to copy."""
 MULTI_AGENT = SCENARIOS / "together"
-"""The scenarios of several agents."""
+"""Folder of the scenarios of several agents."""
 PUZZLES = SCENARIOS / "puzzles"
-"""The packs of puzzles."""
+"""Folder of the packs of puzzles."""
 COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-7x7")
-"""What leads from the first steps to levels by chance, one after the other."""
+"""Scenarios in the order in which a new player meets them, from first steps to random levels."""
 MINIGRID = SCENARIOS / "minigrid"
-"""MiniGrid's levels."""
+"""Folder of MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
 FOLDER_SCENARIO_FILE = "scenario.yaml"
-"""The file of a scenario that is a folder."""
+"""File of a scenario that is a folder."""
 _OTHER_FILES = {
     ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
     ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
 }
-"""Other files that the engine writes, by the ends of their names."""
+"""Messages about other files of the engine, by suffix."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 _VERSIONED_ID = re.compile(r".+-v\d+")
-"""Names that are the ids of others."""
+"""Environment ids of other libraries."""
 
 
 def list_grid_names() -> list[str]:
-    """Names of the built-in scenarios without MiniGrid's, sorted; none is read for it."""
+    """Return the sorted names of the built-in grid scenarios, MiniGrid's levels excluded."""
     return sorted(list_built_in_grids().keys() - list_minigrid_grids())
 
 
 class ScenarioRef(NamedTuple):
-    """Place of a scenario.
+    """File and variant of a scenario.
 
     Attributes:
         file: the YAML file.
-        variant: which of those in it, see `gv_engine.scenario.variants`; "" for the first, or where
-            there is one only.
+        variant: name of the variant, see `gv_engine.scenario.variants`; "" for the first one, or if
+            there is only one.
     """
 
     file: Path
@@ -57,7 +57,8 @@ class ScenarioRef(NamedTuple):
 
     @classmethod
     def parse(cls, path: Path) -> ScenarioRef:
-        """What `file.yaml` or `file.yaml#9x9` names, whether it is there or not."""
+        """Return the reference for a path `file.yaml` or `file.yaml#9x9`; the file need not
+        exist."""
         name, mark, variant = path.name.rpartition("#")
         return (
             cls(path.with_name(name), variant)
@@ -70,7 +71,7 @@ class ScenarioRef(NamedTuple):
 
 
 def list_built_in_grids() -> dict[str, ScenarioRef]:
-    """Each built-in scenario, by name."""
+    """Return the built-in grid scenarios of one agent by name."""
     packs = sorted(_list_folder_scenarios(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     return (
         _list_folder_scenarios(SCENARIOS)
@@ -81,11 +82,13 @@ def list_built_in_grids() -> dict[str, ScenarioRef]:
 
 
 def list_multi_agent_grids() -> dict[str, ScenarioRef]:
-    """Each built-in scenario of several agents, by name; they are in no list of those to play."""
+    """Return the built-in grid scenarios of several agents by name; no list of playable levels has
+    them."""
     return _list_folder_scenarios(MULTI_AGENT)
 
 
 def _list_folder_scenarios(folder: Path) -> dict[str, ScenarioRef]:
+    """Return the scenarios in a folder by name."""
     files = {path.stem: path for path in folder.glob("*.yaml")}
     return list_scenarios(
         files | {path.parent.name: path for path in folder.glob(f"*/{FOLDER_SCENARIO_FILE}")}
@@ -93,14 +96,18 @@ def _list_folder_scenarios(folder: Path) -> dict[str, ScenarioRef]:
 
 
 def list_minigrid_grids() -> dict[str, ScenarioRef]:
-    """MiniGrid's levels, by the ids that they have there."""
+    """Return MiniGrid's levels by their environment ids."""
     files = sorted(MINIGRID.glob("*.yaml"))
-    found = (item for file in files for item in list_scenarios({"MiniGrid": file}).items())
-    return {name: level for name, level in found if level.variant}
+    refs = (item for file in files for item in list_scenarios({"MiniGrid": file}).items())
+    return {name: ref for name, ref in refs if ref.variant}
 
 
 def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
-    """The scenarios in files of the engine's own, by name; their YAML is not read."""
+    """Return the scenarios in built-in files by name, one for each variant; the YAML is not parsed.
+
+    Args:
+        files: the files by name.
+    """
     return {
         "-".join(filter(None, (name, variant))): ScenarioRef(file, variant)
         for name, file in sorted(files.items())
@@ -110,22 +117,24 @@ def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
 
 @cache
 def _cached_variant_names(file: Path, changed: int) -> list[str]:
-    """The names of its variants, as it was when it was changed last."""
+    """Return the names of a file's variants, cached until the modification time `changed`
+    changes."""
     return find_variant_names(file.read_text(encoding="utf-8"))
 
 
-def add_whole_files(known: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
-    """Levels by name, and files of several variants by that of all: the first, or by settings."""
+def add_whole_files(refs: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
+    """Return scenarios by name, and each file of several variants by its own name, without a
+    variant."""
     files = {
-        name.removesuffix(f"-{level.variant}"): ScenarioRef(level.file)
-        for name, level in known.items()
-        if level.variant and not _VERSIONED_ID.fullmatch(name)
+        name.removesuffix(f"-{ref.variant}"): ScenarioRef(ref.file)
+        for name, ref in refs.items()
+        if ref.variant and not _VERSIONED_ID.fullmatch(name)
     }
-    return files | dict(known)
+    return files | dict(refs)
 
 
 def gym_id(name: str) -> str:
-    """The Gymnasium id of a built-in scenario.
+    """Return the Gymnasium id of a built-in scenario.
 
     >>> gym_id("dynamic-obstacles-5x5")
     'GV-DynamicObstacles-5x5-v0'
@@ -140,28 +149,29 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find_ref(source: str | Path, known: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
-    """Where a scenario is.
+def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
+    """Return the file and variant of a scenario.
 
     Args:
         source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant, and
             `sokoban#3` for a level of a pack.
-        known: the scenarios that a name may mean; grids, those of several agents too, if left out.
+        refs: the scenarios that names may refer to; if left out, all grids, those of several
+            agents included.
 
     Raises:
-        ScenarioError: there is none; the message names the nearest.
+        ScenarioError: there is no such scenario; the message suggests the nearest name.
     """
-    known = list_built_in_grids() | list_multi_agent_grids() if known is None else known
-    whole, _, number = str(source).partition("#")
-    for name, level in add_whole_files(known).items():
+    refs = list_built_in_grids() | list_multi_agent_grids() if refs is None else refs
+    pack, _, number = str(source).partition("#")
+    for name, ref in add_whole_files(refs).items():
         if source in (name, gym_id(name)):
-            return level
-        if number and whole in (name, gym_id(name)) and not level.variant:
-            return ScenarioRef(level.file, number)
+            return ref
+        if number and pack in (name, gym_id(name)) and not ref.variant:
+            return ScenarioRef(ref.file, number)
     path, variant = ScenarioRef.parse(Path(source))
     try:
-        is_folder, is_there = path.is_dir(), path.exists()
-    except OSError as error:  # a name too long
+        is_folder, is_present = path.is_dir(), path.exists()
+    except OSError as error:  # the name is too long
         raise ScenarioError([f"{path}: {error.strerror}"]) from None
     if is_folder:
         if not (path / FOLDER_SCENARIO_FILE).is_file():
@@ -169,7 +179,7 @@ def find_ref(source: str | Path, known: Mapping[str, ScenarioRef] | None = None)
                 [f"{path}: the folder has no {FOLDER_SCENARIO_FILE}{_suggest_file(path)}"]
             )
         return ScenarioRef(path / FOLDER_SCENARIO_FILE, variant)
-    if is_there:
+    if is_present:
         if path.suffix in _OTHER_FILES:
             raise ScenarioError([f"{path} is {_OTHER_FILES[path.suffix].format(path)}"])
         return ScenarioRef(path, variant)
@@ -179,26 +189,28 @@ def find_ref(source: str | Path, known: Mapping[str, ScenarioRef] | None = None)
         )
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
-    there = {name: name for name in known}
-    there |= {
+    names = {name: name for name in refs}
+    names |= {
         file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_SCENARIO_FILE}")
     }
-    there |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
-    near = [there[name] for name in get_close_matches(path.name, there, cutoff=0.5)]
+    names |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
+    near = [names[name] for name in get_close_matches(path.name, names, cutoff=0.5)]
     hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
     raise ScenarioError([f"{path}: no scenario of this name{hint}; `gv-engine list` shows all"])
 
 
 def _describe_broken_link(path: Path) -> str:
+    """Return the reason why a symbolic link leads to no file."""
     try:
         path.stat()
     except FileNotFoundError:
         return "which is not there"
-    except OSError as error:  # in a ring
+    except OSError as error:  # a cycle of links
         return f"which leads nowhere: {error.strerror}"
     return "which has just come"
 
 
 def _suggest_file(folder: Path, name: str = "") -> str:
+    """Return the end of a message: the YAML files of a folder, the one nearest to `name` first."""
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
     return suggestion(name, files, "there are")

@@ -1,4 +1,4 @@
-"""Scenarios of all domains, from names, files and mappings.
+"""Loading of scenarios of all domains, from names, files and mappings.
 
 >>> load_scenario("keydoor-9x9").name
 'keydoor-9x9'
@@ -28,15 +28,15 @@ def load_scenario(
     """Load a scenario of any domain.
 
     Args:
-        source: the name of a built-in scenario, or its beginning, which stands for the
-            shortest; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or what
-            such a file holds, as a mapping.
-        folder: where a mapping's rule files are; by default where Python was started.
-        options: values of its parameters, and which Python may run, see `Scenario.load`.
+        source: the name of a built-in scenario, or the beginning of the name, which selects the
+            shortest match; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or the
+            content of such a file as a mapping.
+        folder: the folder of a mapping's rule files; the current folder if left out.
+        options: values of its parameters, and the Python code that may run, see `Scenario.load`.
 
     Raises:
-        ScenarioError: all that is wrong with it, or there is no such scenario.
-        MissingExtraError: its domain needs a library that is not installed.
+        ScenarioError: the scenario does not exist, or has errors; the message lists all of them.
+        MissingExtraError: the domain needs a library that is not installed.
     """
     trust, settings = split_options(options)
     return read_scenario(source, trust, folder, settings)
@@ -48,7 +48,7 @@ def read_scenario(
     folder: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> AnyScenario:
-    """Load a scenario, as `load_scenario` does, that may run so much Python."""
+    """Load a scenario as `load_scenario` does, with explicit trust and parameter values."""
     document = _read_document(source, trust, folder, settings)
     return get_domain(document).plugin.read_scenario(document)
 
@@ -59,30 +59,34 @@ def _read_document(
     folder: str | Path | None,
     settings: Mapping[str, Any] | None,
 ) -> Document:
+    """Read the document of a scenario from a name, file or mapping."""
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
     return read_file(find_scenario_ref(source), trust, settings)
 
 
 def find_scenario_ref(source: str | Path) -> ScenarioRef:
-    """Where a scenario of any domain is, by name, beginning of one, or file.
+    """Return the file and variant of a scenario of any domain.
+
+    Args:
+        source: the name, the beginning of a name (selects the shortest match), or a file.
 
     Raises:
-        ScenarioError: there is none.
+        ScenarioError: there is no such scenario.
     """
-    known = list_playable_scenarios()
-    if source not in known and not path_exists(Path(source)):
-        longer = [name for name in known if name.startswith(f"{source}-")]
+    refs = list_playable_scenarios()
+    if source not in refs and not path_exists(Path(source)):
+        longer = [name for name in refs if name.startswith(f"{source}-")]
         if longer:
-            return known[min(longer, key=len)]
-    return find_ref(source, known)
+            return refs[min(longer, key=len)]
+    return find_ref(source, refs)
 
 
 def get_domain(document: Document) -> Domain:
-    """The domain that a document says it belongs to.
+    """Return the domain that a document declares.
 
     Raises:
-        ScenarioError: there is none of that name.
+        ScenarioError: there is no domain of this name.
     """
     name = document.domain
     if name not in DOMAINS:
@@ -93,7 +97,7 @@ def get_domain(document: Document) -> Domain:
 
 
 def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The values of a scenario's parameters, taken out of other options."""
+    """Remove the values of a scenario's parameters from `options` and return them."""
     if not isinstance(source, str | Path | Mapping):
         return {}
     names = [parameter.name for parameter in _read_document(source, Trust(), None, None).parameters]
@@ -101,10 +105,10 @@ def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_scenario(source: Any, **options: Any) -> AnyScenario:
-    """A scenario as it is, or loaded from what `load_scenario` takes.
+    """Return a scenario unchanged, or load it from a source that `load_scenario` accepts.
 
     Raises:
-        UnknownOptionError: something among `options` is none, or no parameter of the scenario.
+        UnknownOptionError: one of the `options` is unknown, and no parameter of the scenario.
     """
     if isinstance(source, str | Path | Mapping):
         return load_scenario(source, **options)

@@ -1,4 +1,4 @@
-"""Parameters of scenarios: values that whoever loads one may set.
+"""Parameters of scenarios: values that can be set when a scenario is loaded.
 
     parameters:
       size: {default: 9, min: 5, max: 65, says: "rows and columns of the level"}
@@ -6,9 +6,10 @@
       reward: 5.0
     reset_function: {name: empty, shape: [$size, "$(size + 2)"]}
 
-`$size` stands for the value wherever one stands but in a map, and `$(…)` for what is worked out
-from values; within a longer text, both stand for the text of it, and `$$` for `$`. The names under
-`draw`, whose values each level draws, are left as they are, see `gv_engine.scenario.random_values`.
+`$size` stands for the parameter's value everywhere except in maps, and `$(…)` for the value of an
+expression; within a longer text, both stand for the text of the value, and `$$` for `$`. The names
+under `draw`, whose values are sampled for each level, are left as they are, see
+`gv_engine.scenario.random_values`.
 """
 
 from __future__ import annotations
@@ -51,11 +52,14 @@ from gv_engine.scenario.trust import Consent
 
 PARAMETERS = "parameters"
 _LITERAL_KEYS = (PARAMETERS, "map", "maps")
-"""KeyTable below which `$` is a letter like others."""
+"""Keys below which `$` is an ordinary character."""
 _RESERVED = (*Consent.__annotations__, "source", "folder", "scenario")
+"""Names that no parameter may have."""
 
 
 class _Kind(NamedTuple):
+    """Python types of a kind of parameter, and the name of the kind in messages."""
+
     types: tuple[type, ...]
     words: str
 
@@ -90,25 +94,27 @@ PARAMETERS_KEY = Key(
     nested=_PARAMETER,
 )
 _MAX_EXPRESSION = 200
+"""Characters of an expression at most."""
 _MAX_NUMBER = 2**53
+"""Largest magnitude of a number in an expression."""
 _INVALID = object()
-"""The value of a parameter whose own entry is wrong."""
+"""Value of a parameter whose declaration has an error."""
 _SAMPLED = object()
-"""What stands for a value that each level draws."""
+"""Value of a name under `draw`, which is sampled for each level."""
 
 
 @dataclass(frozen=True)
 class ScenarioParameter:
-    """A value that may be set.
+    """A parameter of a scenario.
 
     Attributes:
-        name: of it.
-        kind: of its values, one of "bool", "int", "float", "text" and "list".
-        value: what it is set to.
-        default: what it is set to otherwise.
-        least, most: bounds of a number; infinite if there are none.
-        choices: all values it may have; () for any.
-        says: what it is, for people.
+        name: its name.
+        kind: kind of its values: "bool", "int", "float", "text" or "list".
+        value: its current value.
+        default: its value unless it is set.
+        minimum, maximum: bounds of a number; infinite if there are none.
+        choices: the allowed values; () for any.
+        description: description for people.
     """
 
     name: str
@@ -122,48 +128,50 @@ class ScenarioParameter:
 
     @property
     def allowed_text(self) -> str:
-        """Its values, in words."""
+        """The allowed values, as a text."""
         if self.choices:
             return ", ".join(map(str, self.choices))
-        words = _KINDS[self.kind].words
+        kind = _KINDS[self.kind].words
         low = "" if self.minimum == -math.inf else f" from {self.minimum:g}"
         high = "" if self.maximum == math.inf else f" to {self.maximum:g}"
-        return words + low + high
+        return kind + low + high
 
     @property
     def other_values(self) -> tuple[Any, ...]:
-        """Values that it may have, beside its own: the bounds of a number, or all choices."""
+        """Some allowed values other than the current one: the bounds of a number, or all
+        choices."""
         bounds = (self.minimum, self.maximum) if self.kind in ("int", "float") else ()
         whole = int if self.kind == "int" else float
         values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
         return tuple(value for value in values if value != self.value)
 
     def find_fault(self, value: Any) -> str:
-        """What is wrong with a value; empty if nothing is."""
-        fits = isinstance(value, _KINDS[self.kind].types) and (
+        """Return an error message if a value is not allowed, else ""."""
+        is_allowed = isinstance(value, _KINDS[self.kind].types) and (
             self.kind == "bool" or not isinstance(value, bool)
         )
-        if fits and self.choices:
-            fits = value in self.choices
-        elif fits and isinstance(value, int | float):
-            fits = self.minimum <= value <= self.maximum
-        return "" if fits else f"allowed are {self.allowed_text}"
+        if is_allowed and self.choices:
+            is_allowed = value in self.choices
+        elif is_allowed and isinstance(value, int | float):
+            is_allowed = self.minimum <= value <= self.maximum
+        return "" if is_allowed else f"allowed are {self.allowed_text}"
 
 
 def apply_settings(
     root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
-    """A scenario with the values of its parameters in place of their names, and what they are.
+    """Return a scenario with the values of its parameters in place of their names, and the
+    parameters.
 
     Args:
-        root: the whole.
-        settings: values by name; those left out keep their defaults.
-        problems: where mistakes in the scenario go.
-        label: what messages call it.
+        root: the whole scenario.
+        settings: values by name; other parameters keep their defaults.
+        problems: receives the errors of the scenario.
+        label: name of the scenario in messages.
 
     Raises:
         UnknownOptionError: a setting has no parameter.
-        ScenarioError: a parameter does not allow what is set.
+        ScenarioError: a parameter does not allow the value of its setting.
     """
     entries = dict(mapping(root))
     declared: dict[str, YamlNode] = {}
@@ -173,38 +181,34 @@ def apply_settings(
     for name in settings:
         if name not in declared:
             raise _unknown_option_error(name, declared, label)
-    found: dict[str, ScenarioParameter] = {}
+    parameters: dict[str, ScenarioParameter] = {}
     values: dict[str, Any] = dict.fromkeys(_list_sampled_names(entries), _SAMPLED)
     for name, node in declared.items():
         with problems.collect():
             if name in values:
                 raise FieldError(node, f"{name} is drawn, too; give one of the two another name")
-            told = _substitute(node, values, problems)
-            found[name] = _read_parameter(name, told, settings, problems)
-        values[name] = found[name].value if name in found else _INVALID
+            entry = _substitute(node, values, problems)
+            parameters[name] = _read_parameter(name, entry, settings, problems)
+        values[name] = parameters[name].value if name in parameters else _INVALID
     if not declared:
         return replace(root, value=entries), ()
     whole = {
         key: node if key in _LITERAL_KEYS else _substitute(node, values, problems)
         for key, node in entries.items()
     }
-    return replace(root, value=whole), tuple(found.values())
+    return replace(root, value=whole), tuple(parameters.values())
 
 
 def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
-    """The names under `draw`."""
-    drawn = entries["draw"].value if "draw" in entries else None
-    return drawn if isinstance(drawn, dict) else ()
+    """Return the names under `draw`."""
+    names = entries["draw"].value if "draw" in entries else None
+    return names if isinstance(names, dict) else ()
 
 
 def reject_settings(
     settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
-    """Say of settings for a scenario that is loaded already that they come too late.
-
-    Raises:
-        UnknownOptionError: there are some.
-    """
+    """Raise `UnknownOptionError` if there are settings, for a scenario that is loaded already."""
     known = [parameter.name for parameter in parameters]
     for name in settings:
         if name in known:
@@ -217,21 +221,24 @@ _STEP_LIMIT = "max_steps"
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
-    own = list(declared)
-    has = f"the parameters {', '.join(own)}" if own else "no parameters"
-    known = ", ".join(("the named arguments", *Consent.__annotations__))
-    near = get_close_matches(name, [*own, _STEP_LIMIT], 1, cutoff=0.5)
+    """Return the error about an option that the scenario does not have, with a suggestion."""
+    parameters = list(declared)
+    has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
+    others = ", ".join(("the named arguments", *Consent.__annotations__))
+    near = get_close_matches(name, [*parameters, _STEP_LIMIT], 1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    if near == [_STEP_LIMIT] and _STEP_LIMIT not in own:
+    if near == [_STEP_LIMIT] and _STEP_LIMIT not in parameters:
         hint = f"environments take {_STEP_LIMIT!r}, the limit of steps; "
     return UnknownOptionError(
-        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {known}"]
+        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {others}"]
     )
 
 
 def _read_parameter(
     name: str, node: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> ScenarioParameter:
+    """Return the parameter that an entry under `parameters` declares, set if `settings` has its
+    name."""
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
         raise FieldError(
@@ -256,23 +263,26 @@ def _read_parameter(
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
         choices = tuple(item.plain for item in items(entries["choices"]))
-    says = optional_text(entries["says"]) if "says" in entries else ""
-    made = ScenarioParameter(
-        name, kind, default, default, bounds["min"], bounds["max"], choices, says
+    description = optional_text(entries["says"]) if "says" in entries else ""
+    parameter = ScenarioParameter(
+        name, kind, default, default, bounds["min"], bounds["max"], choices, description
     )
-    if fault := made.find_fault(default):
+    if fault := parameter.find_fault(default):
         raise FieldError(entries["default"], f"found {entries['default'].summary}, {fault}")
     if name not in settings:
-        return made
-    given = NodeBuilder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
-    value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
-    if fault := made.find_fault(value):  # the rest cannot be known
-        told = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
-        raise problems.error_with(FieldError(node, told))
-    return replace(made, value=value)
+        return parameter
+    place = YamlNode(None, node.path, node.line)
+    value = NodeBuilder(problems).from_python(settings[name], place).plain
+    if kind == "float" and type(value) is int:
+        value = float(value)
+    if fault := parameter.find_fault(value):  # the rest cannot be read
+        message = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
+        raise problems.error_with(FieldError(node, message))
+    return replace(parameter, value=value)
 
 
 def _kind_of(node: YamlNode) -> str:
+    """Return the kind of a parameter by its default."""
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
@@ -281,10 +291,11 @@ def _kind_of(node: YamlNode) -> str:
     )
 
 
-# ---- in place of names -----------------------------------------------------------------------
+# ---- substitution --------------------------------------------------------------------------------
 
 
 def _substitute(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+    """Return a node with the values of parameters in place of `$name` and `$(…)`."""
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
@@ -304,6 +315,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def _substitute_text(
     node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector
 ) -> YamlNode:
+    """Return the node of a text with `$name` and `$(…)` replaced; a text that is only one of them
+    becomes the value itself."""
     text, pieces, start = node.text, list[Any](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
@@ -312,9 +325,9 @@ def _substitute_text(
             pieces.append("$")
             start += 1
         elif name := _NAME.match(text, start):
-            known = values.get(name[0]) is _SAMPLED
+            is_sampled = values.get(name[0]) is _SAMPLED
             pieces.append(
-                f"${name[0]}" if known else _Substitution(_get_value(node, name[0], values))
+                f"${name[0]}" if is_sampled else _Substitution(_get_value(node, name[0], values))
             )
             start = name.end()
         elif text.startswith("(", start):
@@ -324,10 +337,10 @@ def _substitute_text(
         else:
             pieces.append("$")
     pieces.append(text[start:])
-    told = [piece for piece in pieces if piece != ""]
-    if len(told) == 1 and isinstance(told[0], _Substitution):
-        at_node = YamlNode(None, node.path, node.line, file=node.file)
-        return NodeBuilder(problems).from_python(told[0].value, at_node)
+    filled = [piece for piece in pieces if piece != ""]
+    if len(filled) == 1 and isinstance(filled[0], _Substitution):
+        place = YamlNode(None, node.path, node.line, file=node.file)
+        return NodeBuilder(problems).from_python(filled[0].value, place)
     whole = "".join(
         str(piece.value) if isinstance(piece, _Substitution) else piece for piece in pieces
     )
@@ -336,10 +349,14 @@ def _substitute_text(
 
 @dataclass(frozen=True)
 class _Substitution:
+    """A value in place of `$name` or `$(…)`."""
+
     value: Any
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a parameter; raise `FieldError` if it has none that is known before
+    play."""
     if name not in values:
         raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
     if values[name] is _INVALID:
@@ -350,6 +367,7 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _find_closing(node: YamlNode, text: str, start: int) -> int:
+    """Return the index of the parenthesis that closes the one at `start`."""
     depth = 0
     for i in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
@@ -381,7 +399,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": a
 
 
 def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
-    """What an expression is worth: numbers, names, + - * / // %, comparisons, and, or, not, if."""
+    """Return the value of an expression: numbers, names, + - * / // %, comparisons, and, or, not,
+    if."""
     if len(text) > _MAX_EXPRESSION:
         raise FieldError(node, f"an expression of more than {_MAX_EXPRESSION} characters")
     try:
@@ -394,34 +413,42 @@ def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
-    def of(part: ast.AST) -> Any:
+    """Return the value of a syntax tree; raise `ValueError` for unsupported syntax or too large a
+    number."""
+
+    def evaluate(part: ast.AST) -> Any:
         return _evaluate(part, node, values)
 
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() as value):
-            found = value
+            result = value
         case ast.Name(id=name):
-            found = _get_value(node, name, values)
+            result = _get_value(node, name, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](_check_number(of(left)), _check_number(of(right)))
+            result = _OPERATORS[type(op)](
+                _check_number(evaluate(left)), _check_number(evaluate(right))
+            )
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](of(operand))
+            result = _OPERATORS[type(op)](evaluate(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](of(left), of(right))
+            result = _OPERATORS[type(op)](evaluate(left), evaluate(right))
         case ast.BoolOp(op=op, values=parts):
-            found = (all if isinstance(op, ast.And) else any)(bool(of(part)) for part in parts)
+            result = (all if isinstance(op, ast.And) else any)(
+                bool(evaluate(part)) for part in parts
+            )
         case ast.IfExp(test=test, body=body, orelse=other):
-            found = of(body) if of(test) else of(other)
+            result = evaluate(body) if evaluate(test) else evaluate(other)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            found = _FUNCTIONS[name](*(_check_number(of(part)) for part in args))
+            result = _FUNCTIONS[name](*(_check_number(evaluate(part)) for part in args))
         case _:
             raise ValueError(f"{ast.unparse(tree)!r} is no arithmetic")
-    if isinstance(found, int | float) and not abs(found) <= _MAX_NUMBER:
+    if isinstance(result, int | float) and not abs(result) <= _MAX_NUMBER:
         raise ValueError("the numbers grow too large")
-    return found
+    return result
 
 
 def _check_number(value: Any) -> Any:
+    """Return a number unchanged; raise `TypeError` for other values."""
     if not isinstance(value, int | float):
         raise TypeError(f"{shortened(repr(value), 40)} is no number")
     return value

@@ -359,9 +359,9 @@ def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
     [
         *(({name: 7}, f"has no {name}") for name in ("name", "source", "changes", "digest")),
         ({"folder": None}, "has no folder"),
-        ({"changes": {"layout": 7}}, "no file keeps such a change of 'layout'"),
-        ({"changes": {"max_steps": "a"}}, "no file keeps such a change of 'max_steps'"),
-        ({"changes": {"actions": [0, 0]}}, "no file keeps such a change of 'actions'"),
+        ({"changes": {"layout": 7}}, "no reference holds such a change of 'layout'"),
+        ({"changes": {"max_steps": "a"}}, "no reference holds such a change of 'max_steps'"),
+        ({"changes": {"actions": [0, 0]}}, "no reference holds such a change of 'actions'"),
         ({"name": "a" * 5000, "source": "nine-rooms-13x13"}, "cannot go on with"),
     ],
 )
