@@ -208,16 +208,18 @@ def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
 def reject_settings(
     settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
-    """Raise `UnknownOptionError` if there are settings, for a scenario that is loaded already."""
-    known = [parameter.name for parameter in parameters]
+    """Raise `UnknownOptionError` for the first of the settings of a scenario that is loaded
+    already; do nothing without settings."""
+    names = [parameter.name for parameter in parameters]
     for name in settings:
-        if name in known:
-            late = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
-            raise UnknownOptionError([f"{late} its parameters; say it where it is named"])
-        raise _unknown_option_error(name, known, scenario)
+        if name in names:
+            start = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
+            raise UnknownOptionError([f"{start} its parameters; set it where the name is given"])
+        raise _unknown_option_error(name, names, scenario)
 
 
 _STEP_LIMIT = "max_steps"
+"""Option of environments, for a suggestion."""
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
@@ -355,8 +357,8 @@ class _Substitution:
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of a parameter; raise `FieldError` if it has none that is known before
-    play."""
+    """Return the value of a parameter; raise `FieldError` for unknown, invalid and sampled
+    names."""
     if name not in values:
         raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
     if values[name] is _INVALID:
