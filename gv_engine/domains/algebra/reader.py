@@ -93,7 +93,7 @@ class _Names(NameResolver):
     successes = False
     """Whether functions of TERMINATING are asked what a success is."""
 
-    def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
         known, what = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             known, what = SUCCESSES, "success function"
@@ -104,7 +104,7 @@ class _Names(NameResolver):
             raise FieldError(node, f"{found.title} is for grids{suggestion(found.name, known)}")
         return found
 
-    def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+    def _adapt_state_function(self, node: YamlNode, thing: Any, phase: Phase) -> System:
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
