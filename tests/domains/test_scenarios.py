@@ -69,9 +69,9 @@ def test_objects_and_compiled_play_the_same(name):
 TRACE = """
 import hashlib
 from gv_engine import GridEnv
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from tests.domains.test_scenarios import played
-for name in grid_names():
+for name in list_grid_names():
     digest = hashlib.sha256()
     for observation, *rest in played(GridEnv(name, world="object"), 7, 60):
         digest.update(observation["grid"].tobytes() + observation["item"].tobytes())

@@ -235,8 +235,8 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path):
 def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
     program = (
         "import os, pathlib, signal\n"
-        "from gv_engine.scenario.files import Draft\n"
-        "draft = Draft(pathlib.Path('a.gif'))\n"
+        "from gv_engine.scenario.files import AtomicFile\n"
+        "draft = AtomicFile(pathlib.Path('a.gif'))\n"
         "draft.path.with_suffix('.mkv').touch()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
