@@ -25,7 +25,7 @@ from gv_engine.scenario.fields import (
 )
 from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.library import FOLDER_SCENARIO_FILE, ScenarioRef, find_ref
+from gv_engine.scenario.library import FOLDER_FILE, ScenarioRef, find_ref
 from gv_engine.scenario.packs import (
     LEVELS,
     LEVELS_KEY,
@@ -166,7 +166,7 @@ class Document:
         """Name of a scenario that declares none: its file's or folder's name and the variant."""
         name = "scenario"
         if self.source is not None:
-            folder = self.source.name == FOLDER_SCENARIO_FILE
+            folder = self.source.name == FOLDER_FILE
             name = self.source.parent.name if folder else self.source.stem
         return printable("-".join(filter(None, (name, "" if self.settings else self.variant))))
 

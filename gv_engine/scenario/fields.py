@@ -12,13 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import yaml
 
-from gv_engine.rules.errors import (
-    FaultPlace,
-    ScenarioError,
-    TrustError,
-    nearest,
-    printable,
-)
+from gv_engine.rules.errors import FaultPlace, ScenarioError, TrustError, nearest, printable
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.files import check_line

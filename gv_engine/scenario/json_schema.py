@@ -15,7 +15,7 @@ from gv_engine.rules.system import Phase, System
 from gv_engine.scenario.fields import INT32_MAX, INT32_MIN, MAX_SIDE
 
 JsonSchema = Mapping[str, Any]
-"""A JSON schema, before `_SchemaExpander` adds parameters and overrides."""
+"""A JSON schema, before `_Expander` adds parameters and overrides."""
 
 
 class Key(NamedTuple):

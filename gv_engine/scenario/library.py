@@ -26,7 +26,7 @@ COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-
 MINIGRID = SCENARIOS / "minigrid"
 """Folder of MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
-FOLDER_SCENARIO_FILE = "scenario.yaml"
+FOLDER_FILE = "scenario.yaml"
 """File of a scenario that is a folder."""
 _OTHER_FILES = {
     ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
@@ -60,11 +60,9 @@ class ScenarioRef(NamedTuple):
         """Return the reference for a path `file.yaml` or `file.yaml#9x9`; the file need not
         exist."""
         name, mark, variant = path.name.rpartition("#")
-        return (
-            cls(path.with_name(name), variant)
-            if name and mark and not path_exists(path)
-            else cls(path)
-        )
+        if name and mark and not path_exists(path):
+            return cls(path.with_name(name), variant)
+        return cls(path)
 
     def __str__(self) -> str:
         return f"{self.file}#{self.variant}" if self.variant else str(self.file)
@@ -72,26 +70,21 @@ class ScenarioRef(NamedTuple):
 
 def list_built_in_grids() -> dict[str, ScenarioRef]:
     """Return the built-in grid scenarios of one agent by name."""
-    packs = sorted(_list_folder_scenarios(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
-    return (
-        _list_folder_scenarios(SCENARIOS)
-        | _list_folder_scenarios(GALLERY)
-        | dict(packs)
-        | list_minigrid_grids()
-    )
+    packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
+    return _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs) | list_minigrid_grids()
 
 
 def list_multi_agent_grids() -> dict[str, ScenarioRef]:
     """Return the built-in grid scenarios of several agents by name; no list of playable levels has
     them."""
-    return _list_folder_scenarios(MULTI_AGENT)
+    return _list_folder(MULTI_AGENT)
 
 
-def _list_folder_scenarios(folder: Path) -> dict[str, ScenarioRef]:
+def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
     """Return the scenarios in a folder by name."""
     files = {path.stem: path for path in folder.glob("*.yaml")}
     return list_scenarios(
-        files | {path.parent.name: path for path in folder.glob(f"*/{FOLDER_SCENARIO_FILE}")}
+        files | {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
     )
 
 
@@ -174,11 +167,9 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
     except OSError as error:  # the name is too long
         raise ScenarioError([f"{path}: {error.strerror}"]) from None
     if is_folder:
-        if not (path / FOLDER_SCENARIO_FILE).is_file():
-            raise ScenarioError(
-                [f"{path}: the folder has no {FOLDER_SCENARIO_FILE}{_suggest_file(path)}"]
-            )
-        return ScenarioRef(path / FOLDER_SCENARIO_FILE, variant)
+        if not (path / FOLDER_FILE).is_file():
+            raise ScenarioError([f"{path}: the folder has no {FOLDER_FILE}{_suggest_file(path)}"])
+        return ScenarioRef(path / FOLDER_FILE, variant)
     if is_present:
         if path.suffix in _OTHER_FILES:
             raise ScenarioError([f"{path} is {_OTHER_FILES[path.suffix].format(path)}"])
@@ -190,9 +181,7 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
     names = {name: name for name in refs}
-    names |= {
-        file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_SCENARIO_FILE}")
-    }
+    names |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_FILE}")}
     names |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
     near = [names[name] for name in get_close_matches(path.name, names, cutoff=0.5)]
     hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""

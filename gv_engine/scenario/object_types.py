@@ -148,13 +148,7 @@ def _read_object_type(
     try:
         index = in_range(names.numbering.text_types[module, name], name)
         return type_of(
-            name,
-            *components,
-            states=states,
-            sprite=sprite,
-            module=module,
-            layer=layer,
-            index=index,
+            name, *components, states=states, sprite=sprite, module=module, layer=layer, index=index
         )
     except ValueError as error:
         raise FieldError(node, str(error)) from None

@@ -293,8 +293,7 @@ class RandomValues:
             weights[value.number, : len(value.weights)] = value.weights
             unlike[value.number, list(value.excluded)] = 1
         return Call(
-            marked(draw_values).system,
-            {"options": options, "weights": weights, "unlike": unlike},
+            marked(draw_values).system, {"options": options, "weights": weights, "unlike": unlike}
         )
 
     @property

@@ -61,25 +61,25 @@ def make_schema() -> dict[str, Any]:
         _changed_name("scenario"): any_changed,
     }
     for name, common in DEFINITIONS.items():
-        definitions[name] = _SchemaExpander().expand_value(common)
-        definitions[_changed_name(name)] = _SchemaExpander(is_changed=True).expand_value(common)
-    for name, domain_format in formats.items():
-        for own, functions in domain_format.functions.items():
+        definitions[name] = _Expander().expand_value(common)
+        definitions[_changed_name(name)] = _Expander(is_changed=True).expand_value(common)
+    for name, file_format in formats.items():
+        for own, functions in file_format.functions.items():
             same = {_definition_name(function_schema(functions.phase)): own}
-            definitions[own] = _SchemaExpander(same).expand_value(_function_entry(functions))
-            definitions[_changed_name(own)] = _SchemaExpander(same, True).expand_value(
+            definitions[own] = _Expander(same).expand_value(_function_entry(functions))
+            definitions[_changed_name(own)] = _Expander(same, True).expand_value(
                 _function_entry(functions)
             )
         variants = {_definition_name(VARIANT): _changed_name(name)}
         for key, keys in (
-            (name, domain_format.keys),
-            (_mixture_name(name), domain_format.mixture_keys),
+            (name, file_format.keys),
+            (_mixture_name(name), file_format.mixture_keys),
         ):
-            definitions[key] = _SchemaExpander(variants).expand_parts(
+            definitions[key] = _Expander(variants).expand_parts(
                 object_schema({**FILE_KEYS, **keys})
             )
-        every = {**FILE_KEYS, **domain_format.mixture_keys, **domain_format.keys}
-        definitions[_changed_name(name)] = _SchemaExpander(variants, True).expand_parts(
+        every = {**FILE_KEYS, **file_format.mixture_keys, **file_format.keys}
+        definitions[_changed_name(name)] = _Expander(variants, True).expand_parts(
             object_schema(every)
         )
     return {
@@ -184,7 +184,7 @@ def _parameters_schema(system: System, extra_keys: KeyTable) -> JsonSchema:
 
 
 @dataclass(frozen=True)
-class _SchemaExpander:
+class _Expander:
     """Expander of schemas, which allows parameters, and parts of overriding scenarios, in all
     places.
 
@@ -204,11 +204,9 @@ class _SchemaExpander:
             return {**keep, "allOf": [expanded]} if keep else expanded
         if self.is_changed:
             return {**keep, **any_of(expanded, definition_ref("changed"))}
-        return (
-            {**keep, **expanded}
-            if _accepts_any_text(schema)
-            else {**keep, **any_of(expanded, definition_ref("value"))}
-        )
+        if _accepts_any_text(schema):
+            return {**keep, **expanded}
+        return {**keep, **any_of(expanded, definition_ref("value"))}
 
     def expand_parts(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema with all its nested schemas expanded."""

@@ -19,7 +19,7 @@ from gv_engine.scenario.fields import mapping
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.library import (
     COURSE,
-    FOLDER_SCENARIO_FILE,
+    FOLDER_FILE,
     GALLERY,
     MINIGRID,
     MULTI_AGENT,
@@ -111,7 +111,7 @@ class Entry:
     ) -> None:
         self.source, self.group, self.missing, self.level = source, group, missing, level
         path, variant = ScenarioRef.parse(Path(source))
-        name = path.parent.name if path.name == FOLDER_SCENARIO_FILE else path.stem
+        name = path.parent.name if path.name == FOLDER_FILE else path.stem
         named = "-".join(filter(None, (name, variant)))
         self.title = f"{named} {level.title}".strip() if level else named
 
@@ -294,7 +294,7 @@ def in_folder(folder: Path) -> list[Entry]:
     """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
     try:
         packs = filter(is_pack, folder.iterdir())
-        found = (folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_SCENARIO_FILE}"), packs)
+        found = (folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs)
         files = [file for each in found for file in sorted(each)[:_MOST]]
     except OSError:
         return []
@@ -309,6 +309,6 @@ def _levels(file: Path) -> list[ScenarioRef]:
     except (OSError, UnicodeDecodeError):
         text = ""
     told = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
-    if not told and file.name != FOLDER_SCENARIO_FILE:
+    if not told and file.name != FOLDER_FILE:
         return []
     return [ScenarioRef(file, variant) for variant in find_variant_names(text) or [""]]
