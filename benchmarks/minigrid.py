@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from benchmarks.arena import Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import ROSTER, Entry
-from gv_engine.scenario.library import minigrid_levels
+from gv_engine.scenario.library import list_minigrid_grids
 
 OURS, MINIGRID = "ours", "minigrid"
 CONTESTANTS: dict[str, tuple[Entry, dict[str, Any]]] = {
@@ -76,7 +76,7 @@ def main() -> int:
     columns = [(what, name) for name in (MINIGRID, *options.peers) for what in BOUNDS]
     print("id", *(f"{what}s/{name}" for what, name in columns), sep="\t")
     every: list[Ratios] = []
-    for name in minigrid_levels():
+    for name in list_minigrid_grids():
         if options.only in name:
             level = name.removeprefix("MiniGrid-")
             every.append(measure_ratios(level, options.peers, options.rounds, options.seconds))

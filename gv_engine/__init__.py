@@ -1,6 +1,6 @@
 """GV Engine: gridworlds to play, to write and to train on.
 
-What it offers stands in `__init__.pyi`; each name is loaded when it is asked for.
+The public names are listed in `__init__.pyi`; each is imported on first use.
 
 >>> import gymnasium
 >>> import gv_engine
@@ -10,10 +10,10 @@ What it offers stands in `__init__.pyi`; each name is loaded when it is asked fo
 (7, 7, 3)
 """
 
-from gv_engine.scenario.resources import check_neighbours, end_quietly
+from gv_engine.scenario.resources import check_sibling_packages, use_default_sigint
 
-end_quietly()
-check_neighbours()
+use_default_sigint()
+check_sibling_packages()
 
 import lazy_loader  # noqa: E402
 

@@ -1,16 +1,16 @@
-"""`python -m gv_engine`, and the `gv-engine` that an installation makes of it."""
+"""Entry point of `python -m gv_engine` and of the installed command `gv-engine`."""
 
 import signal
 import sys
 
 from gv_engine.cli import main as run
 from gv_engine.cli.options import INTERRUPTED, complain
-from gv_engine.scenario.resources import is_command
+from gv_engine.scenario.resources import is_cli_process
 
 
 def main() -> int:
-    """Run the command of this process, see `gv_engine.cli.main`."""
-    if is_command() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    """Run the command line of this process and return the exit status; see `gv_engine.cli.main`."""
+    if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return run()

@@ -25,7 +25,7 @@ import numpy as np
 from gv_engine.cli import main as gv_engine
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import RolloutError
-from gv_engine.scenario.files import sweep
+from gv_engine.scenario.files import remove_stale_drafts
 from gv_engine.ui.settings import SPEEDS, Settings
 from tests import ROOT
 
@@ -144,7 +144,7 @@ def settings(folder: Path) -> str:
     assert not wrong, wrong
     assert not file.exists() or found.recent == [str(found.speed)] * 12
     left = len(list(folder.glob(".gv-draft-*")))
-    sweep(folder)
+    remove_stale_drafts(folder)
     assert not list(folder.glob(".*"))
     assert found.speed in SPEEDS
     return "swept" if left else "whole"

@@ -5,10 +5,10 @@ MiniGrid's are in neither: `tests/systems/test_minigrid.py` replays some of them
 
 from __future__ import annotations
 
-from gv_engine.scenario.library import GALLERY, built_in_grids, grid_names
+from gv_engine.scenario.library import GALLERY, list_built_in_grids, list_grid_names
 
 OF_GALLERY = [
-    name for name, level in built_in_grids().items() if level.file.is_relative_to(GALLERY)
+    name for name, level in list_built_in_grids().items() if level.file.is_relative_to(GALLERY)
 ]
 """Those of one idea each; `tests/domains/test_gallery.py` wins them."""
-NOT_OF_GALLERY = [name for name in grid_names() if name not in OF_GALLERY]
+NOT_OF_GALLERY = [name for name in list_grid_names() if name not in OF_GALLERY]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gv_engine import AGENT, Scenario
 from gv_engine.envs.minigrid_observations import encode_minigrid
 from gv_engine.rules.component import NOTHING
-from gv_engine.scenario.library import minigrid_levels
+from gv_engine.scenario.library import list_minigrid_grids
 from gv_engine.world.rng import generator_from_row
 from tests.boards import look_of
 
@@ -157,7 +157,7 @@ def main(arguments: list[str] | None = None, say: Callable[[str], None] = print)
     files = [file for file in files if options.only in file.stem]
     equal = 0
     for file in files:
-        if file.stem not in minigrid_levels():
+        if file.stem not in list_minigrid_grids():
             say(f"{file.stem}: no scenario has this id")
             continue
         try:

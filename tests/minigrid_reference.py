@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
-from gv_engine.scenario.library import minigrid_levels
+from gv_engine.scenario.library import list_minigrid_grids
 from tests import ROOT
 from tests.minigrid import Different, Recorded, replay
 
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--whole", action="store_true", help="also grids, what is held, draws")
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     options = parser.parse_args(arguments)
-    names = [name for name in minigrid_levels() if options.only in name]
+    names = [name for name in list_minigrid_grids() if options.only in name]
     worlds = _WORLDS if options.world == "both" else (options.world,)
     frames, different = dict.fromkeys(worlds, 0), 0
     how = options.first, options.seeds, options.steps, options.whole

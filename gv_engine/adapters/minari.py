@@ -20,14 +20,14 @@ from gv_engine.rollout.rollout import rows_of_steps
 from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.files import parse_json, read_bytes
 from gv_engine.scenario.loading import read_scenario
-from gv_engine.scenario.lookup import checked, found_again, reference_to
+from gv_engine.scenario.lookup import check_reference, load_reference, make_reference
 from gv_engine.scenario.optional_deps import MINARI
-from gv_engine.scenario.plugin import AnyScenario, hooks_of
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import Consent, Trust
 
-if MINARI.missing:
-    raise MissingExtraError(MINARI.missing)
+if MINARI.missing_message:
+    raise MissingExtraError(MINARI.missing_message)
 import minari
 from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
@@ -307,7 +307,7 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
     """Return the contents of `rollout.json`; {} for a dataset that was combined from several."""
     description = dataset.storage.metadata.get(_METADATA_KEY) or {}
     if description:
-        checked(description.get("scenario") if isinstance(description, dict) else None)
+        check_reference(description.get("scenario") if isinstance(description, dict) else None)
     return dict(description)
 
 
@@ -321,20 +321,20 @@ def _load_scenario(
     """
     rest = dict(kwargs)
     if about and not override:
-        return found_again(about["scenario"], name, **consent)
+        return load_reference(about["scenario"], name, **consent)
     source, limit = rest.pop("scenario"), rest.pop("max_steps", None)
     settings = {key: rest[key] for key in rest.keys() - {"levels", _REPRESENTATION}}
-    trust = Trust.given(**consent)
+    trust = Trust.from_options(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
         """Return the scenario of a source with the dataset's settings and step limit."""
         loaded = read_scenario(source, trust, settings=settings)
-        limited: AnyScenario = hooks_of(loaded).limited(loaded, limit)
+        limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, limit)
         return limited
 
     if not override:
-        return read(source, trust.of_reference(name))
-    original = about.get("scenario") or reference_to(read(source, trust.of_reference(name)))
+        return read(source, trust.for_reference(name))
+    original = about.get("scenario") or make_reference(read(source, trust.for_reference(name)))
     loaded = read(override, trust)
     if loaded.identity.digest != original["digest"]:
         raise ValueError(

@@ -20,8 +20,8 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import SAME_STEP
 
-if PUFFERLIB.missing:
-    raise MissingExtraError(PUFFERLIB.missing)
+if PUFFERLIB.missing_message:
+    raise MissingExtraError(PUFFERLIB.missing_message)
 import pufferlib
 
 _OWN_OPTIONS = {

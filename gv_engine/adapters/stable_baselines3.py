@@ -17,8 +17,8 @@ from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.optional_deps import STABLE_BASELINES3
 from gv_engine.scenario.scenario import Scenario
 
-if STABLE_BASELINES3.missing:
-    raise MissingExtraError(STABLE_BASELINES3.missing)
+if STABLE_BASELINES3.missing_message:
+    raise MissingExtraError(STABLE_BASELINES3.missing_message)
 from stable_baselines3.common.vec_env import VecEnv
 
 _SINGLE_ENV_ATTRIBUTES = "action_masks", "action_space", "observation_space"

@@ -15,8 +15,8 @@ from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.optional_deps import TIANSHOU
 from gv_engine.scenario.scenario import Scenario
 
-if TIANSHOU.missing:
-    raise MissingExtraError(TIANSHOU.missing)
+if TIANSHOU.missing_message:
+    raise MissingExtraError(TIANSHOU.missing_message)
 from tianshou.data import Batch
 from tianshou.env import BaseVectorEnv
 

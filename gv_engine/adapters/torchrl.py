@@ -13,8 +13,8 @@ from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.optional_deps import TORCHRL
 from gv_engine.scenario.scenario import Scenario
 
-if TORCHRL.missing:
-    raise MissingExtraError(TORCHRL.missing)
+if TORCHRL.missing_message:
+    raise MissingExtraError(TORCHRL.missing_message)
 import torch
 from tensordict import TensorDict, TensorDictBase
 from torchrl.data import Binary, Bounded, Categorical, Composite, Unbounded

@@ -25,14 +25,14 @@ from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.scenario.files import (
     append_line,
-    checked_digest,
-    checked_line,
+    atomic_write,
+    check_digest,
+    check_line,
     parse_json,
     read_bytes,
-    replacing,
-    sweep,
+    remove_stale_drafts,
 )
-from gv_engine.scenario.library import built_in_grids
+from gv_engine.scenario.library import list_built_in_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
 
@@ -51,7 +51,7 @@ class BenchmarkError(GVEngineError):
 @cache
 def scenarios() -> dict[str, Scenario]:
     """All built-in grids of one agent that say what a success is, by name, the smallest first."""
-    found = {name: Scenario.load(name) for name in built_in_grids()}
+    found = {name: Scenario.load(name) for name in list_built_in_grids()}
     told = {name: each for name, each in found.items() if each.tells_success}
     return dict(sorted(told.items(), key=lambda item: _cells(item[1])))
 
@@ -232,9 +232,9 @@ class BenchmarkEntry:
         entry = cls(path, **{name: given[name] for name in kinds if name in given})
         try:
             for name in texts:
-                checked_line(getattr(entry, name), name)
+                check_line(getattr(entry, name), name)
             for pattern in patterns:
-                checked_line(pattern, "name or pattern of a scenario")
+                check_line(pattern, "name or pattern of a scenario")
             matching(patterns)
         except (ValueError, BenchmarkError) as error:
             raise BenchmarkError(f"{path / ENTRY_FILE}: {error}") from None
@@ -257,13 +257,13 @@ class BenchmarkEntry:
             FileExistsError: there is something already.
             OSError: it cannot be written.
         """
-        sweep(self.path)
+        remove_stale_drafts(self.path)
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise FileExistsError(f"{self.path} is there already, and is no entry: name a new one")
         self.path.mkdir(parents=True, exist_ok=True)
         about = {"format": _FORMAT, **asdict(self)}
         del about["path"]
-        with replacing(self.path / ENTRY_FILE) as draft:
+        with atomic_write(self.path / ENTRY_FILE) as draft:
             draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
         return self
 
@@ -341,7 +341,7 @@ def _understood(given: dict[str, Any]) -> EntryPart:
     return EntryPart(
         scenario,
         _whole(given, "seed", SEEDS - 1),
-        checked_digest(given["digest"]),
+        check_digest(given["digest"]),
         _lengths(given, "lengths"),
         _whole(given, "different", TESTED, TESTED),
         held_out,

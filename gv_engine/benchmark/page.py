@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.benchmark.entry import SEEDS, BenchmarkEntry, BenchmarkError, EntryPart, scenarios
-from gv_engine.scenario.files import replacing
-from gv_engine.scenario.library import GALLERY, MINIGRID, built_in_grids
+from gv_engine.scenario.files import atomic_write
+from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
 from gv_engine.session.autoplay import SOLVER
 
 # ---- statistics ----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's l
 
 @cache
 def _group(scenario: str) -> str:
-    folders = built_in_grids()[scenario].file.parents
+    folders = list_built_in_grids()[scenario].file.parents
     return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
 
 
@@ -428,8 +428,8 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     for group in _GROUPS:
         panels = shown.panels(group)
         if panels:
-            with replacing(images / f"benchmark-{group}.svg") as draft:
+            with atomic_write(images / f"benchmark-{group}.svg") as draft:
                 draft.write_text(drawn(panels, names), "utf-8")
     body = "\n\n".join(shown.sections(images.name))
-    with replacing(page) as draft:
+    with atomic_write(page) as draft:
         draft.write_text(f"{before}{begin}\n{body}\n\n{end}{after}", "utf-8")

@@ -38,7 +38,7 @@ from gv_engine.cli.output import code_after
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.fields import suggestion
-from gv_engine.scenario.rule_modules import failure, place_of
+from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
 
 COMMANDS = (
     play,
@@ -137,7 +137,7 @@ def _run(options: argparse.Namespace) -> int:
         complain(error)
         return 2
     except RuleError as error:
-        complain(failure(error))
+        complain(make_rule_error(error))
         return 1
     except MemoryError as error:
         less = "fewer worlds, by --num-envs" if hasattr(options, "num_envs") else "less"
@@ -152,7 +152,7 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except Exception as error:
         # python -X dev shows it all
-        if sys.flags.dev_mode or not (place := place_of(error)):
+        if sys.flags.dev_mode or not (place := find_author_line(error)):
             raise
         complain(f"{place}: {type(error).__name__}: {error}")
         return 1

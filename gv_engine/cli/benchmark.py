@@ -22,7 +22,7 @@ from gv_engine.cli.options import (
 )
 from gv_engine.cli.output import progress, undisturbed
 from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
-from gv_engine.scenario.optional_deps import RL, command_line
+from gv_engine.scenario.optional_deps import RL, format_command
 
 if TYPE_CHECKING:
     from gv_engine.benchmark.entry import BenchmarkEntry, EntryPart
@@ -169,7 +169,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     if options.policy is None and entry.policy not in RUN_NO_CODE:
         raise UsageError(
             f"{path} is of a policy of somebody's own, and reading an entry runs no code: name it, "
-            f"{command_line(['--policy', entry.policy])}"
+            f"{format_command(['--policy', entry.policy])}"
         )
     asked = {"policy": options.policy or entry.policy, **given}
     known = {"policy": entry.policy, **entry.settings}
@@ -222,8 +222,8 @@ def _asked(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple
     from gv_engine.benchmark.runner import PPO, Making
 
     making = Making(entry.policy, entry.settings)
-    if making.policy == PPO and RL.missing:
-        raise MissingExtraError(RL.missing)
+    if making.policy == PPO and RL.missing_message:
+        raise MissingExtraError(RL.missing_message)
     if options.seeds and options.seeds.stop > SEEDS:
         raise UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"

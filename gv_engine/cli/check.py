@@ -21,10 +21,10 @@ from gv_engine.cli.options import (
 )
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
 from gv_engine.scenario.document import read_file
-from gv_engine.scenario.files import exists
-from gv_engine.scenario.library import built_in_grids, find
+from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import AnyScenario, hooks_of
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import Watchdog
@@ -108,9 +108,9 @@ def sources_of(source: str) -> list[str]:
 
 def _sources_of(source: str) -> tuple[bool, list[str]]:
     """Return whether it is a pack, and all that it leads to."""
-    if not (exists(Path(source)) or source in built_in_grids()):
+    if not (path_exists(Path(source)) or source in list_built_in_grids()):
         return False, [source]
-    level = find(source)
+    level = find_ref(source)
     document = read_file(level)
     names = () if level.variant else document.variants
     parts = [f"{source}#{name}" for name in names]
@@ -133,22 +133,23 @@ def played_of(source: str) -> list[str]:
 def _examine(
     scenario: AnyScenario, options: argparse.Namespace, source: str, given: Mapping[str, Any]
 ) -> int:
-    hooks, document = hooks_of(scenario), scenario.document
-    if document.said:
-        rows = [(line,) for line in document.said]
+    hooks, document = get_plugin(scenario), scenario.document
+    if document.changes_from_base:
+        rows = [(line,) for line in document.changes_from_base]
         output.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
     if document.parameters:
         settable = [
-            (each.name, each.value, each.allowed, each.says) for each in document.parameters
+            (each.name, each.value, each.allowed_text, each.description)
+            for each in document.parameters
         ]
         titles = ("parameter", "is", "may be", "")
         output.print_table(titles, settable, f"{scenario.name}: what may be set")
-    for title, systems in hooks.systems(scenario):
+    for title, systems in hooks.list_systems(scenario):
         output.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
     asked = (getattr(options, name) for name in ("episodes", "seed", "limit", "quick", "policy"))
-    found = hooks.examine(scenario, *asked)
+    found = hooks.check_scenario(scenario, *asked)
     begun, faults = _begun_with(source, given, scenario, options.seed)
     facts = [*found.facts, *((("begun", ", ".join(begun)),) if begun else ())]
     output.print_table(("", ""), facts)
@@ -164,7 +165,7 @@ def _begun_with(
     well, and what is wrong with others."""
     well, faults = [], []
     for parameter in scenario.document.parameters:
-        for value in parameter.others if parameter.name not in given else ():
+        for value in parameter.other_values if parameter.name not in given else ():
             told = f"{parameter.name}={value}"
             try:
                 other = load_playable(source, **given, **{parameter.name: value})

@@ -19,7 +19,7 @@ from gv_engine.cli.options import (
 from gv_engine.cli.output import progress
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import DOMAINS, hooks_of
+from gv_engine.scenario.plugin import DOMAINS, get_plugin
 
 _EXAMPLES = """\
 gv-engine compile keydoor-9x9 cave
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what came of each; 1 if one does not compile or cannot be kept."""
     if bool(options.scenarios) == options.all:
         raise UsageError("name scenarios, or say --all")
-    there = [domain for domain in DOMAINS.values() if options.all and not domain.missing]
+    there = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]
     named = options.scenarios or [name for domain in there for name in domain.built_in()]
     sources = [source for name in named for source in played_of(name)]
     scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         for scenario in scenarios:
             began = time.perf_counter()
             try:
-                found = hooks_of(scenario).compile(scenario)
+                found = get_plugin(scenario).compile_scenario(scenario)
             except (DoesNotCompileError, RuntimeWarning) as error:
                 complain(f"{scenario.name}: {error}")
                 found, code = "failed", 1

@@ -28,13 +28,13 @@ def run(options: argparse.Namespace) -> int:
     rows = []
     for domain in DOMAINS.values():
         try:
-            hooks = domain.hooks
+            hooks = domain.plugin
         except MissingExtraError as error:
             complain(error)
             continue
         for name in domain.playable:
-            scenario, several = load_scenario(name), name in domain.of_several()
+            scenario, several = load_scenario(name), name in domain.multi_agent()
             of = _NO_ID if several else gym_id(name)
-            rows.append((name, of, hooks.size(scenario), scenario.description))
+            rows.append((name, of, hooks.describe_size(scenario), scenario.description))
     output.print_table(("name", "Gymnasium id", "size", "description"), rows)
     return 0

@@ -64,4 +64,4 @@ def write_starter(target: Path) -> None:
                 text = text.replace("{{name}}", target.name).replace("{{module}}", module)
             copy = target / file.name.replace("starter", module)
             copy.write_text(text, "utf-8")
-    (target / "scenario.schema.json").write_text(schema.text(), "utf-8")
+    (target / "scenario.schema.json").write_text(schema.format_schema(), "utf-8")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
 from gv_engine.rules.errors import complain as complain
-from gv_engine.scenario.fields import value_of
+from gv_engine.scenario.fields import parse_value
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.scenario.trust import Consent, is_dotted
+from gv_engine.scenario.trust import Consent, is_module_name
 from gv_engine.session.episode import Playable
 from gv_engine.session.video_writer import FORMATS
 
@@ -107,7 +107,7 @@ def add_consent(parser: Any) -> None:
 
 
 def _module(text: str) -> str:
-    if not is_dotted(text):
+    if not is_module_name(text):
         raise argparse.ArgumentTypeError(
             f"found {text!r}, expected the name of a module, as caves.rules"
         )
@@ -119,7 +119,7 @@ def _setting(text: str) -> tuple[str, Any]:
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
     try:
-        return name, value_of(value)
+        return name, parse_value(value)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{name}: {error}") from None
 
@@ -136,7 +136,7 @@ def consent(options: argparse.Namespace) -> Consent:
 
 
 def scenario_words(known: Mapping[str, Any]) -> list[str]:
-    """The words that name a scenario of a file in a command, as `reference_to` tells of it."""
+    """The words that name a scenario of a file in a command, as `make_reference` tells of it."""
     words = [known["source"]]
     for name, value in known["settings"].items():
         words += ["--set", f"{name}={json.dumps(value)}"]

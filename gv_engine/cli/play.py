@@ -32,7 +32,7 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.policy import by_agent, load_policy
 from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import Autoplayer, Opponent, actor_of
 from gv_engine.session.catalogue import load_playable
@@ -234,7 +234,7 @@ def _acted(game: Session, named: str) -> Session:
         PolicyError: there is no such policy.
     """
     try:
-        hooks_of(game.scenario).limited(game.scenario, None)
+        get_plugin(game.scenario).with_step_limit(game.scenario, None)
     except ValueError as error:
         raise UsageError(f"{error}; give it one") from None
     rival = Opponent(named, game, actor_of(game, named))

@@ -77,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
         return _keep(scenario, options)
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
-    hooks = DOMAINS[scenario.identity.domain].hooks
-    frames = hooks.frames(scenario, options.policy, options.seed, steps)
+    hooks = DOMAINS[scenario.identity.domain].plugin
+    frames = hooks.iter_frames(scenario, options.policy, options.seed, steps)
     shown = draw(frames, scenario, out, options)
     say(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
     return 0

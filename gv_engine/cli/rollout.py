@@ -33,7 +33,7 @@ from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.policy import ActionSequence, policy_digest
 from gv_engine.rollout.shards import Job, Shard
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import AnyScenario, hooks_of
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import SOLVER
 from gv_engine.session.watchdog import force_exit_after
@@ -235,11 +235,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     loaded = load_scenario(options.scenario, **scenario_options(options))
-    hooks = hooks_of(loaded)
+    hooks = get_plugin(loaded)
     if options.resume and not options.out:
         raise UsageError("--resume goes on with a folder: name it by --out")
     try:
-        scenario = loaded if options.replays else hooks.limited(loaded, options.max_steps)
+        scenario = loaded if options.replays else hooks.with_step_limit(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
     listed = _listed(scenario, options.levels)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gv_engine.cli import output
 from gv_engine.cli.options import Commands, UsageError, add_command, say
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.library import built_in_grids
+from gv_engine.scenario.library import list_built_in_grids
 
 if TYPE_CHECKING:
     from gv_engine.scenario.reference_docs import Chapter, Topic
@@ -38,15 +38,15 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print them all, or all that is known of one."""
-    from gv_engine.scenario.reference_docs import chapters
+    from gv_engine.scenario.reference_docs import list_chapters
 
-    found = chapters()
+    found = list_chapters()
     if options.markdown:
         say("\n".join(page(found)))
         return 0
     if options.name is None:
         for title, entries in found:
-            rows = [(entry.name, entry.says) for entry in entries]
+            rows = [(entry.name, entry.summary) for entry in entries]
             output.print_table((title, ""), rows)
         return 0
     known = {_bare(entry.name): title for title, entries in found for entry in entries}
@@ -72,9 +72,9 @@ def _on(word: str, found: list[Chapter]) -> Iterator[tuple[str, str]]:
     begins = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
     for _, entries in found:
         for entry in entries:
-            if begins.search(f"{entry.name} {entry.told}"):
-                yield entry.name, entry.says
-    for name, level in built_in_grids().items():
+            if begins.search(f"{entry.name} {entry.docstring}"):
+                yield entry.name, entry.summary
+    for name, level in list_built_in_grids().items():
         if begins.search(name):
             yield name, f"a level to copy from: {level.file}"
 
@@ -85,7 +85,7 @@ def _bare(name: str) -> str:
 
 
 def _tell(title: str, entry: Topic) -> None:
-    say(f"{entry.name} ({title})\n\n{entry.told}\n")
+    say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
         output.print_table(("", "may be", "default"), entry.parts)
     if entry.example:
@@ -112,11 +112,11 @@ def page(found: list[Chapter]) -> Iterator[str]:
 
 
 def _line(entry: Topic) -> Iterator[str]:
-    yield f"- `{entry.name}`: {entry.says}"
+    yield f"- `{entry.name}`: {entry.summary}"
 
 
 def _section(entry: Topic) -> Iterator[str]:
     place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
-    yield f"- `{entry.name}`: {entry.says}{place}"
+    yield f"- `{entry.name}`: {entry.summary}{place}"
     for name, may_be, default in entry.parts:
         yield f"    - `{name}`: {may_be}" + (f", `{default}` if left out" if default else "")

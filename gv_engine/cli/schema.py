@@ -24,12 +24,12 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print it."""
-    say(text())
+    say(format_schema())
     return 0
 
 
-def text() -> str:
+def format_schema() -> str:
     """The schema as it stands in a file."""
-    from gv_engine.scenario.schema import schema
+    from gv_engine.scenario.schema import make_schema
 
-    return json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(make_schema(), ensure_ascii=False, separators=(",", ":"))

@@ -31,11 +31,11 @@ from gv_engine.cli.training_runs import TrainingPlan, train_here, train_on_ray
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters, StopCondition
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.files import file_name_of
+from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.lookup import found_again
-from gv_engine.scenario.optional_deps import RL, command_line
-from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.lookup import load_reference
+from gv_engine.scenario.optional_deps import RL, format_command
+from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train, print progress, save the results; return the exit code."""
-    if RL.missing:
-        raise MissingExtraError(RL.missing)
+    if RL.missing_message:
+        raise MissingExtraError(RL.missing_message)
     if options.ray:
         from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
@@ -164,8 +164,8 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        command_line(_rollout_words(options, runs[0].scenario, path)),
-        command_line(_resume_words(options, runs[0].scenario, path)),
+        format_command(_rollout_words(options, runs[0].scenario, path)),
+        format_command(_resume_words(options, runs[0].scenario, path)),
     )
     with terminable(), ExitStack() as stack:
         for each in runs:
@@ -193,7 +193,7 @@ def _resume_words(
     words = ["gv-engine", "train", "--resume", str(path)]
     if options.ray:
         words += ["--ray", options.ray]
-    return words + consent_words(options, partial(found_again, reference, path))
+    return words + consent_words(options, partial(load_reference, reference, path))
 
 
 def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
@@ -211,7 +211,7 @@ def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     if not isinstance(loaded, Scenario):
         raise UsageError(f"{loaded.name} is of the domain {loaded.domain}: train takes grids")
     try:
-        scenario = hooks_of(loaded).limited(loaded, options.max_steps)
+        scenario = get_plugin(loaded).with_step_limit(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
     levels = options.levels
@@ -223,7 +223,7 @@ def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         stop_condition = _stop_condition(options, StopCondition())
         return Run.create(path, scenario, settings, levels, loaded_levels, stop_condition)
 
-    name = file_name_of(scenario.name)
+    name = make_file_name(scenario.name)
     if options.seeds is None:
         return scenario, [create(options.out or Path(f"{name}-run"), settings)]
     out = options.out or Path(f"{name}-runs")
@@ -291,6 +291,6 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
                 f"{each.path} and {runs[0].path} have other --steps or --until: give both, or "
                 f"--resume continues one of them"
             )
-    scenario = found_again(runs[0].scenario, runs[0].path, **consent(options))
+    scenario = load_reference(runs[0].scenario, runs[0].path, **consent(options))
     assert isinstance(scenario, Scenario)  # of a run that began
     return scenario, runs

@@ -35,6 +35,7 @@ from gv_engine.compiler import (
     observation,
     record_methods,
     records,
+    rng,
     rng_methods,
     simd,
     spawn_remove,

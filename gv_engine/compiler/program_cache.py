@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from gv_engine.rules.errors import CapacityError, RuleError
-from gv_engine.scenario.files import replacing
+from gv_engine.scenario.files import atomic_write
 
 MAX_PROGRAMS = 500
 """Programs in the cache, several times those of the engine; the oldest are deleted beyond that."""
@@ -274,7 +274,7 @@ def _read(path: Path) -> tuple[Any, bytes] | None:
 def _write(path: Path, header: Any, code: bytes) -> None:
     """Write a header, as JSON, and code to a path, with their SHA-256; an atomic write."""
     rest = json.dumps(((path.parent.name, path.name), header)).encode() + b"\n" + code
-    with replacing(path) as draft:
+    with atomic_write(path) as draft:
         draft.chmod(0o600)
         draft.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
 

@@ -25,16 +25,16 @@ from gv_engine.editor.yaml_text import (
 )
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.document import Document, read_text
-from gv_engine.scenario.files import exists
-from gv_engine.scenario.json_schema import Format
+from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.json_schema import ScenarioFormat
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.loading import level_of
+from gv_engine.scenario.loading import find_scenario_ref
 from gv_engine.scenario.packs import is_pack
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.schema import formats
-from gv_engine.scenario.trust import NAMED, Trust, parted
+from gv_engine.scenario.schema import load_formats
+from gv_engine.scenario.trust import DEFAULT_TRUST, Trust, split_options
 from gv_engine.session.file_watch import Watch
 from gv_engine.world.simulation import Simulation
 
@@ -82,7 +82,7 @@ class EditorDocument:
         manuscript: TextBuffer,
         variant: str = "",
         folder: Path | None = None,
-        trust: Trust = NAMED,
+        trust: Trust = DEFAULT_TRUST,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.manuscript, self.variant, self.trust = manuscript, variant, trust
@@ -195,9 +195,9 @@ class EditorDocument:
         return RuleList(self.manuscript.text, self._known, self.words, dict(self.format.functions))
 
     @property
-    def format(self) -> Format:
+    def format(self) -> ScenarioFormat:
         """What its file may say."""
-        return formats()[self._known.domain]
+        return load_formats()[self._known.domain]
 
     @property
     def said(self) -> dict[str, Any]:
@@ -290,16 +290,16 @@ def open_work(source: str, **options: Any) -> EditorDocument:
         EditError: it is nothing that can be edited.
         OSError: its file cannot be read.
     """
-    trust, settings = parted(options)
+    trust, settings = split_options(options)
     path = Path(source)
-    if path.suffix in (".yaml", ".yml") and not exists(path) and path.parent.is_dir():
+    if path.suffix in (".yaml", ".yml") and not path_exists(path) and path.parent.is_dir():
         return new_work("blank", path.absolute(), **options)
-    level = level_of(source)
+    level = find_scenario_ref(source)
     if is_pack(level.file):
         raise EditError(f"{level.file} has levels alone; a scenario whose `levels` it is has rules")
     manuscript = TextBuffer.of(level.file.absolute())
     _check_domain(manuscript.text, level)
-    if not level.file.is_relative_to(SCENARIOS) or exists(ScenarioRef.at(path).file):
+    if not level.file.is_relative_to(SCENARIOS) or path_exists(ScenarioRef.parse(path).file):
         return EditorDocument(manuscript, level.variant, trust=trust, settings=settings)
     copy = TextBuffer(manuscript.text)
     made = EditorDocument(copy, level.variant, trust=trust, settings=settings)
@@ -316,7 +316,7 @@ def new_work(starter: str, file: Path | None = None, **options: Any) -> EditorDo
         file: where it is going to be.
         options: as for `open_work`.
     """
-    trust, settings = parted(options)
+    trust, settings = split_options(options)
     text = (_STARTERS / f"{starter}.yaml").read_text("utf-8")
     return EditorDocument(TextBuffer(text, file), trust=trust, settings=settings)
 

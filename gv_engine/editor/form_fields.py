@@ -11,21 +11,21 @@ from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System
 from gv_engine.scenario.calls import find_value_kind
-from gv_engine.scenario.fields import value_of
+from gv_engine.scenario.fields import parse_value
 from gv_engine.scenario.json_schema import (
+    BOOLEAN,
     COLOR,
     DEFINITIONS,
     OBJECT,
     TEXT,
-    TRUTH,
-    Functions,
+    FunctionSchema,
     JsonSchema,
     Key,
     KeyTable,
-    named,
+    enum_schema,
 )
-from gv_engine.scenario.reference_docs import sentence
-from gv_engine.scenario.schema import formats
+from gv_engine.scenario.reference_docs import first_sentence
+from gv_engine.scenario.schema import load_formats
 
 
 class FormField(NamedTuple):
@@ -70,7 +70,7 @@ class FormField(NamedTuple):
             told = {key: told[key] for key in told if key in known}
         told = {key: part for key, part in told.items() if part is not None}
         functions = _functions(self.form)
-        if functions and functions.bare and list(told) == ["name"]:
+        if functions and functions.allows_bare_name and list(told) == ["name"]:
             return told["name"]
         return told or None
 
@@ -94,7 +94,7 @@ class FormField(NamedTuple):
         if self.is_text:
             return text
         try:
-            return value_of(text)
+            return parse_value(text)
         except ValueError as error:
             raise EditError(f"{self.name}: {error}; expected {self.expects}") from None
 
@@ -112,18 +112,18 @@ def form_fields(keys: KeyTable, values: Mapping[str, Any], words: Vocabulary) ->
 
 def field(name: str, key: Key, value: Any, words: Vocabulary) -> FormField:
     """The field for one key."""
-    form = _fitting(key.form, value)
-    choices = tuple(_choices(key.form, words))
+    form = _fitting(key.schema, value)
+    choices = tuple(_choices(key.schema, words))
     below: KeyTable = {}
     if "properties" in form and isinstance(value, dict | None):
-        below = key.below or _keys_of(form)
+        below = key.nested or _keys_of(form)
     elif _functions(form):
         below = _function_keys(form, value["name"] if isinstance(value, dict) else value)
-    expects = " or ".join(dict.fromkeys(_expected(key.form)))
-    text = key.form is TEXT or key.form == TEXT
+    expects = " or ".join(dict.fromkeys(_expected(key.schema)))
+    text = key.schema is TEXT or key.schema == TEXT
     parts = None if choices or below else _parts(form, key, words)
     return FormField(
-        name, key.says, form, value, choices, expects, text, key.required, below, parts
+        name, key.description, form, value, choices, expects, text, key.required, below, parts
     )
 
 
@@ -150,10 +150,10 @@ def _keys_of(form: JsonSchema) -> KeyTable:
 # ---- rules within rules ----------------------------------------------------------------------
 
 
-def _functions(form: JsonSchema) -> Functions | None:
+def _functions(form: JsonSchema) -> FunctionSchema | None:
     """The rules that may stand where one is named; None elsewhere."""
     name = str(form.get("$ref", "")).rpartition("/")[2]
-    known = (format.functions.get(name) for format in formats().values())
+    known = (format.functions.get(name) for format in load_formats().values())
     return next(filter(None, known), None)
 
 
@@ -163,8 +163,8 @@ def _function_keys(form: JsonSchema, name: Any) -> KeyTable:
     if functions is None:
         return {}
     systems = {system.name: system for system in functions.systems}
-    says = sentence(systems[name].function) if name in systems else "Which rule it is."
-    told = {"name": Key(says, named(systems), required=True), **functions.besides}
+    says = first_sentence(systems[name].function) if name in systems else "Which rule it is."
+    told = {"name": Key(says, enum_schema(systems), required=True), **functions.extra_keys}
     return {**told, **parameter_keys(systems[name])} if name in systems else told
 
 
@@ -200,7 +200,7 @@ class FormParts(NamedTuple):
 
     def fields(self, value: Any) -> list[FormField]:
         """The fields of what stands there: one for each option, and for each other part."""
-        told = Key("Whether it is one of them.", TRUTH, required=True)
+        told = Key("Whether it is one of them.", BOOLEAN, required=True)
         there = self.usual if value is None else value
         chosen = [field(str(option), told, option in there, self.words) for option in self.options]
         others = [
@@ -241,7 +241,7 @@ class FormParts(NamedTuple):
     @property
     def example(self) -> Any:
         """What a part is at first."""
-        told = [_opened(form) for form in _opened(self.key.form).get("anyOf", [self.key.form])]
+        told = [_opened(form) for form in _opened(self.key.schema).get("anyOf", [self.key.schema])]
         if any("properties" in form for form in told):
             return {}
         choices = next(filter(None, (_choices(form, self.words) for form in told)), None)
@@ -265,9 +265,11 @@ def _parts(form: JsonSchema, key: Key, words: Vocabulary) -> FormParts | None:
             tuple(COLORS): [COLORS[color] for color in words.colors],
             _objects(words): [words.types[kind].name for kind in words.objects],
         }.get(options, ())
-        return FormParts(Key(key.says, items, below=key.below), options, tuple(usual), True, words)
+        return FormParts(
+            Key(key.description, items, nested=key.nested), options, tuple(usual), True, words
+        )
     if form.get("type") == "object" and isinstance(named_parts, dict):
-        return FormParts(Key(key.says, named_parts, below=key.below), (), (), False, words)
+        return FormParts(Key(key.description, named_parts, nested=key.nested), (), (), False, words)
     return None
 
 

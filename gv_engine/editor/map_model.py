@@ -27,7 +27,7 @@ from gv_engine.editor.yaml_text import (
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import LONGEST_SIDE
+from gv_engine.scenario.fields import MAX_SIDE
 from gv_engine.scenario.map import LEGEND, LEGEND_KEYS, Symbol
 
 # ---- brushes -------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class MapModel:
             drawn = below.text if below else None
         lines = drawn.rstrip("\n").split("\n") if drawn and drawn.strip() else []
         width = max(map(len, lines), default=0)
-        self.rows: Sequence[str] = [line.ljust(width, " ")[:LONGEST_SIDE] for line in lines]
+        self.rows: Sequence[str] = [line.ljust(width, " ")[:MAX_SIDE] for line in lines]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -335,8 +335,8 @@ class MapModel:
         Raises:
             EditError: it is too small or too large.
         """
-        if not (1 <= height <= LONGEST_SIDE and 1 <= width <= LONGEST_SIDE):
-            raise EditError(f"a map has 1 to {LONGEST_SIDE} rows and columns")
+        if not (1 <= height <= MAX_SIDE and 1 <= width <= MAX_SIDE):
+            raise EditError(f"a map has 1 to {MAX_SIDE} rows and columns")
         old_height, old_width = self.shape
         rows = list(self.rows)
         edge = {*rows[0], *rows[-1], *(row[0] for row in rows), *(row[-1] for row in rows)}

@@ -21,10 +21,10 @@ from gv_engine.rules.system import (
 )
 from gv_engine.scenario.calls import NESTED, TYPES, find_value_kind
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import FieldError, YamlNode, value_of
-from gv_engine.scenario.json_schema import Functions, KeyTable
-from gv_engine.scenario.reference_docs import sentence
-from gv_engine.scenario.rule_modules import defined_in
+from gv_engine.scenario.fields import FieldError, YamlNode, parse_value
+from gv_engine.scenario.json_schema import FunctionSchema, KeyTable
+from gv_engine.scenario.reference_docs import first_sentence
+from gv_engine.scenario.rule_modules import list_defined_names
 
 _SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}
 _INNER = "terminating_functions"
@@ -76,7 +76,7 @@ class Rule(NamedTuple):
         """Its sentence, and the values that the text gives it."""
         if self.system is None:
             return "There is no rule of this name"
-        said = sentence(self.system.objects or self.system.function)
+        said = first_sentence(self.system.objects or self.system.function)
         told = [f"{key.replace('_', ' ')} {_short(self.arguments[key])}" for key in self.arguments]
         return f"{said} ({', '.join(told)})" if told else said
 
@@ -95,7 +95,7 @@ class KnownRule(NamedTuple):
     @property
     def says(self) -> str:
         """Its sentence."""
-        return sentence(self.system.objects or self.system.function)
+        return first_sentence(self.system.objects or self.system.function)
 
 
 class RuleList:
@@ -109,7 +109,7 @@ class RuleList:
     """
 
     def __init__(
-        self, text: str, document: Document, words: Vocabulary, functions: dict[str, Functions]
+        self, text: str, document: Document, words: Vocabulary, functions: dict[str, FunctionSchema]
     ) -> None:
         self._text, self._words, self._functions = text, words, functions
         value = document.root.value
@@ -152,7 +152,7 @@ class RuleList:
         if names is None or named is None:
             return None
         with suppress(FieldError):
-            return names.system(named, phase, processors=True)
+            return names.resolve_system(named, phase, processors=True)
         return None
 
     def known(self, part: RulePart) -> Iterator[KnownRule]:
@@ -160,20 +160,20 @@ class RuleList:
         modules = self._words.names.modules if self._words.names else {}
         for where, module in modules.items():
             if not is_engine_module(module.__name__):
-                for name in defined_in(module):
+                for name in list_defined_names(module):
                     system = system_of(getattr(module, name))
                     if system is not None and system.phase is part.phase:
                         yield KnownRule(f"{where}:{name}", system)
         for system in self._of_schema(part).systems:
             yield KnownRule(system.name, system)
 
-    def _of_schema(self, part: RulePart) -> Functions:
+    def _of_schema(self, part: RulePart) -> FunctionSchema:
         return self._functions[f"{part.phase.name.lower()}_function"]
 
     def keys(self, rule: Rule) -> KeyTable:
         """What may stand in the entry of a rule."""
         told = parameter_keys(rule.system) if rule.system is not None else {}
-        return {**told, **self._of_schema(rule.part).besides}
+        return {**told, **self._of_schema(rule.part).extra_keys}
 
     # ---- changes -------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class RuleList:
         own = [self._words.types[kind].name for kind in self._words.objects]
         if name in TYPES and example not in own and own:
             return own[-1]
-        return value_of(example)
+        return parse_value(example)
 
     def removed(self, rule: Rule) -> str:
         """The text without a rule."""

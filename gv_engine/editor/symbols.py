@@ -16,10 +16,10 @@ from gv_engine.scenario.agents import AgentSpecs, read_agents
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, items, mapping
 from gv_engine.scenario.map import LEGEND, Legend, Symbol, read_legend
-from gv_engine.scenario.object_types import read_things
-from gv_engine.scenario.random_values import DrawnValues
-from gv_engine.scenario.resolver import Names
-from gv_engine.scenario.type_ids import Numbering, referring
+from gv_engine.scenario.object_types import read_object_types
+from gv_engine.scenario.random_values import RandomValues
+from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.type_ids import TypeIds, list_referring_nodes
 
 CellThing = Mapping[str, Any]
 """What stands in a cell, as an entry of a legend says it, without what goes without saying: {} is
@@ -51,7 +51,7 @@ class Vocabulary:
     legend: Legend = field(default_factory=dict)
     things: Mapping[str, CellThing] = field(default_factory=dict)
     agents: int = 1
-    names: Names | None = None
+    names: NameResolver | None = None
 
     def plain(self, entry: Any) -> CellThing:
         """An entry of a legend, without what goes without saying."""
@@ -103,17 +103,19 @@ def vocabulary(document: Document) -> Vocabulary:
     """The vocabulary of a document; what is wrong there, others say."""
     unheard = ErrorCollector(document.label)
     entries = document.root.value if isinstance(document.root.value, dict) else {}
-    numbering = Numbering.of([document])
-    names = Names(document, numbering)
-    draws = DrawnValues(unheard, names)
+    numbering = TypeIds.assign([document])
+    names = NameResolver(document, numbering)
+    draws = RandomValues(unheard, names)
     legend: Legend = {}
     crew = AgentSpecs()
     with suppress(FieldError, ScenarioError):
-        for node in referring(document.root):
-            names.preload(node)
+        for node in list_referring_nodes(document.root):
+            names.import_references(node)
     with suppress(FieldError, ScenarioError):
         if "objects" in entries:
-            names.own = read_things(unheard, names, entries["objects"], document.folder)
+            names.declared_types = read_object_types(
+                unheard, names, entries["objects"], document.folder
+            )
     with suppress(FieldError, ScenarioError):
         if "draw" in entries:
             draws.read(entries["draw"])
@@ -123,12 +125,12 @@ def vocabulary(document: Document) -> Vocabulary:
     with suppress(FieldError, ScenarioError):
         if "agents" in entries:
             crew = read_agents(unheard, names, entries["agents"])
-    usual = names.default_objects()
+    usual = names.list_grid_types()
     objects, colors = usual, USUAL_COLORS
     with suppress(FieldError, ScenarioError):
         space = mapping(entries["state_space"]) if "state_space" in entries else {}
         if "objects" in space:
-            objects = tuple(names.object_type(node) for node in items(space["objects"]))
+            objects = tuple(names.resolve_object_type(node) for node in items(space["objects"]))
         if "colors" in space:
             found = [node.text for node in items(space["colors"])]
             colors = tuple(COLORS.index(name) for name in found if name in COLORS)
@@ -144,7 +146,7 @@ def vocabulary(document: Document) -> Vocabulary:
 
 
 def _with_legend(
-    known: Vocabulary, legend: Legend, node: YamlNode | None, draws: DrawnValues
+    known: Vocabulary, legend: Legend, node: YamlNode | None, draws: RandomValues
 ) -> Vocabulary:
     own = node.value if node and isinstance(node.value, dict) else {}
     things = {character: known.plain(entry.plain) for character, entry in own.items()}
@@ -157,14 +159,16 @@ def _with_legend(
     return replace(known, legend={**LEGEND, **shown}, things={**things, **usual})
 
 
-def _shown(symbol: Symbol, draws: DrawnValues) -> Symbol:
+def _shown(symbol: Symbol, draws: RandomValues) -> Symbol:
     """The symbol with the first of what it may be in place of what is drawn."""
     first = symbol.options[0]
     kind, state, color = (
-        draws.options(value)[0] for value in (first.kind, first.state, first.color)
+        draws.list_possible_values(value)[0] for value in (first.kind, first.state, first.color)
     )
     facing = symbol.facing
     if facing is not None:
-        facing = draws.options(facing)[0] % len(ORIENTATIONS)  # whoever looks anywhere looks up
+        facing = draws.list_possible_values(facing)[0] % len(
+            ORIENTATIONS
+        )  # whoever looks anywhere looks up
     ground = symbol.ground and _shown(symbol.ground, draws)
     return Symbol(kind, state, color, facing, room=symbol.room, ground=ground)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gv_engine.editor.yaml_text import EditError, composed
-from gv_engine.scenario.document import LARGEST_SCENARIO
-from gv_engine.scenario.fields import ErrorCollector, FieldError, decoded
-from gv_engine.scenario.files import bytes_for_people, read_bytes, replacing
+from gv_engine.scenario.document import MAX_SCENARIO_BYTES
+from gv_engine.scenario.fields import ErrorCollector, FieldError, decode_utf8
+from gv_engine.scenario.files import atomic_write, format_bytes, read_bytes
 from gv_engine.session.file_watch import Watch
 
 
@@ -71,8 +71,8 @@ class TextBuffer:
         if text == self.text:
             return False
         composed(text)
-        if len(text.encode()) > LARGEST_SCENARIO:
-            most = bytes_for_people(LARGEST_SCENARIO)
+        if len(text.encode()) > MAX_SCENARIO_BYTES:
+            most = format_bytes(MAX_SCENARIO_BYTES)
             raise EditError(f"scenario files are at most {most}, and this would be larger")
         if stroke is None or stroke != self._stroke:
             self._before.append(self.text)
@@ -111,7 +111,7 @@ class TextBuffer:
         target = file or self.file
         if target is None:
             raise ValueError("a new file needs a name")
-        with replacing(target) as draft:
+        with atomic_write(target) as draft:
             draft.write_bytes(self.text.replace("\n", self._breaks).encode())
         self.file, self._saved = target, self.text
         self._watch = Watch([target])
@@ -142,10 +142,10 @@ class TextBuffer:
 
 def _text_of(file: Path) -> str:
     try:
-        return decoded(read_bytes(file, LARGEST_SCENARIO, "scenario files"))
+        return decode_utf8(read_bytes(file, MAX_SCENARIO_BYTES, "scenario files"))
     except FieldError as wrong:
         problems = ErrorCollector(str(file))
-        raise EditError(str(problems.with_(wrong))) from None
+        raise EditError(str(problems.error_with(wrong))) from None
 
 
 def _with_end(text: str) -> str:

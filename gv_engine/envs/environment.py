@@ -17,9 +17,9 @@ from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.scenario_env import ScenarioEnv
-from gv_engine.scenario.parameters import refuse_settings
+from gv_engine.scenario.parameters import reject_settings
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.trust import parted
+from gv_engine.scenario.trust import split_options
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import DISABLED
 
@@ -249,7 +249,7 @@ def resolve_grid_scenario(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
         )
     if isinstance(scenario, Scenario):
-        refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
+        reject_settings(split_options(options)[1], scenario.document.parameters, scenario.name)
         grid = scenario
     else:
         grid = Scenario.load(scenario, **options)

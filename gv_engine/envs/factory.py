@@ -7,9 +7,9 @@ from typing import Any
 
 import gymnasium
 
-from gv_engine.scenario.loading import scenario_of, settings_among
-from gv_engine.scenario.plugin import hooks_of
-from gv_engine.scenario.trust import taken
+from gv_engine.scenario.loading import as_scenario, pop_settings
+from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.trust import pop_consent
 
 _PARALLEL = "gv_engine.envs.multi_agent:ParallelGridEnv"
 """Imported when needed, because PettingZoo is optional."""
@@ -35,8 +35,8 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
         options: further options of the environment, values of the scenario's parameters, and the
             trust options of `Scenario.load`.
     """
-    resolved = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
-    return hooks_of(resolved).make_env(resolved, **options)
+    resolved = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    return get_plugin(resolved).make_env(resolved, **options)
 
 
 def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
@@ -48,5 +48,5 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
         options: further options of the environment, values of the scenario's parameters, and the
             trust options of `Scenario.load`.
     """
-    resolved = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
-    return hooks_of(resolved).make_vector_env(resolved, num_envs, **options)
+    resolved = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    return get_plugin(resolved).make_vector_env(resolved, num_envs, **options)

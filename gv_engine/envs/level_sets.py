@@ -32,9 +32,9 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
-from gv_engine.scenario.files import parse_json, read_bytes, replacing
+from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.lookup import checked, reference_to
+from gv_engine.scenario.lookup import check_reference, make_reference
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import get_expansion_size
@@ -128,8 +128,8 @@ class LevelSet(NamedTuple):
         """
         if path.suffix != FILE_SUFFIX:
             raise LevelsError(f"{path}: the name of a level file must end with {FILE_SUFFIX}")
-        about = {"format": _FORMAT, "scenario": reference_to(self.scenario), "seeds": self.seeds}
-        with replacing(path) as draft:
+        about = {"format": _FORMAT, "scenario": make_reference(self.scenario), "seeds": self.seeds}
+        with atomic_write(path) as draft:
             draft.write_text(json.dumps(about) + "\n", "utf-8")
 
 
@@ -207,7 +207,7 @@ def make_larger(scenario: Scenario) -> Scenario:
             f"{scenario.name} has no parameter `size`, so it has no larger levels: name a "
             f"scenario that has one"
         )
-    size = min(2 * sizes[0].value - 1, sizes[0].most)
+    size = min(2 * sizes[0].value - 1, sizes[0].maximum)
     if size <= sizes[0].value:
         raise LevelsError(f"{scenario.name} already has its largest size, {size:g}")
     return _with_settings(scenario, {**scenario.document.settings, "size": int(size)})
@@ -220,9 +220,9 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
         LevelsError: the scenario was not read from a file.
     """
     document = scenario.document
-    if document.level is None:
+    if document.ref is None:
         raise LevelsError(f"{scenario.name} is from no file, so its parameters cannot be set")
-    changed = Scenario.read(read_file(document.level, document.trust, settings))
+    changed = Scenario.read(read_file(document.ref, document.trust, settings))
     return changed.with_(**scenario.changes) if scenario.changes else changed
 
 
@@ -269,13 +269,13 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
         about = parse_json(read_bytes(path, _MAX_BYTES, "sets of levels"))
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
-        reference, seeds = checked(about["scenario"]), check_level_seeds(about["seeds"])
+        reference, seeds = check_reference(about["scenario"]), check_level_seeds(about["seeds"])
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # contents of a file may be anything
         cause = shorten(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
-    if reference["source"] != reference_to(scenario)["source"]:
+    if reference["source"] != make_reference(scenario)["source"]:
         raise LevelsError(f"{path} has levels of {reference['name']}, not of {scenario.name}")
     if reference["settings"] != scenario.document.settings:
         scenario = _with_settings(scenario, reference["settings"])

@@ -422,9 +422,9 @@ class MiniGridEnv(GridEnv):
         Raises:
             MissingExtraError: MiniGrid is not installed.
         """
-        if MINIGRID_PACKAGE.missing:
+        if MINIGRID_PACKAGE.missing_message:
             raise MissingExtraError(
-                f"{MINIGRID_PACKAGE.missing}; observation_representation='pixels' and "
+                f"{MINIGRID_PACKAGE.missing_message}; observation_representation='pixels' and "
                 "render_mode='rgb_array' draw without it, in another style"
             )
         size = self.agent_view_size

@@ -32,8 +32,8 @@ from gv_engine.world.autoreset import DISABLED, RESTART, SAME_STEP
 
 # ---- parallel environment ------------------------------------------------------------------------
 
-if PARALLEL.missing:
-    raise MissingExtraError(PARALLEL.missing)
+if PARALLEL.missing_message:
+    raise MissingExtraError(PARALLEL.missing_message)
 
 
 class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gymnasium
 
-from gv_engine.scenario.library import gym_id, minigrid_levels, with_whole_files
+from gv_engine.scenario.library import add_whole_files, gym_id, list_minigrid_grids
 from gv_engine.scenario.plugin import DOMAINS
 
 
@@ -18,12 +18,12 @@ def register_all() -> None:
     factory = "gv_engine.envs.factory"
     _register("GV-Scenario-v0", f"{factory}:make_env", f"{factory}:make_vector_env", {})
     minigrid = "gv_engine.envs.minigrid"
-    for name in minigrid_levels():
+    for name in list_minigrid_grids():
         kwargs = {"scenario": name, "observation_representation": "minigrid"}
         entry_points = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"
         _register(gym_id(name), *entry_points, kwargs)
     for domain in DOMAINS.values():
-        for name in with_whole_files(domain.built_in()):
+        for name in add_whole_files(domain.built_in()):
             _register(gym_id(name), domain.env, domain.vector_env, {"scenario": name})
 
 

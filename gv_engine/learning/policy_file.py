@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
-from gv_engine.scenario.files import Archive, ArrayError, parse_json, replacing
+from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, parse_json
 
 POLICY_FILE = "policy.npz"
 _MAX_BYTES = 2**28
@@ -66,7 +66,7 @@ class PolicyFile(NamedTuple):
             "mask_actions": self.mask_actions,
         }
         weights: dict[str, Any] = {f"{_NET}{name}": each for name, each in self.weights.items()}
-        with replacing(run / POLICY_FILE) as draft, draft.open("wb") as file:
+        with atomic_write(run / POLICY_FILE) as draft, draft.open("wb") as file:
             np.savez(
                 file,
                 allow_pickle=False,
@@ -91,18 +91,18 @@ class PolicyFile(NamedTuple):
                 f"train writes, and gv-engine train --resume where it is gone"
             )
         try:
-            with Archive(path, _MAX_BYTES, "policies") as file:
-                about = parse_json(file.text("about", _MAX_ABOUT))
+            with NpzArchive(path, _MAX_BYTES, "policies") as file:
+                about = parse_json(file.read_text("about", _MAX_ABOUT))
                 weights = {
-                    name.removeprefix(_NET): _check_array(file.read(name), np.float32)
-                    for name in file.names
+                    name.removeprefix(_NET): _check_array(file.read_array(name), np.float32)
+                    for name in file.array_names
                     if name.startswith(_NET)
                 }
                 policy = cls(
                     str(about["scenario"]),
                     ScenarioSpec.from_json(about["scenario_spec"]),
                     bool(about["mask_actions"]),
-                    _check_array(file.read("cells"), np.uint8).reshape(-1, 3),
+                    _check_array(file.read_array("cells"), np.uint8).reshape(-1, 3),
                     weights,
                 )
             cells, codes, mission, actions, agents = spec = policy.network_spec

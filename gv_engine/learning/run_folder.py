@@ -37,15 +37,15 @@ from gv_engine.learning.spec import ScenarioSpec
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.files import (
     ArrayError,
-    held,
+    atomic_write,
+    check_file_size,
+    exclusive_lock,
     parse_json,
     read_bytes,
-    replacing,
-    size_of,
-    sweep,
+    remove_stale_drafts,
 )
-from gv_engine.scenario.lookup import checked, reference_to
-from gv_engine.scenario.optional_deps import command_line
+from gv_engine.scenario.lookup import check_reference, make_reference
+from gv_engine.scenario.optional_deps import format_command
 from gv_engine.scenario.scenario import Scenario
 
 RUN_FILE = "run.json"
@@ -125,7 +125,7 @@ class Run:
         path.mkdir(parents=True, exist_ok=True)
         about = {
             "format": _FORMAT,
-            "scenario": reference_to(loaded_levels.scenario if loaded_levels else scenario),
+            "scenario": make_reference(loaded_levels.scenario if loaded_levels else scenario),
             "settings": asdict(settings),
             "levels": levels,
             "level_seeds": loaded_levels and loaded_levels.seeds,
@@ -159,7 +159,7 @@ class Run:
         with ExitStack() as stack:
             try:
                 (self.path / _LOCK).touch()
-                stack.enter_context(held(self.path / _LOCK))
+                stack.enter_context(exclusive_lock(self.path / _LOCK))
             except BlockingIOError:
                 raise RunError(
                     f"{self.path} is being learned by another process: wait for its end, or stop it"
@@ -232,7 +232,7 @@ class Run:
         """Remove the lines of `progress.csv` after a step: their updates will be repeated."""
         with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
             lines = [line for line in csv.DictReader(file) if _steps_of_line(line) <= steps]
-        with replacing(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
+        with atomic_write(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
             writer.writerows(lines)
@@ -295,7 +295,7 @@ class Run:
         checkpoint = {"learner": learner.state(), "best": self._best, "seconds": seconds}
         data = BytesIO()  # torch itself reports a full disk by another error than OSError
         torch.save(checkpoint, data)
-        with replacing(self.path / _CHECKPOINT) as draft:
+        with atomic_write(self.path / _CHECKPOINT) as draft:
             draft.write_bytes(data.getbuffer())
         PolicyFile(
             self.scenario["name"],
@@ -323,10 +323,10 @@ def check_new_folder(path: Path) -> None:
     Raises:
         FileExistsError: the path is in use.
     """
-    sweep(path)
+    remove_stale_drafts(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         is_run = (path / RUN_FILE).exists() or any(path.glob(f"*/{RUN_FILE}"))
-        command = command_line(["gv-engine", "train", "--resume", str(path)])
+        command = format_command(["gv-engine", "train", "--resume", str(path)])
         resume_hint = f", or go on with it: {command}" if is_run else ""
         raise FileExistsError(
             f"{path} is there already: give the name of a new folder by --out{resume_hint}"
@@ -341,7 +341,7 @@ def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
     """
     last = _CHECKPOINT, POLICY_FILE
     for name in sorted(files, key=lambda name: name in last and 1 + last.index(name)):
-        with replacing(run / name) as draft:
+        with atomic_write(run / name) as draft:
             draft.write_bytes(files[name])
 
 
@@ -358,7 +358,7 @@ def find_runs(path: Path) -> list[Run]:
 
 
 def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
-    with replacing(run / RUN_FILE) as draft:
+    with atomic_write(run / RUN_FILE) as draft:
         draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
 
 
@@ -377,7 +377,7 @@ def _read_run_file(path: Path) -> dict[str, Any]:
     if not isinstance(levels, str | None):
         raise ValueError(f"its levels are {shorten(repr(levels), 40)}")
     return {
-        "scenario": checked(about["scenario"]),
+        "scenario": check_reference(about["scenario"]),
         "settings": _check_settings(about["settings"]),
         "stop_condition": _check_stop_condition(StopCondition(about["steps"], about["until"])),
         "levels": levels,
@@ -410,7 +410,7 @@ def _check_settings(settings: dict[str, Any]) -> Hyperparameters:
 
 def _load_checkpoint(path: Path) -> dict[str, Any]:
     """Return the contents of a checkpoint whose checksums are right."""
-    size_of(path, _MAX_CHECKPOINT, "checkpoints")
+    check_file_size(path, _MAX_CHECKPOINT, "checkpoints")
     with ZipFile(path) as archive:  # torch writes checksums, and does not check them
         for info in archive.infolist():
             if info.compress_type != ZIP_STORED:

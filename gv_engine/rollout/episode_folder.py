@@ -25,7 +25,7 @@ and `grid.npy` (T, A, h, w, 3), and so has `last_grid.npy`; `rollout.json` names
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
 shape of a row of each of the `arrays` and the `crc32` of all its bytes, of observations the `low`
 and `high` of their space, `action_names` (in algebra `rule_names`), `reward_names`, the `scenario`,
-as `reference_to` tells of it, and what else was to be kept. It is written last, so whatever
+as `make_reference` tells of it, and what else was to be kept. It is written last, so whatever
 happens, what it counts is there.
 """
 
@@ -52,15 +52,15 @@ from gv_engine.rollout.rollout import FinishedEpisode, rows_of_steps
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import (
     ArrayError,
+    atomic_write,
+    check_file_size,
     is_file_name,
     parse_json,
     read_bytes,
-    read_head,
-    replacing,
-    size_of,
-    sweep,
+    read_npy_header,
+    remove_stale_drafts,
 )
-from gv_engine.scenario.lookup import checked, reference_to
+from gv_engine.scenario.lookup import check_reference, make_reference
 
 # ---- growing array -------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class EpisodeFolder:
         go_on: bool = False,
         masks: bool = False,
     ) -> None:
-        sweep(path)
+        remove_stale_drafts(path)
         if not go_on and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(
                 f"{path} is there already{_state(path)}; give the name of a new folder"
@@ -204,7 +204,7 @@ class EpisodeFolder:
         }
         about = {
             "format": 1,
-            "scenario": reference_to(scenario),
+            "scenario": make_reference(scenario),
             **env.labels,
             "reward_names": list(scenario.reward_names),
             **more,
@@ -344,7 +344,7 @@ class EpisodeFolder:
         # a line for each array, which json.dumps is slower to make than the steps of a chunk
         told = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _lines(counts), self._about, '  "arrays": {\n' + ",\n".join(told) + "\n  }"
-        with replacing(self._path / LISTING) as draft:
+        with atomic_write(self._path / LISTING) as draft:
             draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
@@ -467,7 +467,7 @@ def _about(path: Path) -> dict[str, Any]:
                 bounds_of(kind)
         if missing := _NEEDED - about["arrays"].keys():
             raise ValueError(f"{min(missing)} is missing among its arrays")
-        checked(about["scenario"])
+        check_reference(about["scenario"])
     except FileNotFoundError:
         raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
     except OSError as error:
@@ -510,9 +510,9 @@ def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
     number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
     row = np.dtype((about["arrays"][name]["dtype"], tuple(about["arrays"][name]["shape"])))
     try:
-        size = size_of(file, sys.maxsize, "arrays")
+        size = check_file_size(file, sys.maxsize, "arrays")
         with file.open("rb") as opened:
-            head = read_head(opened)
+            head = read_npy_header(opened)
             begin = opened.tell()
     except OSError as error:
         raise RolloutError(error_text(error)) from None

@@ -19,10 +19,10 @@ from gv_engine.rollout.policy import absolute
 from gv_engine.rollout.shards import Job, Shard, ShardPlayer
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
 from gv_engine.scenario.optional_deps import RAY
-from gv_engine.scenario.rule_modules import place_of
+from gv_engine.scenario.rule_modules import find_author_line
 
-if RAY.missing:
-    raise MissingExtraError(RAY.missing)
+if RAY.missing_message:
+    raise MissingExtraError(RAY.missing_message)
 
 import ray  # behind the word on how to get it
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -218,7 +218,7 @@ def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
     except (GVEngineError, OSError):
         raise
     except Exception as error:
-        if place := place_of(error):
+        if place := find_author_line(error):
             raise RemoteError(f"{place}: {type(error).__name__}: {error}") from None
         raise
 

@@ -298,7 +298,7 @@ def load_policy(
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
     if function is None:
-        defined = describe_allowed(attribute, rule_modules.defined_in(module))
+        defined = describe_allowed(attribute, rule_modules.list_defined_names(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
     return CallablePolicy(function, num_envs, num_actions, name)
 

@@ -21,7 +21,7 @@ from gv_engine.rollout.policy import (
 )
 from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
-from gv_engine.scenario.plugin import AnyScenario, hooks_of
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Job:
             ValueError: an option has no such value, or there is nothing that a folder could keep.
         """
         how = {"workers": self.workers, "autoreset_mode": "Disabled", **self.options}
-        env = hooks_of(self.scenario).make_worlds(self.scenario, num_envs, **how)
+        env = get_plugin(self.scenario).make_rollout_env(self.scenario, num_envs, **how)
         rows_of_steps(env, self.masks)
         return env
 
@@ -124,7 +124,7 @@ class ShardPlayer:
         """The worlds, and what acts in them."""
         job = self.job
         try:  # nobody waits for a worker's first steps, so that objects need not bridge them
-            hooks_of(job.scenario).compile(job.scenario)
+            get_plugin(job.scenario).compile_scenario(job.scenario)
         except BuiltInDoesNotCompileError:
             raise
         except DoesNotCompileError:

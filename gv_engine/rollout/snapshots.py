@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
-from gv_engine.scenario.files import Archive, ArrayError, bytes_for_people, parse_json, replacing
-from gv_engine.scenario.lookup import checked, found_again, reference_to
+from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, format_bytes, parse_json
+from gv_engine.scenario.lookup import check_reference, load_reference, make_reference
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import Consent
 
-__all__ = ["SnapshotError", "found_again", "load", "save"]
+__all__ = ["SnapshotError", "load", "load_reference", "save"]
 
 _LARGEST = 128 * 2**20
 """Bytes of the rows, in memory as in a file; 58,000 worlds of 9x9 cells."""
@@ -54,15 +54,15 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
     rows = scenario.check_rows(rows)
     if rows.nbytes > _LARGEST:
         raise ValueError(
-            f"{path}: {len(rows):,} worlds are {bytes_for_people(rows.nbytes)}, a snapshot holds "
-            f"at most {bytes_for_people(_LARGEST)}; write several"
+            f"{path}: {len(rows):,} worlds are {format_bytes(rows.nbytes)}, a snapshot holds "
+            f"at most {format_bytes(_LARGEST)}; write several"
         )
-    with replacing(path) as draft, draft.open("wb") as file:
+    with atomic_write(path) as draft, draft.open("wb") as file:
         np.savez_compressed(
             file,
             allow_pickle=False,
             rows=np.atleast_1d(rows),
-            scenario=np.array(json.dumps(reference_to(scenario))),
+            scenario=np.array(json.dumps(make_reference(scenario))),
         )
 
 
@@ -89,11 +89,11 @@ def load(
         UserWarning: the scenario is no longer what it was, or another one is given.
     """
     try:
-        with Archive(Path(path), _LARGEST, "snapshots") as file:
+        with NpzArchive(Path(path), _LARGEST, "snapshots") as file:
             known = _known(file)
             if scenario is None:
-                scenario = _of_rows(found_again(known, path, **consent))
-            rows = file.read("rows")
+                scenario = _of_rows(load_reference(known, path, **consent))
+            rows = file.read_array("rows")
             if rows.ndim != 1:
                 raise ArrayError(f"rows has {rows.ndim} axes, not 1")
     except OSError as error:
@@ -130,14 +130,14 @@ def _of_rows(scenario: AnyScenario) -> Scenario:
     return scenario
 
 
-def _known(file: Archive) -> dict[str, Any]:
+def _known(file: NpzArchive) -> dict[str, Any]:
     """The reference that `save` wrote.
 
     Raises:
         ArrayError: it is something else.
     """
-    about = file.text("scenario", _LONGEST_ABOUT)
+    about = file.read_text("scenario", _LONGEST_ABOUT)
     try:
-        return checked(parse_json(about))
+        return check_reference(parse_json(about))
     except (ValueError, RecursionError) as error:
         raise ArrayError(str(error)) from None

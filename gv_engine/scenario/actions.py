@@ -15,18 +15,18 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
+    read_distinct,
+    read_fields,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     ACTION,
     TEXT,
     Key,
     KeyTable,
-    either,
-    named,
+    any_of,
+    enum_schema,
     object_schema,
     unique_list,
 )
@@ -39,7 +39,8 @@ OWN_ACTION_KEYS: KeyTable = {
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
-    unique_list(either(known, object_schema(OWN_ACTION_KEYS))) for known in (named(ACTIONS), ACTION)
+    unique_list(any_of(known, object_schema(OWN_ACTION_KEYS)))
+    for known in (enum_schema(ACTIONS), ACTION)
 )
 """JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
 actions."""
@@ -60,7 +61,7 @@ def read_actions(
     """
     own = {command.name: command for command in known}
     declared: dict[str, YamlNode] = {}
-    actions = distinct(problems, node, lambda item: _read_entry(problems, item, own, declared))
+    actions = read_distinct(problems, node, lambda item: _read_entry(problems, item, own, declared))
     if len(declared) > _MAX_OWN:
         raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
     names = [action_name(number) for number in actions]
@@ -80,17 +81,17 @@ def _read_entry(
 ) -> int:
     """Read one entry of the list; add a custom action to `own` and `declared`."""
     if not isinstance(node.value, dict):
-        name = word(node)
+        name = text(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
         near, _, _ = describe_allowed(name, (*ACTIONS, *own)).partition("(")
         raise FieldError(
             node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
         )
-    entries = check_keys(problems, node, OWN_ACTION_KEYS)
+    entries = read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
         raise FieldError(node, "an action of your own needs its name: {name: KICK, key: K}")
-    name = word(entries["name"])
+    name = text(entries["name"])
     if name in ACTIONS:
         raise FieldError(entries["name"], f"{name} is built in; write its name alone")
     if name in declared:
@@ -103,7 +104,7 @@ def _read_entry(
     says = name.replace("_", " ").lower()
     if "says" in entries:
         with problems.collect():
-            says = word(entries["says"])
+            says = text(entries["says"])
     own[name] = KeyCommand(name, says, ())
     return action
 
@@ -111,7 +112,7 @@ def _read_entry(
 def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     """Read the name of a built-in action or of one in `own`."""
     names = [*ACTIONS, *own]
-    name = word(node)
+    name = text(node)
     if name not in names:
         hint = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
         raise FieldError(node, f"no action {name!r}{suggestion(name, names)}{hint}")
@@ -124,6 +125,6 @@ def _read_key(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
     try:
-        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, word(node), beside),)
+        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, text(node), beside),)
     except ValueError as error:
         raise FieldError(node, str(error)) from None

@@ -17,37 +17,37 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
     integer,
     items,
     mapping,
-    one_of,
+    read_choice,
     read_color,
+    read_distinct,
+    read_fields,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     COLOR,
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
+    integer_schema,
     list_of,
     map_of,
-    named,
     object_schema,
     unique_list,
-    whole,
 )
-from gv_engine.scenario.object_types import COMPONENTS, read_parts
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.object_types import COMPONENTS, read_components
+from gv_engine.scenario.resolver import NameResolver
 
 _MAX = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MAX)),
+    "number": Key("How many there are, called `agent_1` and so on.", integer_schema(1, _MAX)),
     "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MAX)),
     "teams": Key(
         "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
@@ -56,7 +56,7 @@ AGENT_KEYS: KeyTable = {
     "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
     "blocks": Key(
         "What an agent is in the way of: `movement`, if left out, or `sight`, or nothing.",
-        list_of(named(_BLOCKS)),
+        list_of(enum_schema(_BLOCKS)),
     ),
     "components": Key(
         "What each is made of besides: names, built-in ones or `./rules.py:Fuel`, or a mapping of "
@@ -66,14 +66,16 @@ AGENT_KEYS: KeyTable = {
     "turns": Key(
         "Who acts first: by their numbers, in an order that each step draws, or one after the "
         "other.",
-        named(TURNS),
+        enum_schema(TURNS),
     ),
     "done": Key(
-        "Where one is that is done: it stays, or leaves before the next step.", named(DONE)
+        "Where one is that is done: it stays, or leaves before the next step.", enum_schema(DONE)
     ),
-    "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
+    "ends": Key("The episode is over when all are done, or as soon as any is.", enum_schema(ENDS)),
 }
-AGENTS_FORM = either(whole(1, _MAX), list_of(TEXT, maxItems=_MAX), object_schema(AGENT_KEYS))
+AGENTS_FORM = any_of(
+    integer_schema(1, _MAX), list_of(TEXT, maxItems=_MAX), object_schema(AGENT_KEYS)
+)
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """(name, numbers of its members) of each team."""
@@ -103,11 +105,11 @@ class AgentSpecs(NamedTuple):
         named = self.sharing.agents_by_name
         chosen: set[int] = set()
         for each in items(node) if isinstance(node.value, list) else [node]:
-            if word(each) not in named:
+            if text(each) not in named:
                 raise FieldError(
                     each, f"no agent or team {each.text!r}{suggestion(each.text, named)}"
                 )
-            chosen |= {*named[word(each)]}
+            chosen |= {*named[text(each)]}
         if not chosen:
             raise FieldError(node, "found an empty list, expected at least one name")
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
@@ -118,11 +120,11 @@ ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
 agents."""
 
 
-def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> AgentSpecs:
+def read_agents(problems: ErrorCollector, names: NameResolver, node: YamlNode) -> AgentSpecs:
     """Read the key `agents`: a number, a list of names, or a mapping with `AGENT_KEYS`."""
     entries: dict[str, YamlNode] = {}
     if isinstance(node.value, dict):
-        entries = check_keys(problems, node, AGENT_KEYS)
+        entries = read_fields(problems, node, AGENT_KEYS)
         if "number" in entries and "names" in entries:
             raise FieldError(node, "agents have either a `number` or `names`; both are given")
     names_node = entries.get("names", node if isinstance(node.value, list) else None)
@@ -131,7 +133,7 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
             raise FieldError(
                 names_node, f"found {len(items(names_node))} agents, expected at most {_MAX}"
             )
-        agent_names = distinct(problems, names_node, _read_name)
+        agent_names = read_distinct(problems, names_node, _read_name)
         if not agent_names:
             return ANY_AGENTS
     else:
@@ -146,7 +148,7 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
         return value
 
     def chosen(name: str, allowed: tuple[str, ...], default: str) -> str:
-        return key(name, lambda entry: allowed[one_of(entry, allowed, name)], default)
+        return key(name, lambda entry: allowed[read_choice(entry, allowed, name)], default)
 
     no_teams: Teams = ()
     sharing = TurnPolicy(
@@ -159,9 +161,11 @@ def read_agents(problems: ErrorCollector, names: Names, node: YamlNode) -> Agent
     none: tuple[int, ...] = ()
     colors = key("colors", lambda entry: tuple(map(read_color, items(entry))), none)
     blocks = key(
-        "blocks", lambda entry: {one_of(each, _BLOCKS, "obstacle") for each in items(entry)}, {0}
+        "blocks",
+        lambda entry: {read_choice(each, _BLOCKS, "obstacle") for each in items(entry)},
+        {0},
     )
-    own: list[Any] = key("components", lambda entry: read_parts(problems, names, entry), [])
+    own: list[Any] = key("components", lambda entry: read_components(problems, names, entry), [])
     besides = tuple((type(part), astuple(part)) for part in own)
     if len(agent_names) == 1:
         return AgentSpecs(bodies=(besides,))
@@ -179,7 +183,7 @@ _EXPECTED = "expected a name of letters, digits, _ and -"
 
 def _read_name(node: YamlNode) -> str:
     """Read the name of an agent."""
-    name = word(node)
+    name = text(node)
     if not _is_name(name):
         raise FieldError(node, f"found {name!r}, {_EXPECTED}")
     return name
@@ -196,6 +200,8 @@ def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) 
                 raise FieldError(members, f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
                 raise FieldError(members, f"found the team {team!r}, {_EXPECTED}")
-            numbers = distinct(problems, members, lambda each: one_of(each, names, "agent"))
+            numbers = read_distinct(
+                problems, members, lambda each: read_choice(each, names, "agent")
+            )
             teams.append((team, tuple(number + 1 for number in numbers)))
     return tuple(teams)

@@ -30,41 +30,41 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
+    boolean,
     items,
     mapping,
     number,
     read_area,
     read_color,
     read_colors,
-    read_integer,
+    read_int32,
     read_pair,
     read_plain,
     suggestion,
-    truth,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     ACTION,
     AREA,
+    BOOLEAN,
     COLOR,
+    INTEGER,
     NUMBER,
     OBJECT,
     PAIR,
     PLAIN,
     REFERENCE,
     TEXT,
-    TRUTH,
-    WHOLE,
     JsonSchema,
     Key,
     KeyTable,
-    either,
-    function,
+    any_of,
+    enum_schema,
+    function_schema,
     list_of,
-    named,
     unique_list,
 )
-from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, Names
+from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 
 NESTED = {
@@ -80,7 +80,7 @@ TYPES = "object_type", "other_type", "ground_type"
 TURN_KEYS: KeyTable = {
     "for": Key(
         "The agent or the team in whose turns it runs, or several; all, if left out.",
-        either(TEXT, list_of(TEXT)),
+        any_of(TEXT, list_of(TEXT)),
     )
 }
 """Extra keys of functions that run in agents' turns."""
@@ -116,7 +116,9 @@ _BY_NAME: dict[str, ValueKind] = {
     ),
     **dict.fromkeys(
         TYPES,
-        ValueKind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
+        ValueKind(
+            "the name of an object", "Door", OBJECT, lambda calls: calls.names.resolve_object_type
+        ),
     ),
     "color": ValueKind("the name of a colour", "RED", COLOR, lambda _: read_color),
     "colors": ValueKind(
@@ -125,24 +127,26 @@ _BY_NAME: dict[str, ValueKind] = {
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
-        either(named(DISTANCES), REFERENCE),
-        lambda calls: calls.names.distance,
+        any_of(enum_schema(DISTANCES), REFERENCE),
+        lambda calls: calls.names.resolve_distance,
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
-        either(named(REDUCTIONS), REFERENCE),
-        lambda calls: calls.names.reduction,
+        any_of(enum_schema(REDUCTIONS), REFERENCE),
+        lambda calls: calls.names.resolve_reduction,
     ),
 }
 """Kinds of values by reserved parameter name."""
 
 _BY_TYPE: dict[Any, ValueKind] = {
-    Action: ValueKind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
-    int: ValueKind("a whole number", "2", WHOLE, lambda _: read_integer),
+    Action: ValueKind(
+        "the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.resolve_action
+    ),
+    int: ValueKind("a whole number", "2", INTEGER, lambda _: read_int32),
     float: ValueKind("a number", "1.0", NUMBER, lambda _: number),
-    bool: ValueKind("true or false", "true", TRUTH, lambda _: truth),
-    str: ValueKind("a text", "text", TEXT, lambda _: word),
+    bool: ValueKind("true or false", "true", BOOLEAN, lambda _: boolean),
+    str: ValueKind("a text", "text", TEXT, lambda _: text),
 }
 """Kinds of values by annotated type."""
 
@@ -164,7 +168,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             f"a {phase.label}",
             "{name: …}",
-            function(phase),
+            function_schema(phase),
             lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
@@ -173,7 +177,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             words,
             "[…]",
-            list_of(function(phase)),
+            list_of(function_schema(phase)),
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
@@ -185,8 +189,8 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             "a function",
             "./rules.py:name",
-            either(named([*DISTANCES, *REDUCTIONS]), REFERENCE),
-            lambda calls: calls.names.parameter,
+            any_of(enum_schema([*DISTANCES, *REDUCTIONS]), REFERENCE),
+            lambda calls: calls.names.resolve_parameter,
         )
     return _BY_TYPE.get(kind, _OTHER)
 
@@ -201,11 +205,11 @@ class CallReader:
         warnings: (node, message) of everything ignored.
     """
 
-    def __init__(self, problems: ErrorCollector, names: Names) -> None:
+    def __init__(self, problems: ErrorCollector, names: NameResolver) -> None:
         self.area: Area | None = None
         self.agents = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
-        self.names: Names = names
+        self.names: NameResolver = names
         self._problems = problems
 
     def read_colors(self, node: YamlNode) -> tuple[int, ...]:
@@ -234,16 +238,16 @@ class CallReader:
             processors: True if the entry may name an esper.Processor.
         """
         if isinstance(node.value, list):
-            raise FieldError(node, f"found {node.found}, expected one function: {{name: …}}")
+            raise FieldError(node, f"found {node.summary}, expected one function: {{name: …}}")
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
-        system = self.names.system(entries["name"], phase, processors=processors)
+        system = self.names.resolve_system(entries["name"], phase, processors=processors)
         message = ""
         if phase is TERMINATING and "says" in entries:
             extra_keys = (*extra_keys, *ENDING_KEYS)
             with self._problems.collect():
-                message = word(entries["says"])
+                message = text(entries["says"])
         mask: tuple[bool, ...] = ()
         if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
             extra_keys = (*extra_keys, *TURN_KEYS)

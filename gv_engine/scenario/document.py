@@ -1,4 +1,5 @@
-"""Scenario files, or mappings like them, before anything in them is understood."""
+"""Scenario documents: files or mappings with bases, variants and parameters applied, not yet
+interpreted."""
 
 from __future__ import annotations
 
@@ -13,18 +14,18 @@ from typing import Any, NamedTuple
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import parameters, variants
 from gv_engine.scenario.fields import (
-    Builder,
     ErrorCollector,
     FieldError,
+    NodeBuilder,
     YamlNode,
-    decoded,
+    decode_utf8,
     mapping,
-    parsed,
-    word,
+    parse_yaml,
+    text,
 )
-from gv_engine.scenario.files import bytes_for_people, read_bytes
+from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.library import IN_FOLDER, ScenarioRef, find
+from gv_engine.scenario.library import FOLDER_FILE, ScenarioRef, find_ref
 from gv_engine.scenario.packs import (
     LEVELS,
     LEVELS_KEY,
@@ -35,23 +36,23 @@ from gv_engine.scenario.packs import (
     no_level_message,
     wrap_in_scenario,
 )
-from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, settled
-from gv_engine.scenario.plugin import playable_levels
-from gv_engine.scenario.rule_modules import SourceFile, text_digest
-from gv_engine.scenario.trust import NAMED, Trust, is_file
-from gv_engine.scenario.variants import differences, over
+from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
+from gv_engine.scenario.plugin import list_playable_scenarios
+from gv_engine.scenario.rule_modules import SourceFile, hash_text
+from gv_engine.scenario.trust import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.variants import iter_differences, merge_over
 
 # ---- identity ------------------------------------------------------------------------------------
 
 
 class ScenarioIdentity(NamedTuple):
-    """Identity of a scenario, by which files know theirs.
+    """Identity of a scenario, by which replays and other files find their scenario.
 
     Attributes:
-        domain: of worlds, such as `grid`.
-        name: of the scenario.
-        digest: hexadecimal digits that stand for all it says, the Python files it names included.
-        text: what it says, for people; loaded from a line that a player pastes, without Python.
+        domain: name of its domain, such as `grid`.
+        name: name of the scenario.
+        digest: hexadecimal hash of its content, the Python files that it names included.
+        text: source text for people; also loaded, without Python, from a line that a player pastes.
     """
 
     domain: str
@@ -60,7 +61,7 @@ class ScenarioIdentity(NamedTuple):
     text: str
 
     @classmethod
-    def of(
+    def from_document(
         cls,
         domain: str,
         name: str,
@@ -69,43 +70,44 @@ class ScenarioIdentity(NamedTuple):
         code: Iterable[SourceFile],
         members: Sequence[str] = (),
     ) -> ScenarioIdentity:
-        """The identity of a scenario; equal for equal content, wherever the files are.
+        """Return the identity of a scenario; equal content gives equal identities, wherever the
+        files are.
 
         Args:
             domain, name: see the attributes.
-            document: what was read.
-            changes: what was changed in it.
-            code: the Python files that it uses.
-            members: digests of the scenarios that it is a mixture of.
+            document: the document of the scenario.
+            changes: values that were changed after the document was read.
+            code: the Python files that the scenario uses.
+            members: digests of the members, if the scenario is a mixture.
         """
-        files = sorted((_label(file.path, document.folder), file.digest) for file in code)
-        said = [name, document.root.plain, dict(changes), files, members]
-        content = json.dumps(said, sort_keys=True, default=str)
-        return cls(domain, name, text_digest(content.encode()), document.text)
+        files = sorted((_portable_name(file.path, document.folder), file.digest) for file in code)
+        parts = [name, document.root.plain, dict(changes), files, members]
+        content = json.dumps(parts, sort_keys=True, default=str)
+        return cls(domain, name, hash_text(content.encode()), document.text)
 
 
-def _label(path: Path, folder: Path) -> str:
-    """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
+def _portable_name(path: Path, folder: Path) -> str:
+    """Return a rule file's name that does not depend on the location of the scenario's folder."""
     return path.name if path.parent != folder.resolve() else f"./{path.name}"
 
 
-def watched(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
-    """The files that a scenario was made of, and all Python files that it might come to use."""
-    own = {file.path for file in code}
+def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
+    """Return the files that a scenario was read from, and all Python files beside them, sorted."""
+    files = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
-        own.update((source, *source.parent.glob("*.py")))
-    own.update(Path(level.map.file) for level in document.levels if level.map.file)
-    return tuple(sorted(own))
+        files.update((source, *source.parent.glob("*.py")))
+    files.update(Path(level.map.file) for level in document.levels if level.map.file)
+    return tuple(sorted(files))
 
 
 # ---- document ------------------------------------------------------------------------------------
 
-LARGEST_SCENARIO = 512 * 1024
-"""Bytes of a file, twice as many as the largest map has."""
+MAX_SCENARIO_BYTES = 512 * 1024
+"""Bytes of a scenario file at most, twice the size of the largest map."""
 EXTENDS = "extends"
 FILE_KEYS: KeyTable = {
     EXTENDS: Key(
-        "Another scenario, of which this one says only what it does otherwise: a built-in name, "
+        "Another scenario, from which this one differs only in what it declares: a built-in name, "
         "or a file or folder beside.",
         TEXT,
     ),
@@ -113,27 +115,28 @@ FILE_KEYS: KeyTable = {
     variants.VARIANTS: variants.VARIANTS_KEY,
     LEVELS: LEVELS_KEY,
 }
-"""Those of all files, whatever domain they belong to."""
-_MOST_BASES = 20
+"""Keys of all scenario files, whatever their domain."""
+_MAX_BASES = 20
+"""Length of a chain of bases at most."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A scenario before anything in it is understood.
+    """A scenario before its rules and maps are interpreted.
 
     Attributes:
-        root: the whole, with all that it extends, and values in place of parameters.
-        label: what messages call it.
-        folder: relative names of rule files start here.
+        root: the whole scenario, merged with its bases, with values in place of parameters.
+        label: name for messages.
+        folder: the folder that relative names of rule files start from.
         source: the file, None for a mapping.
-        trust: which Python it may run.
-        variants: the names of all that the file holds, see `gv_engine.scenario.variants`.
-        variant: which of them this is; "" if there are none.
-        parameters: that may be set, and what they are.
-        settings: what was set of these.
+        trust: the Python code that the scenario may run.
+        variants: names of all variants of the file, see `gv_engine.scenario.variants`.
+        variant: name of the selected variant; "" without one.
+        parameters: the parameters, with their values.
+        settings: values of the parameters that were set.
         bases: the files that it extends, the nearest first.
-        said: what it says otherwise than the nearest, a line each.
-        levels: of its pack, whose numbers are the names of the variants; () without one.
+        changes_from_base: differences from the nearest base, one line each.
+        levels: levels of its pack, whose numbers are the names of the variants; () without a pack.
     """
 
     root: YamlNode
@@ -141,170 +144,177 @@ class Document:
     folder: Path
     source: Path | None = None
     problems: ErrorCollector | None = None
-    """KeyTable that stand there twice, which keep nobody from reading the rest."""
+    """Errors that did not stop the reading, such as duplicate keys."""
     text: str = ""
-    """What the file says."""
-    trust: Trust = NAMED
+    """Source text."""
+    trust: Trust = DEFAULT_TRUST
     variants: tuple[str, ...] = ()
     variant: str = ""
     parameters: tuple[ScenarioParameter, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     bases: tuple[ScenarioRef, ...] = ()
-    said: tuple[str, ...] = ()
+    changes_from_base: tuple[str, ...] = ()
     levels: tuple[PackLevel, ...] = ()
 
     @property
     def pack_level(self) -> PackLevel | None:
-        """The level of its pack that this is, None for a whole pack or without one."""
+        """The selected level of the pack; None for a whole pack or without one."""
         return self.levels[int(self.variant) - 1] if self.levels and self.variant else None
 
     @property
     def default_name(self) -> str:
-        """What the scenario is called if it does not say."""
+        """Name of a scenario that declares none: its file's or folder's name and the variant."""
         name = "scenario"
         if self.source is not None:
-            folder = self.source.name == IN_FOLDER
+            folder = self.source.name == FOLDER_FILE
             name = self.source.parent.name if folder else self.source.stem
         return escape_unprintable(
             "-".join(filter(None, (name, "" if self.settings else self.variant)))
         )
 
     @property
-    def level(self) -> ScenarioRef | None:
-        """Where it comes from, None for a mapping."""
+    def ref(self) -> ScenarioRef | None:
+        """File and variant, None for a mapping."""
         return ScenarioRef(self.source, self.variant) if self.source else None
 
     @property
     def domain(self) -> str:
-        """The domain of worlds that it says it belongs to, see `gv_engine.scenario.plugin`."""
+        """Name of the domain, `grid` unless declared; see `gv_engine.scenario.plugin`."""
         entries = self.root.value
-        named = entries.get("domain") if isinstance(entries, dict) else None
-        return "grid" if named is None else named.text
+        domain = entries.get("domain") if isinstance(entries, dict) else None
+        return "grid" if domain is None else domain.text
 
-    def inside(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """The document of a scenario that stands within this one.
+    def nested(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
+        """Return the document of a scenario that is written within this one.
 
         Raises:
-            Wrong: it is no mapping, or as for `read_file`.
+            FieldError: the node is no mapping, or as for `read_file`.
             UnknownOptionError: as for `read_file`.
         """
         problems = ErrorCollector(self.label)
         inner = replace(self, root=node, problems=problems, text="", parameters=(), bases=())
-        return _whole(inner, "", settings, problems)
+        return _finish_document(inner, "", settings, problems)
 
-    def again(self) -> Document:
-        """The document as its file is now, if it comes from one.
+    def reload(self) -> Document:
+        """Read the document's file again and return the new document; return this one if it has no
+        file.
 
         Raises:
             ScenarioError: as for `read_file`.
         """
-        return read_file(self.level, self.trust, self.settings) if self.level else self
+        return read_file(self.ref, self.trust, self.settings) if self.ref else self
 
     def with_settings(self, **settings: Any) -> Document:
-        """The document with other values for some of its parameters.
+        """Read the document again with other values for some parameters and return the new
+        document.
 
         Raises:
             ScenarioError: as for `read_file`.
         """
         settings = {**self.settings, **settings}
-        if self.level:
-            return read_file(self.level, self.trust, settings)
+        if self.ref:
+            return read_file(self.ref, self.trust, settings)
         return read_mapping(json.loads(self.text), self.folder, self.trust, settings)
 
 
 def read_file(
-    level: ScenarioRef, trust: Trust = NAMED, settings: Mapping[str, Any] | None = None
+    ref: ScenarioRef, trust: Trust = DEFAULT_TRUST, settings: Mapping[str, Any] | None = None
 ) -> Document:
-    """Read a YAML file; of several variants the first, if none is named.
+    """Read a YAML file; use the first variant if there are several and none is named.
 
     Args:
-        level: the file, and the variant.
-        trust: which Python it may run.
+        ref: the file and the variant.
+        trust: the Python code that the scenario may run.
         settings: values of its parameters, by name.
 
     Raises:
-        ScenarioError: no such file, no UTF-8, no YAML, no mapping, no such variant, or it extends
-            one of these; an `UnknownOptionError` for a setting that it has no parameter for.
+        ScenarioError: the file is missing, is not UTF-8, not YAML or no mapping, has no such
+            variant, or extends such a file; an `UnknownOptionError` for a setting without a
+            parameter.
     """
-    return read_text(_bytes_of(level), level, trust, settings)
+    return read_text(_read_bytes(ref), ref, trust, settings)
 
 
 def read_text(
     raw: bytes,
-    level: ScenarioRef,
-    trust: Trust = NAMED,
+    ref: ScenarioRef,
+    trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Read what a file says, or would say, if it were written.
+    """Read the content of a scenario file, which need not be saved.
 
     Args:
-        raw: the text, in UTF-8.
-        level: the file, which need not be there, and the variant.
+        raw: the content, in UTF-8.
+        ref: the file, which need not exist, and the variant.
         trust, settings: as for `read_file`.
 
     Raises:
         ScenarioError: as for `read_file`.
     """
-    problems = ErrorCollector(str(level.file))
-    place = level.file.absolute()
-    document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
+    problems = ErrorCollector(str(ref.file))
+    file = ref.file.absolute()
+    document = Document(YamlNode(None, line=1), str(ref.file), file.parent, file, problems)
     try:
-        pack = is_pack(level.file, raw)
-        root = wrap_in_scenario(level.file, problems) if pack else parsed(raw, problems)
-        document = replace(document, root=root, text=decoded(raw), trust=trust)
-        return _whole(document, level.variant, settings or {}, problems)
-    except FieldError as wrong:
-        raise problems.with_(wrong) from None
+        pack = is_pack(ref.file, raw)
+        root = wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)
+        document = replace(document, root=root, text=decode_utf8(raw), trust=trust)
+        return _finish_document(document, ref.variant, settings or {}, problems)
+    except FieldError as error:
+        raise problems.error_with(error) from None
 
 
 def read_mapping(
     data: Mapping[str, Any],
     folder: Path,
-    trust: Trust = NAMED,
+    trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Take a mapping for a scenario.
+    """Read a scenario from a Python mapping.
 
     Args:
         data: the mapping.
-        folder: where its files are.
+        folder: the folder of its rule files.
         trust, settings: as for `read_file`.
 
     Raises:
-        ScenarioError: it holds something that no scenario file can, or as for `read_file`.
+        ScenarioError: the mapping holds a value that no scenario file can hold, or as for
+            `read_file`.
     """
     problems = ErrorCollector("<mapping>")
     document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
     try:
-        root = Builder(problems).from_python(data, YamlNode(None))
+        root = NodeBuilder(problems).from_python(data, YamlNode(None))
         problems.raise_if_any()
         text = json.dumps(root.plain, indent=2)
-        return _whole(replace(document, root=root, text=text), "", settings or {}, problems)
-    except FieldError as wrong:
-        raise problems.with_(wrong) from None
+        return _finish_document(
+            replace(document, root=root, text=text), "", settings or {}, problems
+        )
+    except FieldError as error:
+        raise problems.error_with(error) from None
 
 
-def _bytes_of(level: ScenarioRef) -> bytes:
+def _read_bytes(ref: ScenarioRef) -> bytes:
+    """Return the content of a scenario file; raise `ScenarioError` if it cannot be read."""
     try:
-        return read_bytes(level.file, LARGEST_SCENARIO, "scenario files")
+        return read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
     except OSError as error:
         raise ScenarioError([str(error)]) from None
 
 
-def _whole(
+def _finish_document(
     document: Document, variant: str, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> Document:
-    """A document with what it extends, of one variant, and with values for its parameters."""
-    extended = _extended(document, (), problems, LARGEST_SCENARIO)
-    folder = document.folder if document.trust.may_name_files(document.folder) else None
+    """Return the document with its bases merged, one variant selected and its parameters set."""
+    extended = _merge_base(document, (), problems, MAX_SCENARIO_BYTES)
+    folder = document.folder if document.trust.can_name_files(document.folder) else None
     root, levels = expand_pack(extended.root, folder)
     if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
         raise FieldError(YamlNode(None, line=root.line), no_level_message(variant, levels))
-    # a scenario whose parameters are set is none of the variants that have names
+    # a scenario with set parameters is none of the named variants
     plain = bool(settings or levels)
-    root, names, variant = variants.chosen(root, variant, plain=plain)
+    root, names, variant = variants.select_variant(root, variant, plain=plain)
     label = ScenarioRef(document.source, variant) if document.source else document.label
-    root, parameters = settled(root, settings, problems, str(label))
+    root, parameters = apply_settings(root, settings, problems, str(label))
     return replace(
         extended,
         root=root,
@@ -316,87 +326,99 @@ def _whole(
     )
 
 
-# ---- what a scenario extends -----------------------------------------------------------------
+# ---- bases ---------------------------------------------------------------------------------------
 
 
-def _extended(
+def _merge_base(
     document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
 ) -> Document:
-    """A document over the one that it extends, if it does.
+    """Return the document merged over the document that it extends; the document itself if it
+    extends none.
 
     Args:
-        above: the files that extend it.
-        left: bytes that the files which it extends may have together.
+        document: the document.
+        above: the files that extend the document.
+        problems: receives errors.
+        left: total size that the files which it extends may have, in bytes.
     """
     entries = dict(mapping(document.root))
     if EXTENDS not in entries:
         return document
     node = entries.pop(EXTENDS)
-    base = _base(node, document, above, problems, left)
-    own = replace(document.root, value=entries)
+    base = _read_base(node, document, above, problems, left)
+    derived = replace(document.root, value=entries)
     below = {key: part for key, part in mapping(base.root).items() if key != "name"}
-    whole = over(replace(base.root, value=below), own)
-    assert base.level
+    whole = merge_over(replace(base.root, value=below), derived)
+    assert base.ref
     return replace(
         document,
         root=whole,
-        trust=document.trust.of_extended(base.folder, document.folder),
-        bases=(base.level, *base.bases),
-        said=tuple(differences(replace(base.root, value=below), whole)),
+        trust=document.trust.for_base(base.folder, document.folder),
+        bases=(base.ref, *base.bases),
+        changes_from_base=tuple(iter_differences(replace(base.root, value=below), whole)),
     )
 
 
-def _base(
+def _read_base(
     node: YamlNode, document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
 ) -> Document:
-    """The document that another one extends, its names those of the other's folder."""
-    named = word(node)
-    beside = (Path(document.label).parent if document.source else document.folder) / named
-    known = playable_levels()
-    if named not in known and not document.trust.may_name_files(document.folder):
-        raise FieldError(node, no_file_message(named))
+    """Return the document that `node` extends; its references are relative to the extending
+    folder."""
+    name = text(node)
+    beside = (Path(document.label).parent if document.source else document.folder) / name
+    built_in = list_playable_scenarios()
+    if name not in built_in and not document.trust.can_name_files(document.folder):
+        raise FieldError(node, no_file_message(name))
     try:
-        level = known[named] if named in known else find(beside, known)
-        raw = _bytes_of(level)
+        ref = built_in[name] if name in built_in else find_ref(beside, built_in)
+        raw = _read_bytes(ref)
     except ScenarioError as error:
         raise FieldError(node, str(error)) from None
     if (left := left - len(raw)) < 0:
-        most = bytes_for_people(LARGEST_SCENARIO)
-        raise FieldError(node, f"the files that a scenario extends are at most {most} together")
-    place = level.file.resolve()
-    if place in above or place == document.source or len(above) == _MOST_BASES:
-        raise FieldError(node, f"{named} extends this scenario in turn")
-    root = _carried(parsed(raw, problems), str(level.file), place.parent, document.folder)
-    base = Document(root, str(level.file), place.parent, place, trust=document.trust)
-    base = _extended(base, (*above, document.source or place), problems, left)
-    root, _, variant = variants.chosen(base.root, level.variant)
+        limit = format_bytes(MAX_SCENARIO_BYTES)
+        raise FieldError(node, f"the files that a scenario extends are at most {limit} together")
+    file = ref.file.resolve()
+    if file in above or file == document.source or len(above) == _MAX_BASES:
+        raise FieldError(node, f"{name} extends this scenario in turn")
+    root = _rebase_node(parse_yaml(raw, problems), str(ref.file), file.parent, document.folder)
+    base = Document(root, str(ref.file), file.parent, file, trust=document.trust)
+    base = _merge_base(base, (*above, document.source or file), problems, left)
+    root, _, variant = variants.select_variant(base.root, ref.variant)
     return replace(base, root=root, variant=variant)
 
 
-_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
+_CODE_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 
 
-def _carried(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
-    """A value from the file of another folder, whose files are named from this one on."""
+def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
+    """Return a node of a base file, with references to rule files relative to another folder.
+
+    Args:
+        node: the node.
+        label: the base file, for messages.
+        home: folder of the base file.
+        folder: folder that the references shall be relative to.
+    """
     if isinstance(node.value, dict):
         parts = {
-            _carried_text(key, home, folder): _carried(part, label, home, folder)
+            _rebase_text(key, home, folder): _rebase_node(part, label, home, folder)
             for key, part in node.value.items()
         }
         return replace(node, value=parts, file=label)
     if isinstance(node.value, list):
-        items = [_carried(part, label, home, folder) for part in node.value]
+        items = [_rebase_node(part, label, home, folder) for part in node.value]
         return replace(node, value=items, file=label)
-    text = _carried_text(node.text, home, folder)
+    text = _rebase_text(node.text, home, folder)
     if text == node.text:
         return replace(node, file=label)
     return replace(node, value=text, text=text, file=label)
 
 
-def _carried_text(text: str, home: Path, folder: Path) -> str:
-    """A text, or a reference to something in a file as it is named from another folder."""
-    named = _REFERENCE.fullmatch(text) if home != folder else None
-    if not (named and is_file(named[1])):
+def _rebase_text(text: str, home: Path, folder: Path) -> str:
+    """Return a text; if it refers to a Python file in `home`, with the path relative to
+    `folder`."""
+    match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
+    if not (match and is_file_reference(match[1])):
         return text
-    where = Path(os.path.relpath(home / named[1], folder)).as_posix()
-    return f"{where if where.startswith('.') else f'./{where}'}{text[named.end(1) :]}"
+    path = Path(os.path.relpath(home / match[1], folder)).as_posix()
+    return f"{path if path.startswith('.') else f'./{path}'}{text[match.end(1) :]}"

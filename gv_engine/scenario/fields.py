@@ -1,4 +1,4 @@
-"""Scenario files, or mappings like them, as trees of values with their places."""
+"""YAML parsing into nodes with source positions, and readers of the fields of scenario files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.files import checked_line
+from gv_engine.scenario.files import check_line
 
 # ---- values --------------------------------------------------------------------------------------
 
-LONGEST_SIDE = 512
-"""Cells of a grid."""
-MOST_CELLS = 2**22
-"""Cells of all maps of a scenario together, each as large as the largest."""
-SMALLEST, LARGEST = -(2**31), 2**31 - 1
-"""Whole numbers that columns can hold."""
-_WIDEST_VIEW = 129
-"""Cells of a view's side: the whole of a 65x65 grid from any of its cells."""
-_MOST_PROBLEMS = 200
-"""With so many, the reading of a scenario ends."""
+MAX_SIDE = 512
+"""Cells of a grid's side at most."""
+MAX_CELLS = 2**22
+"""Cells of all maps of a scenario together at most, each counted as large as the largest."""
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+"""Bounds of the integers that columns can hold."""
+_MAX_VIEW_SIDE = 129
+"""Cells of a view's side at most: the whole of a 65x65 grid from any of its cells."""
+_MAX_PROBLEMS = 200
+"""Number of errors after which the reading of a scenario stops."""
 
 Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | float | None"
 
@@ -44,17 +44,18 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class YamlNode:
-    """A value in a scenario and where it stands.
+    """A value of a scenario with its source position.
 
     Attributes:
         value: a mapping, a list, or a scalar.
-        path: as messages give it, `reward_functions[0].name`; "" for the whole scenario.
-        line: of its key or list item, from 1; None in a scenario that is no file.
+        path: the key path that messages show, `reward_functions[0].name`; "" for the whole
+            scenario.
+        line: line of the key or list item, from 1; None in a scenario that comes from no file.
         text: the scalar as written.
-        first_row: line of the first row of a text whose line breaks count, else None.
-        folded: a text over several lines whose line breaks do not count.
-        file: where it stands, if that is another file than the scenario's.
-        cell: y, x of the cell that it stands for, if it is part of a map.
+        first_row: line of the first row of a literal block (`|`), else None.
+        folded: True for a text over several lines whose line breaks do not count.
+        file: the file of the value, if it is another file than the scenario's.
+        cell: (y, x) of the map cell that the value stands for, if it is part of a map.
     """
 
     value: Value
@@ -68,13 +69,13 @@ class YamlNode:
 
     @property
     def place(self) -> ProblemPlace:
-        """Where it stands, for errors."""
+        """Source position for error reports."""
         cells = () if self.cell is None else (self.cell,)
         return ProblemPlace(self.path, self.line, self.file, cells)
 
     @property
     def plain(self) -> Any:
-        """The value without its places: a dict, a list or a scalar."""
+        """The value without positions: a dict, a list or a scalar."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -82,8 +83,8 @@ class YamlNode:
         return self.value
 
     @property
-    def found(self) -> str:
-        """The value, in short, for a message."""
+    def summary(self) -> str:
+        """Short text of the value for messages."""
         if isinstance(self.value, dict):
             return "a mapping"
         if isinstance(self.value, list):
@@ -95,7 +96,7 @@ class YamlNode:
 
 
 class FieldError(Exception):
-    """One problem; an empty message stands for one that has been reported before."""
+    """Error in one value of a scenario; an empty message means that it has been reported before."""
 
     def __init__(self, node: YamlNode, message: str) -> None:
         super().__init__(message)
@@ -104,225 +105,246 @@ class FieldError(Exception):
 
 
 class UntrustedCodeError(FieldError):
-    """Python that may not run; an empty message as for `FieldError`."""
+    """Error about Python code that may not run; an empty message as for `FieldError`."""
 
 
 class ErrorCollector:
-    """Collects what is wrong with a scenario, to be raised at once."""
+    """Collector of the errors of a scenario, to raise them together."""
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._found: list[tuple[ProblemPlace, str]] = []
-        self._error = ScenarioError
+        self._messages: list[tuple[ProblemPlace, str]] = []
+        self._error_class = ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
-        """Note a problem.
+        """Add an error about a value.
 
         Raises:
-            ScenarioError: there are so many that the rest is not worth the time.
+            ScenarioError: the number of errors has reached the limit.
         """
         if message:
-            self._found.append((node.place, located(self._label, node, message)))
-        if len(self) == _MOST_PROBLEMS:
+            self._messages.append((node.place, format_message(self._label, node, message)))
+        if len(self) == _MAX_PROBLEMS:
             self.raise_if_any()
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Note a `FieldError` and go on behind the block."""
+        """Catch a `FieldError` of the block, add it, and continue after the block."""
         try:
             yield
-        except FieldError as wrong:
-            self.add(wrong.node, wrong.message)
-            if isinstance(wrong, UntrustedCodeError):
-                self._error = TrustError
+        except FieldError as error:
+            self.add(error.node, error.message)
+            if isinstance(error, UntrustedCodeError):
+                self._error_class = TrustError
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._messages)
 
     def raise_if_any(self) -> None:
-        """Raise all problems, in order of their lines.
+        """Raise all errors as one, in order of their lines; do nothing if there are none.
 
         Raises:
-            ScenarioError: there are some; a `TrustError` if Python is among them that may not run.
+            ScenarioError: there are errors; a `TrustError` if one is about Python code that may not
+                run.
         """
-        if self._found:
-            raise self._whole()
+        if self._messages:
+            raise self._combined_error()
 
-    def with_(self, wrong: FieldError) -> ScenarioError:
-        """The error of all problems and one more, behind which nothing can be read."""
-        self.add(wrong.node, wrong.message)
-        return self._whole()
+    def error_with(self, error: FieldError) -> ScenarioError:
+        """Return one `ScenarioError` of all errors and a last one that stops the reading."""
+        self.add(error.node, error.message)
+        return self._combined_error()
 
-    def _whole(self) -> ScenarioError:
-        found = sorted(self._found, key=lambda found: found[0].line or 0)
-        error = self._error(text for _, text in found)
-        error.places = tuple(place for place, _ in found)
+    def _combined_error(self) -> ScenarioError:
+        """Return one exception with all messages and their places, sorted by line."""
+        messages = sorted(self._messages, key=lambda message: message[0].line or 0)
+        error = self._error_class(text for _, text in messages)
+        error.places = tuple(place for place, _ in messages)
         return error
 
 
-def located(label: str, node: YamlNode, message: str) -> str:
-    """`file:line: key.path: message`."""
+def format_message(label: str, node: YamlNode, message: str) -> str:
+    """Return `file:line: key.path: message` as one printable line."""
     label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
-    said = ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
-    return escape_unprintable(said)
+    parts = (" ".join(part.split()) for part in (place, node.path, message) if part)
+    return escape_unprintable(": ".join(parts))
 
 
-def suggestion(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
-    """The end of a message about a wrong name: the nearest right one, and all of them."""
+def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str:
+    """Return the end of a message about an unknown name: the nearest allowed one, and all of
+    them."""
     names = list(allowed)
     if not names:
         return ""
-    hint = describe_allowed(found, names).replace("(allowed", f"({which}", 1)
+    hint = describe_allowed(name, names).replace("(allowed", f"({label}", 1)
     return f" {hint}" if hint.startswith("(") else f"; {hint}"
 
 
 def mapping(node: YamlNode) -> dict[str, YamlNode]:
-    """The entries of a mapping."""
+    """Return the entries of a mapping; raise `FieldError` if the node is none."""
     if not isinstance(node.value, dict):
-        raise FieldError(node, f"found {node.found}, expected a mapping of names to values")
+        raise FieldError(node, f"found {node.summary}, expected a mapping of names to values")
     return node.value
 
 
 def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
-    """The items of a list; of what, for people."""
+    """Return the items of a list; raise `FieldError` with the text `expected` if the node is
+    none."""
     if not isinstance(node.value, list):
-        raise FieldError(node, f"found {node.found}, expected {expected}")
+        raise FieldError(node, f"found {node.summary}, expected {expected}")
     return node.value
 
 
-def words(node: YamlNode) -> str:
-    """A text, as written, maybe empty."""
+def optional_text(node: YamlNode) -> str:
+    """Return the stripped text of a scalar, which may be empty; raise `FieldError` if it is no
+    scalar."""
     if isinstance(node.value, dict | list):
-        raise FieldError(node, f"found {node.found}, expected a text")
+        raise FieldError(node, f"found {node.summary}, expected a text")
     return node.text.strip()
 
 
-def word(node: YamlNode) -> str:
-    """A name or other text, as written."""
+def text(node: YamlNode) -> str:
+    """Return the text of a scalar as written; raise `FieldError` if it is empty or no scalar."""
     if isinstance(node.value, dict | list) or not node.text.strip():
-        raise FieldError(node, f"found {node.found}, expected a text")
+        raise FieldError(node, f"found {node.summary}, expected a text")
     return node.text
 
 
 def read_name(node: YamlNode) -> str:
-    """Return a name, one line of text."""
+    """Return a name: one line of text without control characters."""
     try:
-        return checked_line(word(node), "name")
+        return check_line(text(node), "name")
     except ValueError as error:
         raise FieldError(node, str(error)) from None
 
 
 def integer(node: YamlNode, least: int, most: int) -> int:
-    """A whole number within bounds."""
+    """Return an integer; raise `FieldError` if it is none or outside of [least, most]."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
-        raise FieldError(node, f"found {node.found}, expected a whole number")
+        raise FieldError(node, f"found {node.summary}, expected a whole number")
     if not least <= node.value <= most:
-        raise FieldError(node, f"found {node.found}, allowed are {least} to {most}")
+        raise FieldError(node, f"found {node.summary}, allowed are {least} to {most}")
     return node.value
 
 
 def number(node: YamlNode) -> float:
-    """A finite number."""
+    """Return a finite number as a float; raise `FieldError` if the node is none."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-        raise FieldError(node, f"found {node.found}, expected a number")
+        raise FieldError(node, f"found {node.summary}, expected a number")
     try:
         value = float(node.value)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise FieldError(node, f"found {node.found}, expected a finite number")
+        raise FieldError(node, f"found {node.summary}, expected a finite number")
     return value
 
 
-def truth(node: YamlNode) -> bool:
-    """true or false."""
+def boolean(node: YamlNode) -> bool:
+    """Return a boolean; raise `FieldError` if the node is none."""
     if not isinstance(node.value, bool):
-        raise FieldError(node, f"found {node.found}, expected true or false")
+        raise FieldError(node, f"found {node.summary}, expected true or false")
     return node.value
 
 
-def one_of(node: YamlNode, names: Iterable[str], what: str) -> int:
-    """The position of a name in a list of names."""
-    known = list(names)
-    name = word(node)
-    if name not in known:
-        raise FieldError(node, f"no {what} {name!r}{suggestion(name, known)}")
-    return known.index(name)
+def read_choice(node: YamlNode, choices: Iterable[str], what: str) -> int:
+    """Return the index of a name in `choices`; raise `FieldError` with a suggestion if it is
+    missing.
+
+    Args:
+        node: the name.
+        choices: the allowed names.
+        what: kind of name, for the message.
+    """
+    names = list(choices)
+    name = text(node)
+    if name not in names:
+        raise FieldError(node, f"no {what} {name!r}{suggestion(name, names)}")
+    return names.index(name)
 
 
-def check_keys(
+def read_fields(
     problems: ErrorCollector,
     node: YamlNode,
     allowed: Iterable[str],
-    read_before: Iterable[str] = (),
+    other_allowed: Iterable[str] = (),
 ) -> dict[str, YamlNode]:
-    """The entries of a mapping; a problem for each that is not allowed.
+    """Return the entries of a mapping that have allowed keys; add an error for every other key.
 
     Args:
-        read_before: keys that are allowed as well, but have been taken out already.
+        problems: receives an error for each unknown key.
+        node: the mapping.
+        allowed: keys to return.
+        other_allowed: keys that are allowed too, but that the caller has taken out already; only
+            for the suggestions.
     """
-    known = list(allowed)
+    names = list(allowed)
     entries = mapping(node)
-    unknown = [key for key in entries if key not in known]
+    unknown = [key for key in entries if key not in names]
     for key in unknown:
-        hint = suggestion(key, [*(other for other in read_before if other != key), *known])
-        if key is not unknown[0]:  # all that is allowed is said once
+        hint = suggestion(key, [*(other for other in other_allowed if other != key), *names])
+        if key is not unknown[0]:  # list the allowed keys only once
             hint, _, _ = hint.partition(" (")
         problems.add(entries[key], f"unknown key {key!r}{hint}")
-    return {key: value for key, value in entries.items() if key in known}
+    return {key: value for key, value in entries.items() if key in names}
 
 
-def unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Names in order, each one that is taken followed by `_2`, `_3`, …"""
-    found: dict[str, int] = {}  # and the last number that was given to it
+def make_unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in order; the second of equal names gets the suffix `_2`, the third `_3`,
+    and so on."""
+    suffixes: dict[str, int] = {}  # unique name -> last suffix tried for this name
     for name in names:
-        number, free = found.get(name, 1), name
-        while free in found:
-            number += 1
-            free = f"{name}_{number}"
-        found[name] = number
-        found.setdefault(free, 1)
-    return tuple(found)
+        suffix, free = suffixes.get(name, 1), name
+        while free in suffixes:
+            suffix += 1
+            free = f"{name}_{suffix}"
+        suffixes[name] = suffix
+        suffixes.setdefault(free, 1)
+    return tuple(suffixes)
 
 
 def read_color(node: YamlNode) -> int:
-    """The index of a colour."""
-    return one_of(node, COLORS, "colour")
+    """Return the index of a colour."""
+    return read_choice(node, COLORS, "colour")
 
 
 def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
-    """Indices of colours, in order of index."""
-    return tuple(sorted(distinct(problems, node, read_color)))
+    """Return the indices of a list of distinct colours, sorted."""
+    return tuple(sorted(read_distinct(problems, node, read_color)))
 
 
-def distinct(
+def read_distinct(
     problems: ErrorCollector, node: YamlNode, read: Callable[[YamlNode], _T]
 ) -> tuple[_T, ...]:
-    """The items of a list, read one by one: at least one, and none twice."""
-    found: dict[_T, None] = {}
+    """Return the items of a list, each read by `read`; add an error for each that occurs twice.
+
+    Raises:
+        FieldError: the list is empty, or the node is no list.
+    """
+    values: dict[_T, None] = {}
     for item in items(node):
         with problems.collect():
             value = read(item)
-            if value in found:
+            if value in values:
                 raise FieldError(item, f"{item.text} stands here a second time")
-            found[value] = None
+            values[value] = None
     if not items(node):
         raise FieldError(node, "found an empty list, expected at least one name")
-    return tuple(found)
+    return tuple(values)
 
 
 def read_pair(node: YamlNode) -> tuple[int, int]:
-    """(height, width), or rows and columns of rooms."""
+    """Return (height, width) of a grid, or (rows, columns) of rooms."""
     expected = "two numbers: [height, width]"
     pair = items(node, expected)
     if len(pair) != 2:
-        raise FieldError(node, f"found {node.found}, expected {expected}")
-    return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
+        raise FieldError(node, f"found {node.summary}, expected {expected}")
+    return integer(pair[0], 1, MAX_SIDE), integer(pair[1], 1, MAX_SIDE)
 
 
 def read_area(node: YamlNode) -> Area:
-    """Inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
+    """Return the area of inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
     expected = "two ranges: [[ymin, ymax], [xmin, xmax]]"
     ranges = items(node, expected)
     sides = [items(limits, "a range: [least, most]") for limits in ranges]
@@ -330,100 +352,111 @@ def read_area(node: YamlNode) -> Area:
         raise FieldError(node, f"expected {expected}")
     bounds = []
     for limits, ends in zip(ranges, sides, strict=True):
-        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in ends)
+        low, high = (integer(limit, -MAX_SIDE, MAX_SIDE) for limit in ends)
         if low > high:
             raise FieldError(limits, f"found [{low}, {high}], expected the smaller number first")
-        if high - low >= _WIDEST_VIEW:
+        if high - low >= _MAX_VIEW_SIDE:
             raise FieldError(
-                limits, f"found {high - low + 1} cells, a view has at most {_WIDEST_VIEW}"
+                limits, f"found {high - low + 1} cells, a view has at most {_MAX_VIEW_SIDE}"
             )
         bounds += [low, high]
     return Area(*bounds)
 
 
-def read_integer(node: YamlNode) -> int:
-    """A whole number that columns can hold."""
-    return integer(node, SMALLEST, LARGEST)
+def read_int32(node: YamlNode) -> int:
+    """Return an integer that columns can hold."""
+    return integer(node, INT32_MIN, INT32_MAX)
 
 
 def read_plain(node: YamlNode) -> Any:
-    """A number, a truth value, or (nested) lists of them as tuples."""
+    """Return a number, a boolean, or a tuple of them (nested for nested lists)."""
     if isinstance(node.value, list):
         return tuple(read_plain(item) for item in node.value)
-    for kind, read in ((bool, truth), (int, read_integer), (float, number)):
+    for kind, read in ((bool, boolean), (int, read_int32), (float, number)):
         if isinstance(node.value, kind):
             return read(node)
-    raise FieldError(node, f"found {node.found}, expected a number, true, false, or a list of them")
+    raise FieldError(
+        node, f"found {node.summary}, expected a number, true, false, or a list of them"
+    )
 
 
 # ---- yaml nodes ----------------------------------------------------------------------------------
 
-_MOST_VALUES = 50_000
-_MOST_CHARACTERS = 2**21
-"""Characters of all values, with those of aliases."""
-_LONGEST_NUMBER = 1000
-"""Characters."""
-_DEEPEST = 50
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, where it was built
-_TELLS_MORE = 20_000
-"""Characters within which a mistake is looked for again, by the slow loader with better words."""
+_MAX_VALUES = 50_000
+"""Values of a scenario at most, those of YAML aliases included."""
+_MAX_CHARACTERS = 2**21
+"""Characters of all values at most, those of YAML aliases included."""
+_MAX_NUMBER_LENGTH = 1000
+"""Characters of a number at most."""
+_MAX_DEPTH = 50
+"""Levels of nested mappings and lists at most."""
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, if built
+_MAX_SLOW_CHARACTERS = 20_000
+"""Length of a text up to which a syntax error is parsed again by the slow loader, for its better
+message."""
 
 
-def parsed(raw: bytes, problems: ErrorCollector) -> YamlNode:
-    """The mapping in a YAML file. Keys that stand there twice are noted, and the first one holds.
+def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
+    """Return the mapping of a YAML file as a node. The first of duplicate keys counts; each other
+    one adds an error.
 
     Raises:
-        Wrong: no UTF-8, no YAML, no mapping, or more than a scenario may have.
-        ScenarioError: something else in it is no value of a scenario.
+        FieldError: the file is not UTF-8, not YAML, no mapping, or exceeds a size limit.
+        ScenarioError: the file holds other values that no scenario can have.
     """
-    builder, root = Builder(problems), YamlNode(None, line=1)
+    builder, root = NodeBuilder(problems), YamlNode(None, line=1)
     before = len(problems)
-    tree = _composed(decoded(raw))
+    tree = _compose(decode_utf8(raw))
     if tree is not None:
         root = builder.from_yaml(tree, root)
-    if len(problems) - before > builder.repeated:
+    if len(problems) - before > builder.duplicate_keys:
         problems.raise_if_any()
     mapping(root)
     return root
 
 
-def value_of(text: str) -> Any:
-    """What a text in a scenario stands for, such as `9`, `RED` or `[5, 7]`.
+def parse_value(text: str) -> Any:
+    """Return the plain value of a text in a scenario, such as `9`, `RED` or `[5, 7]`.
 
     Raises:
-        ValueError: it is no YAML.
+        ValueError: the text is not valid YAML.
     """
     problems = ErrorCollector("")
     try:
-        tree = _composed(text)
-        found = Builder(problems).from_yaml(tree, YamlNode(None)) if tree is not None else None
+        tree = _compose(text)
+        node = NodeBuilder(problems).from_yaml(tree, YamlNode(None)) if tree is not None else None
         problems.raise_if_any()
-    except FieldError as wrong:
-        raise ValueError(wrong.message) from None
-    return found.plain if found else None
+    except FieldError as error:
+        raise ValueError(error.message) from None
+    return node.plain if node else None
 
 
-def decoded(raw: bytes) -> str:
-    """The text of a file.
+def decode_utf8(raw: bytes) -> str:
+    """Return the text of a file's bytes.
 
     Raises:
-        Wrong: it is no UTF-8.
+        FieldError: the bytes are not UTF-8; the error has the line.
     """
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        found = f"byte {raw[error.start]:#x} is not UTF-8 text"
-        raise FieldError(YamlNode(None, line=line), found) from None
+        message = f"byte {raw[error.start]:#x} is not UTF-8 text"
+        raise FieldError(YamlNode(None, line=line), message) from None
 
 
-def _composed(text: str) -> yaml.Node | None:
+def _compose(text: str) -> yaml.Node | None:
+    """Return PyYAML's node tree of a text, None for an empty text.
+
+    Raises:
+        FieldError: the text is not valid YAML, or exceeds a size limit.
+    """
     try:
         try:
-            _check_size(text, _LOADER)
+            _check_limits(text, _LOADER)
             return yaml.compose(text, Loader=_LOADER)
         except yaml.YAMLError:
-            if len(text) > _TELLS_MORE:
+            if len(text) > _MAX_SLOW_CHARACTERS:
                 raise
             return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -438,60 +471,63 @@ def _composed(text: str) -> yaml.Node | None:
         line = text.count("\n", 0, error.position) + 1
         message = f"not valid YAML: found the character {error.character:#x}"
     except RecursionError:
-        line, message = 1, f"nested deeper than {_DEEPEST} levels"
-    except (ValueError, OverflowError):  # of chr(), and PyYAML does not say where
+        line, message = 1, f"nested deeper than {_MAX_DEPTH} levels"
+    except (ValueError, OverflowError):  # raised by chr(), without a position
         escape = re.search(r"\\U(?!000|0010)", text)
         line = text.count("\n", 0, escape.start()) + 1 if escape else 1
         message = r"not valid YAML: found an escape beyond the last character, \U0010FFFF"
     raise FieldError(YamlNode(None, line=line), message)
 
 
-def _check_size(text: str, loader: Any) -> None:
-    """Count values and levels before anything is built of them."""
+def _check_limits(text: str, loader: Any) -> None:
+    """Raise `FieldError` if a YAML text has too many values or levels; parses events, and builds
+    nothing."""
     values = depth = 0
     for event in yaml.parse(text, loader):
         values += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
-        if depth > _DEEPEST:
-            raise FieldError(at, f"nested deeper than {_DEEPEST} levels")
-        if values > 2 * _MOST_VALUES:  # keys, too
-            raise FieldError(at, f"more than {_MOST_VALUES} values")
+        if depth > _MAX_DEPTH:
+            raise FieldError(at, f"nested deeper than {_MAX_DEPTH} levels")
+        if values > 2 * _MAX_VALUES:  # keys count too
+            raise FieldError(at, f"more than {_MAX_VALUES} values")
 
 
-class Builder:
-    """Makes nodes of YAML's nodes or of Python's values.
+class NodeBuilder:
+    """Builder of `YamlNode` trees from PyYAML's nodes or from Python values.
 
     Attributes:
-        repeated: how many of the problems are keys that stand there twice.
+        duplicate_keys: number of the added errors that are about duplicate keys.
     """
 
     def __init__(self, problems: ErrorCollector) -> None:
-        self.repeated = 0
+        self.duplicate_keys = 0
         self._problems = problems
         self._values = self._characters = 0
 
-    def _count(self, at: YamlNode, depth: int, characters: int = 0) -> None:
-        # aliases can make a short file a huge or an endless one
+    def _count_value(self, at: YamlNode, depth: int, characters: int = 0) -> None:
+        # aliases can make a short file huge or endless
+        """Add a value to the totals; raise `FieldError` if a limit is exceeded, with a message only
+        once."""
         self._values += 1
         self._characters += characters
-        if depth > _DEEPEST:
-            raise FieldError(at, f"nested deeper than {_DEEPEST} levels; does it contain itself?")
-        if self._values > _MOST_VALUES:
-            first = self._values == _MOST_VALUES + 1
-            raise FieldError(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
-        if self._characters > _MOST_CHARACTERS:
-            first = self._characters - characters <= _MOST_CHARACTERS
-            raise FieldError(at, f"more than {_MOST_CHARACTERS:,} characters, with aliases" * first)
+        if depth > _MAX_DEPTH:
+            raise FieldError(at, f"nested deeper than {_MAX_DEPTH} levels; does it contain itself?")
+        if self._values > _MAX_VALUES:
+            first = self._values == _MAX_VALUES + 1
+            raise FieldError(at, f"more than {_MAX_VALUES} values, with those of aliases" * first)
+        if self._characters > _MAX_CHARACTERS:
+            first = self._characters - characters <= _MAX_CHARACTERS
+            raise FieldError(at, f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
-        """The node of a YAML node; `at` gives its path and line."""
-        self._count(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
+        """Return the node of a PyYAML node; `at` gives its path and line."""
+        self._count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise FieldError(at, f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
-            return YamlNode(self._entries(tree, at, depth), at.path, at.line)
+            return YamlNode(self._read_entries(tree, at, depth), at.path, at.line)
         if isinstance(tree, yaml.SequenceNode):
             nodes = []
             for number, item in enumerate(tree.value):
@@ -504,7 +540,7 @@ class Builder:
         rows = tree.start_mark.line + (2 if block else 1)
         several = tree.end_mark.line > tree.start_mark.line
         return YamlNode(
-            tree.value if tree.style else _resolved(tree.value),
+            tree.value if tree.style else _resolve_scalar(tree.value),
             at.path,
             at.line,
             text=tree.value,
@@ -512,7 +548,11 @@ class Builder:
             folded=several and not block,
         )
 
-    def _entries(self, tree: yaml.MappingNode, at: YamlNode, depth: int) -> dict[str, YamlNode]:
+    def _read_entries(
+        self, tree: yaml.MappingNode, at: YamlNode, depth: int
+    ) -> dict[str, YamlNode]:
+        """Return the entries of a YAML mapping, merged (`<<`) mappings included; report duplicate
+        keys."""
         merged: dict[str, YamlNode] = {}
         entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
@@ -520,19 +560,19 @@ class Builder:
             line = key.start_mark.line + 1
             if key.tag == "tag:yaml.org,2002:merge":
                 for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    place = YamlNode(None, _join(at.path, "<<"), line)
+                    place = YamlNode(None, _join_path(at.path, "<<"), line)
                     if not isinstance(other, yaml.MappingNode):
                         raise FieldError(place, "only mappings can be merged with <<")
-                    self._count(place, depth)
-                    for name, node in self._entries(other, at, depth + 1).items():
+                    self._count_value(place, depth)
+                    for name, node in self._read_entries(other, at, depth + 1).items():
                         merged.setdefault(name, node)
                 continue
             if not isinstance(key, yaml.ScalarNode):
                 self._problems.add(YamlNode(None, at.path, line), "keys must be single words")
                 continue
-            place = YamlNode(None, _join(at.path, key.value), line)
+            place = YamlNode(None, _join_path(at.path, key.value), line)
             if key.value in entries:
-                self.repeated += 1
+                self.duplicate_keys += 1
                 self._problems.add(
                     place, f"the key stands here a second time, first in line {lines[key.value]}"
                 )
@@ -543,8 +583,8 @@ class Builder:
         return merged | entries
 
     def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
-        """The node of a Python value; `at` gives its path."""
-        self._count(at, depth)
+        """Return the node of a Python value; `at` gives its path."""
+        self._count_value(at, depth)
         if isinstance(data, np.generic):
             data = data.item()
         if isinstance(data, Mapping):
@@ -553,7 +593,7 @@ class Builder:
                 with self._problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
                         raise FieldError(at, f"found the key {key!r}, expected a text")
-                    place = YamlNode(None, _join(at.path, str(key)))
+                    place = YamlNode(None, _join_path(at.path, str(key)))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
             return YamlNode(entries, at.path)
         if isinstance(data, list | tuple):
@@ -568,11 +608,12 @@ class Builder:
         raise FieldError(at, f"found a {type(data).__name__}, which no scenario file can hold")
 
 
-def _join(path: str, key: str) -> str:
+def _join_path(path: str, key: str) -> str:
+    """Return the key path of an entry of the mapping at `path`."""
     return f"{path}.{key}" if path else key
 
 
-_WORDS = {
+_NAMED_SCALARS = {
     **dict.fromkeys(("true", "yes", "on"), True),
     **dict.fromkeys(("false", "no", "off"), False),
     **dict.fromkeys(("null", "~", "")),
@@ -580,13 +621,15 @@ _WORDS = {
     "-.inf": -math.inf,
     ".nan": math.nan,
 }
+"""Values of unquoted words."""
 
 
-def _resolved(text: str) -> str | bool | int | float | None:
-    """What an unquoted scalar means; other than YAML 1.1, `1e-3` is a number and 1:30 is none."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if len(text) <= _LONGEST_NUMBER and any(character.isdigit() for character in text):
+def _resolve_scalar(text: str) -> str | bool | int | float | None:
+    """Return the value of an unquoted scalar. Unlike in YAML 1.1, `1e-3` is a number and 1:30 is a
+    text."""
+    if text.lower() in _NAMED_SCALARS:
+        return _NAMED_SCALARS[text.lower()]
+    if len(text) <= _MAX_NUMBER_LENGTH and any(character.isdigit() for character in text):
         try:
             return int(text, 0)
         except ValueError:

@@ -1,4 +1,5 @@
-"""Arrays in files of NumPy's, of which nothing is believed before it has been checked."""
+"""File access that trusts nothing before it is checked: sizes, names, JSON, XML, NumPy arrays;
+atomic writes and lock files."""
 
 from __future__ import annotations
 
@@ -24,48 +25,50 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import shorten
 
-# ---- untrusted -----------------------------------------------------------------------------------
+# ---- checks of untrusted text --------------------------------------------------------------------
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_NO_CHARACTERS = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
-"""NUL and surrogates; but for those that stand for bytes of file names that are no UTF-8."""
-_NOT_IN_LINES = re.compile(
+"""Digest of a scenario."""
+_INVALID_CHARACTERS = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
+"""NUL and lone surrogates, except the surrogates that stand for bytes of file names that are not
+UTF-8."""
+_CONTROL_CHARACTERS = re.compile(
     "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Control characters, line breaks, surrogates, and characters that turn the direction of others."""
+"""Control characters, line breaks, surrogates, and characters that change the text direction."""
 _FILE_NAME = re.compile(r"\w[\w .+-]{0,80}(?<![ .])")
-_LONGEST_FILE_NAME = 200
-"""Bytes; file systems have room for 255, with an ending."""
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""Names that Windows keeps for devices."""
+_MAX_FILE_NAME_BYTES = 200
+"""Bytes of a file name at most; file systems allow 255, a suffix included."""
+_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""File names that Windows reserves for devices."""
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Return the values of JSON, whose texts hold characters only.
+    """Return the values of a JSON document; reject texts with NUL or lone surrogates.
 
     Raises:
-        ValueError: it is no JSON in UTF-8, or a text in it holds NUL or a lone surrogate.
+        ValueError: the data are no JSON in UTF-8, or a text holds NUL or a lone surrogate.
     """
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
     text.encode()
     values = json.loads(text)
-    waiting = [values] if "\\u" in text else []
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str) and _NO_CHARACTERS.search(value):
-            raise ValueError(f"{shorten(value, 60)!r} holds NUL, or half of a character")
+    pending = [values] if "\\u" in text else []
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str) and _INVALID_CHARACTERS.search(value):
+            raise ValueError(f"{shorten(value, 60)!r} holds NUL or a lone surrogate")
         if isinstance(value, dict):
-            waiting += [*value, *value.values()]
+            pending += [*value, *value.values()]
         elif isinstance(value, list):
-            waiting += value
+            pending += value
     return values
 
 
-def checked_digest(value: Any) -> str:
-    """Return a digest of a scenario.
+def check_digest(value: Any) -> str:
+    """Return a scenario's digest unchanged.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not 64 hexadecimal digits.
     """
     if not (isinstance(value, str) and _DIGEST.fullmatch(value)):
         raise ValueError(
@@ -74,107 +77,113 @@ def checked_digest(value: Any) -> str:
     return value
 
 
-def checked_line(value: Any, what: str) -> str:
-    """Return a text that prints as one line, such as a name.
+def check_line(value: Any, label: str) -> str:
+    """Return a text that prints as one line, such as a name, unchanged.
 
     Args:
-        what: it is, for the message.
+        label: what the text is, for the message.
 
     Raises:
-        ValueError: it is no text, or holds a line break or another control character.
+        ValueError: the value is no text, or holds a line break or another control character.
     """
-    if not isinstance(value, str) or _NOT_IN_LINES.search(value):
+    if not isinstance(value, str) or _CONTROL_CHARACTERS.search(value):
         raise ValueError(
-            f"the {what} is {shorten(repr(value), 60)}, expected one line of text, without "
+            f"the {label} is {shorten(repr(value), 60)}, expected one line of text, without "
             f"control characters"
         )
     return value
 
 
 def is_file_name(text: str) -> bool:
-    """Return True for one component of a path, which every system takes for a file's name."""
-    fits = _FILE_NAME.fullmatch(text) and len(text.encode()) <= _LONGEST_FILE_NAME
-    return bool(fits) and not _DEVICE.fullmatch(text)
+    """Return True if the text is a single path component that every operating system accepts."""
+    is_valid = _FILE_NAME.fullmatch(text) and len(text.encode()) <= _MAX_FILE_NAME_BYTES
+    return bool(is_valid) and not _DEVICE_NAME.fullmatch(text)
 
 
-def file_name_of(text: str) -> str:
-    """Return a file's name made of a text, "game" if no letter is left."""
+def make_file_name(text: str) -> str:
+    """Return a file name made from a text; "game" if no letter is left."""
     name = re.sub(r"[^\w-]+", "-", text).strip("-")[:50] or "game"
     return name if is_file_name(name) else f"game-{name}"
 
 
 # ---- files ---------------------------------------------------------------------------------------
 
-_KINDS = {
+_FILE_KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_DRAFT = ".gv-draft-"
-"""How the names of drafts begin."""
+"""Names of everything that is not a regular file, by the type bits of its mode."""
+_DRAFT_PREFIX = ".gv-draft-"
+"""Prefix of the names of drafts."""
 
 
-def exists(path: Path) -> bool:
-    """Whether there is something of this name, which may be too long or no name at all."""
+def path_exists(path: Path) -> bool:
+    """Return True if the path exists; False also if the name is too long or invalid."""
     try:
         return path.exists()
     except OSError:
         return False
 
 
-def size_of(path: Path, most: int, what: str) -> int:
-    """The size of a file that is to be read, in bytes.
+def check_file_size(path: Path, max_bytes: int, label: str) -> int:
+    """Return the size of a file in bytes, before it is read.
 
     Args:
-        path: of a regular file; nothing else is opened, since that may wait for ever.
-        most: bytes that it may have.
-        what: it is, in the plural: "scenario files".
+        path: a regular file; nothing else may be opened, since that could block for ever.
+        max_bytes: the allowed size.
+        label: what such files are, in the plural: "scenario files".
 
     Raises:
-        OSError: it is not there, not a file, or larger; one line, which names it.
+        OSError: the file is missing, is no regular file, or is too large; the message is one line
+            with the path.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except ValueError as error:  # a NUL in its name
         raise OSError(f"{path}: {error}") from None
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    if kind := _KINDS.get(stat.S_IFMT(found.st_mode)):
+    if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
-    if found.st_size > most:
-        raise OSError(f"{path} is {bytes_for_people(found.st_size)}; {_at_most(what, most)}")
-    return found.st_size
+    if status.st_size > max_bytes:
+        raise OSError(
+            f"{path} is {format_bytes(status.st_size)}; {_limit_message(label, max_bytes)}"
+        )
+    return status.st_size
 
 
-def read_bytes(path: Path, most: int, what: str) -> bytes:
-    """All of a file.
+def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
+    """Return the content of a file.
 
     Args:
-        path, most, what: see `size_of`.
+        path, max_bytes, label: see `check_file_size`.
 
     Raises:
-        OSError: see `size_of`, or it cannot be read.
+        OSError: as for `check_file_size`, or the file cannot be read.
     """
-    size_of(path, most, what)
+    check_file_size(path, max_bytes, label)
     try:
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > most:  # it has grown since, or is one of those that the system makes up
-        raise OSError(f"{path} is larger than it says; {_at_most(what, most)}")
+    if len(data) > max_bytes:  # the file has grown, or is virtual (/proc)
+        raise OSError(f"{path} is larger than its size says; {_limit_message(label, max_bytes)}")
     return data
 
 
-def _at_most(what: str, most: int) -> str:
-    return f"{what} are at most {bytes_for_people(most)}"
+def _limit_message(what: str, most: int) -> str:
+    """Return "scenario files are at most 512 KiB" for a label and a limit."""
+    return f"{what} are at most {format_bytes(most)}"
 
 
-def bytes_for_people(number: int) -> str:
-    """
-    >>> bytes_for_people(512 * 1024), bytes_for_people(6_500_000)
+def format_bytes(number: int) -> str:
+    """Return a number of bytes with a unit.
+
+    >>> format_bytes(512 * 1024), format_bytes(6_500_000)
     ('512 KiB', '6.2 MiB')
     """
     size, unit = float(number), "bytes"
@@ -188,64 +197,67 @@ def bytes_for_people(number: int) -> str:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-class Draft:
-    """A file beside another one, of the same suffix, that may take its place.
+class AtomicFile:
+    """Draft of a file, in the same folder and with the same suffix, that can replace the file
+    atomically.
 
-    While it is open it is locked, so that drafts of processes that were killed can be told from
-    those at work; the next draft in the same folder removes them.
+    An open draft is locked, so that the drafts of killed processes can be told from those in use;
+    the next draft in the same folder removes them.
 
     Replacing a file must not change more than writing into it would. So a draft takes over the
-    permissions of the file, and its owner and group where the system lets it, before anything is
-    written: a private file never becomes readable to others. Of a symbolic link the file behind it
+    permissions of the file, and its owner and group if the system allows that, before anything is
+    written: a private file never becomes readable to others. For a symbolic link, the target file
     is replaced, since the link may be how a user keeps the file elsewhere.
 
     Attributes:
-        path: where to write.
+        path: the draft, to write to.
 
     Raises:
-        OSError: nothing can be written there, or something other than a file is there.
+        OSError: the folder cannot be written to, or the target is no regular file.
     """
 
     def __init__(self, target: Path) -> None:
         if target.is_symlink():
             target = Path(os.path.realpath(target))
-        known = target.stat() if exists(target) else None
-        if known and (kind := _KINDS.get(stat.S_IFMT(known.st_mode))):
+        old = target.stat() if path_exists(target) else None
+        if old and (kind := _FILE_KINDS.get(stat.S_IFMT(old.st_mode))):
             raise OSError(f"{target} is {kind}, not a file")
         self._target = target
         try:
-            sweep(target.parent)
-            self.path, self._lock = _locked_file(target)
-            if known:
-                _share_as(known, self.path)
+            remove_stale_drafts(target.parent)
+            self.path, self._lock = _create_draft(target)
+            if old:
+                _copy_permissions(old, self.path)
         except OSError as error:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
-    def keep(self) -> None:
-        """Put it in the other's place."""
+    def commit(self) -> None:
+        """Replace the target file with the draft."""
         self._lock.close()
         self.path.replace(self._target)
 
     def discard(self) -> None:
-        """Remove it, unless it has been kept."""
+        """Remove the draft; do nothing after `commit`."""
         self._lock.close()
         self.path.unlink(missing_ok=True)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file beside `path` that takes its place when the block is left.
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Context manager that yields the path of a draft, which replaces `path` at the end of the
+    block.
 
-    An error in the block removes it and leaves `path` as it was. `Draft` says which permissions it
-    has, and what becomes of a symbolic link.
+    An error in the block removes the draft and leaves `path` as it was. See `AtomicFile` for
+    permissions and symbolic links.
 
     Raises:
-        OSError: nothing can be written there, known before the block begins; or not all of it.
+        OSError: the folder cannot be written to (raised before the block), or the draft cannot be
+            completed.
     """
-    draft = Draft(path)
+    draft = AtomicFile(path)
     try:
         yield draft.path
-        draft.keep()
+        draft.commit()
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
@@ -253,16 +265,16 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file, whole or not at all, in turn with others who do.
+    """Append a line to a file atomically, under a lock.
 
-    A last line whose end was never written, as the machine went off, gives way to it.
+    An incomplete last line, left by a crash, is replaced.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     try:
         with path.open("ab+", buffering=0) as file:
-            _lock(file, wait=True)
+            _lock_draft(file, wait=True)
             file.seek(0)
             file.truncate(file.readall().rfind(b"\n") + 1)
             file.write(line.encode() + b"\n")
@@ -271,64 +283,67 @@ def append_line(path: Path, line: str) -> None:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Have a file that is there to oneself, among those who ask for it in this way.
+def exclusive_lock(path: Path) -> Iterator[None]:
+    """Context manager that holds an exclusive lock on an existing file.
 
-    The system lets go of it if the process is killed. Where files cannot be locked, all have it.
+    The system releases the lock if the process is killed. File systems without locks give it to
+    everyone.
 
     Raises:
-        BlockingIOError: somebody else has it.
-        OSError: it cannot be opened.
+        BlockingIOError: another process holds the lock.
+        OSError: the file cannot be opened.
     """
     with path.open("rb+") as file:
-        _hold(file)
+        _lock_exclusively(file)
         yield
 
 
-def _share_as(known: os.stat_result, path: Path) -> None:
-    """Give a file the owner, group and permissions of another one, as far as the system lets it."""
+def _copy_permissions(source: os.stat_result, path: Path) -> None:
+    """Give a file the owner, group and permissions of another one, as far as the system allows
+    it."""
     if sys.platform != "win32":
-        for owner, group in ((-1, known.st_gid), (known.st_uid, -1)):
+        for owner, group in ((-1, source.st_gid), (source.st_uid, -1)):
             with suppress(OSError):
                 os.chown(path, owner, group)
-    same_group = path.stat().st_gid == known.st_gid
-    path.chmod(known.st_mode & (0o777 if same_group else 0o707))
+    same_group = path.stat().st_gid == source.st_gid
+    path.chmod(source.st_mode & (0o777 if same_group else 0o707))
 
 
-def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
+def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
+    """Create a draft beside `target`; return its path and its locked file."""
     while True:
-        path = target.with_name(f"{_DRAFT}{secrets.token_hex(4)}{target.suffix}")
+        path = target.with_name(f"{_DRAFT_PREFIX}{secrets.token_hex(4)}{target.suffix}")
         file = path.open("xb")
-        _lock(file, wait=True)
-        if path.exists():  # nobody has swept it away before it was locked
+        _lock_draft(file, wait=True)
+        if path.exists():  # not removed as stale before it was locked
             return path, file
         file.close()
 
 
-def sweep(folder: Path) -> None:
-    """Remove the drafts in a folder whose processes are gone, with what they had beside them."""
+def remove_stale_drafts(folder: Path) -> None:
+    """Remove the drafts of ended processes from a folder, and the files that belong to them."""
     with suppress(OSError):
         drafts: dict[str, list[Path]] = {}
-        with os.scandir(folder) as found:
-            for entry in found:
-                if entry.name.startswith(_DRAFT) and entry.is_file(follow_symlinks=False):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(_DRAFT_PREFIX) and entry.is_file(follow_symlinks=False):
                     drafts.setdefault(Path(entry.name).stem, []).append(Path(entry.path))
         for files in drafts.values():
             _remove_unlocked(files)
 
 
 def _remove_unlocked(files: list[Path]) -> None:
-    """Remove files, unless one of them is in use."""
+    """Remove files, unless one of them is locked."""
     opened = []
     try:
         for path in files:
             file = path.open("rb")
             opened.append(file)
-            _lock(file, wait=False)
+            _lock_draft(file, wait=False)
         for path in files:
             path.unlink()
     except OSError:
-        pass  # at work, somebody else's, or gone already
+        pass  # in use, owned by another user, or gone
     finally:
         for file in opened:
             file.close()
@@ -337,13 +352,14 @@ def _remove_unlocked(files: list[Path]) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: BinaryIO, wait: bool) -> None:
-        """An open file cannot be removed, so closing it is all that finding out needs."""
+    def _lock_draft(file: BinaryIO, wait: bool) -> None:
+        """Close the file if `wait` is False: Windows removes no file that a process has open."""
         if not wait:
             file.close()
 
-    def _hold(file: BinaryIO) -> None:
-        file.seek(2**30)  # beyond its end, as nobody could read what is locked
+    def _lock_exclusively(file: BinaryIO) -> None:
+        """Lock a file; raise `BlockingIOError` if another process holds the lock."""
+        file.seek(2**30)  # beyond the end: locked bytes cannot be read
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -352,42 +368,43 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(file: BinaryIO, wait: bool) -> None:
-        """Mark a file as in use; not where the file system knows no locks."""
+    def _lock_draft(file: BinaryIO, wait: bool) -> None:
+        """Lock a draft, if the file system has locks; raise `OSError` if the draft is locked."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             if not wait:
                 raise
 
-    def _hold(file: BinaryIO) -> None:
+    def _lock_exclusively(file: BinaryIO) -> None:
+        """Lock a file; raise `BlockingIOError` if another process holds the lock."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise
         except OSError:
-            pass  # the file system knows no locks
+            pass  # the file system has no locks
 
 
-# ---- xml trees -----------------------------------------------------------------------------------
+# ---- XML -----------------------------------------------------------------------------------------
 
-_DEEPEST = 50
+_MAX_XML_DEPTH = 50
 
 
 def parse_xml(raw: bytes) -> Element:
-    """Return the root of an XML file.
+    """Return the root of an XML document.
 
     Raises:
-        ValueError: it is damaged, nested deeply, or declares something, which could make a short
-            file a huge one: entities, and values that attributes have by default.
+        ValueError: the document is damaged, nested too deeply, or declares entities or default
+            attributes, which could make a short file huge.
     """
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
-        if depth > _DEEPEST:
-            raise ValueError(f"nested deeper than {_DEEPEST} levels")
+        if depth > _MAX_XML_DEPTH:
+            raise ValueError(f"nested deeper than {_MAX_XML_DEPTH} levels")
         builder.start(name, attributes)
 
     def end(name: str) -> None:
@@ -407,31 +424,32 @@ def parse_xml(raw: bytes) -> Element:
         parser.Parse(raw, True)
     except expat.ExpatError as error:
         raise ValueError(f"no XML: {error}") from None
-    except LookupError as error:  # the name of an encoding
+    except LookupError as error:  # unknown encoding
         raise ValueError(f"no XML: {error}") from None
     return builder.close()
 
 
 # ---- array files ---------------------------------------------------------------------------------
 
-_LONGEST_HEAD = 100_000
-"""Characters; that of a world has a few thousand."""
+_MAX_HEADER_CHARACTERS = 100_000
+"""Characters of a `.npy` header at most; the header of a world's array has a few thousand."""
 _CHUNK = 2**20
-_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_END = struct.Struct("<4s4H2LH")
-"""The end of an archive: mark, disks and files, bytes and place of the list of files, comment."""
-_LOCATOR_OF_64 = 20
-"""Bytes of what names the end of a ZIP64 archive, right before it."""
-_LONGEST_LIST = 4096
-"""Bytes; that of a snapshot has a hundred."""
+_HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_ZIP_END = struct.Struct("<4s4H2LH")
+"""End record of a ZIP file: signature, disk and file counts, size and offset of the directory,
+length of the comment."""
+_ZIP64_LOCATOR_BYTES = 20
+"""Size of the locator record of ZIP64 files, right before the end record."""
+_MAX_DIRECTORY_BYTES = 4096
+"""Bytes of a ZIP directory at most; the directory of a snapshot has about a hundred."""
 
 
 class ArrayError(ValueError):
-    """Bytes that are no array, or not all of one; says which."""
+    """Bytes that are no complete array; the message names the array."""
 
 
-class Head(NamedTuple):
-    """What a `.npy` file says of its array."""
+class NpyHeader(NamedTuple):
+    """Header of a `.npy` file."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -442,119 +460,119 @@ class Head(NamedTuple):
         return self.dtype.itemsize * prod(self.shape)
 
 
-def read_head(file: BinaryIO) -> Head:
-    """The head of a `.npy` file; what is read next is the array.
+def read_npy_header(file: BinaryIO) -> NpyHeader:
+    """Return the header of a `.npy` file; the file's position is then at the array's data.
 
     Raises:
-        ArrayError: it has none, or one of Python objects or of columns one after the other.
+        ArrayError: the header is damaged, or the array holds Python objects or is in Fortran order.
     """
     try:
-        shape, by_columns, dtype = _READERS[npy.read_magic(file)](
-            file, max_header_size=_LONGEST_HEAD
+        shape, fortran_order, dtype = _HEADER_READERS[npy.read_magic(file)](
+            file, max_header_size=_MAX_HEADER_CHARACTERS
         )
-    except Exception as error:  # whatever NumPy, and Python's parser, make of damaged bytes
-        raise ArrayError(f"its head is none of NumPy's: {type(error).__name__}") from None
-    if dtype.hasobject or by_columns:
-        raise ArrayError("it holds objects of Python, or columns one after the other")
-    return Head(dtype, shape)
+    except Exception as error:  # NumPy and Python's parser raise anything for damaged bytes
+        raise ArrayError(f"it has no NumPy header: {type(error).__name__}") from None
+    if dtype.hasobject or fortran_order:
+        raise ArrayError("it holds Python objects, or is in Fortran order")
+    return NpyHeader(dtype, shape)
 
 
-class Archive:
-    """A `.npz` file of few arrays.
+class NpzArchive:
+    """Reader of a `.npz` file of a few arrays, with size limits.
 
     Args:
-        path: where it is.
-        most: bytes that the file may have, and that its arrays without a limit of their own have
-            together.
-        what: it is, in the plural, for messages.
+        path: the file.
+        max_bytes: limit of the file's size, and of the total size of the arrays that are read
+            without a limit of their own.
+        label: what such files are, in the plural, for messages.
 
     Raises:
-        ArrayError: it is no archive.
-        OSError: it cannot be read, is no file, or larger.
+        ArrayError: the file is no `.npz` archive.
+        OSError: the file cannot be read, is no regular file, or is too large.
     """
 
-    def __init__(self, path: Path, most: int, what: str) -> None:
-        self._left, self._what = most, what
-        size_of(path, most, what)
+    def __init__(self, path: Path, max_bytes: int, label: str) -> None:
+        self._bytes_left, self._label = max_bytes, label
+        check_file_size(path, max_bytes, label)
         with path.open("rb") as file:
-            _check_end(file)
+            _check_zip_end(file)
         try:
             self._zip = zipfile.ZipFile(path)
-        except Exception as error:  # whatever zipfile makes of damaged bytes
+        except Exception as error:  # zipfile raises anything for damaged bytes
             raise ArrayError(f"it is no archive: {error}") from None
 
-    def __enter__(self) -> Archive:
+    def __enter__(self) -> NpzArchive:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._zip.close()
 
     @property
-    def names(self) -> list[str]:
-        """The names of its arrays."""
+    def array_names(self) -> list[str]:
+        """Names of the arrays."""
         return [name.removesuffix(".npy") for name in self._zip.namelist()]
 
-    def text(self, name: str, most: int) -> str:
-        """A text that is in it as an array.
+    def read_text(self, name: str, max_bytes: int) -> str:
+        """Return a text that is stored as a NumPy array.
 
         Args:
-            name: of the array.
-            most: bytes that it may have, four for each character.
+            name: the array.
+            max_bytes: limit of the array's size, four bytes per character.
 
         Raises:
-            ArrayError: it is not there, damaged, too large, or no text.
+            ArrayError: the array is missing, damaged, too large, or no text.
         """
-        found = self.read(name, most=most)
-        if found.dtype.kind != "U" or found.shape:
+        array = self.read_array(name, max_bytes=max_bytes)
+        if array.dtype.kind != "U" or array.shape:
             raise ArrayError(f"{name} is no text")
-        numbers = np.frombuffer(found.tobytes(), found.dtype.str[0] + "u4")
+        numbers = np.frombuffer(array.tobytes(), array.dtype.str[0] + "u4")
         if (numbers > sys.maxunicode).any():
-            raise ArrayError(f"{name} is damaged: it has characters beyond all that there are")
-        return str(found)
+            raise ArrayError(f"{name} is damaged: it has characters beyond U+10FFFF")
+        return str(array)
 
-    def read(self, name: str, most: int = 0) -> NDArray[Any]:
-        """One of its arrays.
+    def read_array(self, name: str, max_bytes: int = 0) -> NDArray[Any]:
+        """Return an array.
 
         Args:
-            name: of the array.
-            most: bytes that it may have; as many as are left of the archive's if 0.
+            name: the array.
+            max_bytes: limit of the array's size; 0 for the rest of the archive's limit.
 
         Raises:
-            ArrayError: it is not there, damaged, or too large.
+            ArrayError: the array is missing, damaged, or too large.
         """
         try:
-            about = self._zip.getinfo(f"{name}.npy")
-            if about.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            entry = self._zip.getinfo(f"{name}.npy")
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayError(f"{name} is compressed in a way that NumPy does not use")
-            if about.file_size > (most or self._left):
+            if entry.file_size > (max_bytes or self._bytes_left):
                 raise ArrayError(
-                    f"{name} is {bytes_for_people(about.file_size)}, in {self._what} at most "
-                    f"{bytes_for_people(most or self._left)}"
+                    f"{name} is {format_bytes(entry.file_size)}, in {self._label} at most "
+                    f"{format_bytes(max_bytes or self._bytes_left)}"
                 )
-            if not most:  # a few bytes can unpack to as many as these, array by array
-                self._left -= about.file_size
-            with self._zip.open(about) as file:
-                head = read_head(file)  # type: ignore[arg-type]  # read is all that it needs
-                if file.tell() + head.size != about.file_size:
-                    raise ArrayError(f"{name} is cut, or longer than it says")
+            if not max_bytes:  # small arrays can unpack to large ones, one after the other
+                self._bytes_left -= entry.file_size
+            with self._zip.open(entry) as file:
+                header = read_npy_header(file)  # type: ignore[arg-type]  # only read() is used
+                if file.tell() + header.size != entry.file_size:
+                    raise ArrayError(f"{name} is truncated, or longer than its header says")
                 data = bytearray()
                 while chunk := file.read(_CHUNK):
                     data += chunk
-                return np.frombuffer(data, head.dtype).reshape(head.shape)
+                return np.frombuffer(data, header.dtype).reshape(header.shape)
         except ArrayError:
             raise
-        except Exception as error:  # whatever zipfile and zlib make of damaged bytes
+        except Exception as error:  # zipfile and zlib raise anything for damaged bytes
             raise ArrayError(f"{name} is missing or damaged: {error}") from None
 
 
-def _check_end(file: BinaryIO) -> None:
-    """Look at how long the list of files is, before zipfile reads it."""
+def _check_zip_end(file: BinaryIO) -> None:
+    """Raise `ArrayError` if the ZIP directory is missing or too long, before zipfile reads it."""
     file.seek(0, 2)
-    file.seek(max(0, file.tell() - _END.size - _LOCATOR_OF_64))
+    file.seek(max(0, file.tell() - _ZIP_END.size - _ZIP64_LOCATOR_BYTES))
     data = file.read()
-    if len(data) >= _END.size:
-        mark, *_, size, _, _ = _END.unpack(data[-_END.size :])
-        is_64 = data.startswith(b"PK\6\7")  # its record would replace this one
-        if mark == b"PK\5\6" and size <= _LONGEST_LIST and not is_64:
+    if len(data) >= _ZIP_END.size:
+        signature, *_, size, _, _ = _ZIP_END.unpack(data[-_ZIP_END.size :])
+        is_64 = data.startswith(b"PK\6\7")  # the ZIP64 record would replace this one
+        if signature == b"PK\5\6" and size <= _MAX_DIRECTORY_BYTES and not is_64:
             return
-    raise ArrayError("it is no archive of NumPy's")
+    raise ArrayError("it is no NumPy archive")

@@ -33,43 +33,43 @@ from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_AGENTS, Agent
 from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
-    LARGEST,
+    INT32_MAX,
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
+    boolean,
+    format_message,
     integer,
-    located,
+    make_unique,
     mapping,
-    one_of,
+    optional_text,
     read_area,
+    read_choice,
     read_color,
+    read_distinct,
+    read_fields,
     read_name,
     read_pair,
     suggestion,
-    truth,
-    unique,
-    words,
 )
 from gv_engine.scenario.json_schema import (
     AREA,
+    BOOLEAN,
     COLOR,
     OBJECT,
     PAIR,
     TEXT,
-    TRUTH,
     JsonSchema,
     Key,
     KeyTable,
-    either,
-    function,
+    any_of,
+    enum_schema,
+    function_schema,
+    integer_schema,
     list_of,
     map_of,
-    named,
     object_schema,
     unique_list,
-    whole,
 )
 from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.map import LEGEND_KEYS, Legend, make_symbol_check, read_legend, read_map
@@ -80,13 +80,13 @@ from gv_engine.scenario.missions import (
     read_mission,
     reads_mission,
 )
-from gv_engine.scenario.object_types import THING_KEYS, read_things
+from gv_engine.scenario.object_types import OBJECT_TYPE_KEYS, read_object_types
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
-from gv_engine.scenario.random_values import DrawnValues
-from gv_engine.scenario.resolver import Names
-from gv_engine.scenario.rule_modules import sources
-from gv_engine.scenario.type_ids import Numbering, referring
+from gv_engine.scenario.random_values import RandomValues
+from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.rule_modules import list_source_files
+from gv_engine.scenario.type_ids import TypeIds, list_referring_nodes
 from systems.procedural import settle
 
 MAX_ENTITIES = 2**22
@@ -96,17 +96,17 @@ SHARED_KEYS: KeyTable = {
     "description": Key("What it is about and what to do in it, for people.", TEXT),
     "view": Key(
         "How the window shows it at first; `explored` is what the agent has seen so far.",
-        named(VIEWS),
+        enum_schema(VIEWS),
     ),
     "max_steps": Key(
         "After so many steps an episode is cut off; without it, never.",
-        either(whole(1, LARGEST), {"type": "null"}),
+        any_of(integer_schema(1, INT32_MAX), {"type": "null"}),
     ),
     "action_space": Key(
         "Its actions, by name or, those of its own, as `{name: KICK, key: K}`; the usual eight, if "
         "left out.",
         ACTION_SPACE,
-        below=OWN_ACTION_KEYS,
+        nested=OWN_ACTION_KEYS,
     ),
 }
 """Keys of grids, and of mixtures of them."""
@@ -129,32 +129,36 @@ VIEW: KeyTable = {
     )
 }
 FROM_VISIBILITY: KeyTable = {
-    "name": Key("It is `from_visibility`.", named(["from_visibility"]), required=True),
+    "name": Key("It is `from_visibility`.", enum_schema(["from_visibility"]), required=True),
     **VIEW,
-    "visibility_function": Key("Which of the cells are seen.", function(VISIBILITY), required=True),
+    "visibility_function": Key(
+        "Which of the cells are seen.", function_schema(VISIBILITY), required=True
+    ),
 }
 
 GRID_KEYS: KeyTable = {
     "always_truncates": Key(
         "True counts the step that reaches `max_steps` as truncated even if the episode terminates "
         "in it, as MiniGrid and Gymnasium's `TimeLimit` do; false, if left out.",
-        TRUTH,
+        BOOLEAN,
     ),
     "domain": Key(
-        "The domain of worlds, `grid` if left out; `algebra` is the other one.", named(["grid"])
+        "The domain of worlds, `grid` if left out; `algebra` is the other one.",
+        enum_schema(["grid"]),
     ),
     **SHARED_KEYS,
     "capacity": Key(
-        "For how many entities a world has room; found out if left out.", whole(2, MAX_ENTITIES)
+        "For how many entities a world has room; found out if left out.",
+        integer_schema(2, MAX_ENTITIES),
     ),
     "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
     "objects": Key(
         "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        map_of(object_schema(THING_KEYS)),
-        below=THING_KEYS,
+        map_of(object_schema(OBJECT_TYPE_KEYS)),
+        nested=OBJECT_TYPE_KEYS,
     ),
-    "state_space": Key("What may be on the grid.", object_schema(SPACE), below=SPACE),
-    "observation_space": Key("What may be seen.", object_schema(SPACE), below=SPACE),
+    "state_space": Key("What may be on the grid.", object_schema(SPACE), nested=SPACE),
+    "observation_space": Key("What may be seen.", object_schema(SPACE), nested=SPACE),
     "map": Key(
         "The level, a character per cell, in place of a `reset_function`; messages count its rows "
         "and columns from 1.",
@@ -164,52 +168,52 @@ GRID_KEYS: KeyTable = {
         "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
         "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
         map_of(
-            either(OBJECT, {**object_schema(LEGEND_KEYS), **either(*_SHOWN)}),
+            any_of(OBJECT, {**object_schema(LEGEND_KEYS), **any_of(*_SHOWN)}),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
-        below=LEGEND_KEYS,
+        nested=LEGEND_KEYS,
     ),
     **PROCEDURAL_KEYS,
     "agents": Key(
         "How many agents there are, or their names, or more: "
         "`{number: 4, turns: shuffled, done: leave}`; one, if left out.",
         AGENTS_FORM,
-        below=AGENT_KEYS,
+        nested=AGENT_KEYS,
     ),
     "mission": Key(
         "What the agent is asked to do, in words and numbers: "
         '`{text: "fetch the {color} {object}", object: Key, color: RED}`.',
         MISSION_FORM,
-        below=MISSION_KEYS,
+        nested=MISSION_KEYS,
     ),
     "reset_function": Key(
         "What builds the level, in place of a `map`: a rule that draws one by chance.",
-        function(RESET),
+        function_schema(RESET),
     ),
     "transition_functions": Key(
-        "What a step does, in this order.", list_of(function(TRANSITION)), required=True
+        "What a step does, in this order.", list_of(function_schema(TRANSITION)), required=True
     ),
     "reward_functions": Key(
         "What a step is worth: the sum of these, in this order; of the same name, the second is "
         '`name_2` in `info["reward_terms"]`.',
-        list_of(function(REWARD)),
+        list_of(function_schema(REWARD)),
         required=True,
     ),
     "observation_function": Key(
         "What the agent sees: an `area` of cells around it, and which of them are seen.",
-        function(OBSERVATION),
+        function_schema(OBSERVATION),
         required=True,
-        below=VIEW,
+        nested=VIEW,
     ),
     "terminating_function": Key(
         "When the episode is over; several go into `reduce_any`.",
-        function(TERMINATING),
+        function_schema(TERMINATING),
         required=True,
     ),
     "success_function": Key(
         "Whether that was a success: asked where the terminating function has ended the episode; "
         "without it, nothing is guessed.",
-        function(TERMINATING),
+        function_schema(TERMINATING),
     ),
 }
 """Keys of scenarios of grids."""
@@ -225,7 +229,7 @@ _T = TypeVar("_T")
 _D = TypeVar("_D")
 
 
-def read_document(document: Document, numbering: Numbering) -> dict[str, Any]:
+def read_document(document: Document, numbering: TypeIds) -> dict[str, Any]:
     """Return the arguments of the `Scenario` that a document describes.
 
     Args:
@@ -261,14 +265,14 @@ class TopLevel:
         name."""
         return {
             "name": self.key("name", read_name, name),
-            "description": self.key("description", words, ""),
-            "view": self.key("view", lambda node: VIEWS[one_of(node, VIEWS, "view")], ""),
+            "description": self.key("description", optional_text, ""),
+            "view": self.key("view", lambda node: VIEWS[read_choice(node, VIEWS, "view")], ""),
             "source": self.document.source,
         }
 
     def read_limit(self, node: YamlNode) -> int:
         """Read a step limit."""
-        return integer(node, 1, LARGEST)
+        return integer(node, 1, INT32_MAX)
 
     def read_actions(
         self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
@@ -293,12 +297,12 @@ class TopLevel:
 class _Reader(TopLevel):
     """Reader of a grid scenario's document."""
 
-    def __init__(self, document: Document, numbering: Numbering) -> None:
+    def __init__(self, document: Document, numbering: TypeIds) -> None:
         super().__init__(document)
         self.root = document.root
-        self.names = Names(document, numbering)
+        self.names = NameResolver(document, numbering)
         self.read = CallReader(self.problems, self.names)
-        self.draws = DrawnValues(self.problems, self.names)
+        self.draws = RandomValues(self.problems, self.names)
         self.depth = 1  # of objects in each other
         self.mission: MissionSpec | None = None
         self.agents = AgentSpecs()
@@ -307,18 +311,18 @@ class _Reader(TopLevel):
         """Return the arguments of the `Scenario`; raise a ScenarioError with all problems."""
         if self.document.domain != "grid":
             other = mapping(self.root)["domain"]
-            self.problems.add(other, f"found {other.found}; load_scenario() loads all domains")
+            self.problems.add(other, f"found {other.summary}; load_scenario() loads all domains")
             self.problems.raise_if_any()
-        self.entries = check_keys(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
+        self.entries = read_fields(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
         for key, key_info in GRID_KEYS.items():
             if key_info.required and key not in self.entries:
                 self.problems.add(self.missing_node(key), "missing; a scenario needs it")
         # below unknown keys too, so that a typo there does not hide what their modules declare
-        for node in referring(self.root):
-            self.names.preload(node)
-        self.names.own = self.key(
+        for node in list_referring_nodes(self.root):
+            self.names.import_references(node)
+        self.names.declared_types = self.key(
             "objects",
-            lambda node: read_things(self.problems, self.names, node, self.document.folder),
+            lambda node: read_object_types(self.problems, self.names, node, self.document.folder),
             (),
         )
         actions, own_actions = self.read_actions(USUAL_ACTIONS)
@@ -329,7 +333,7 @@ class _Reader(TopLevel):
         )
         self.read.agents = self.agents
         self.names.own_actions = tuple(command.name for command in own_actions)
-        objects, colors = self.read_space("state_space", self.names.default_objects(), USUAL_COLORS)
+        objects, colors = self.read_space("state_space", self.names.list_grid_types(), USUAL_COLORS)
         seen_objects, seen_colors = self.read_space("observation_space", objects, colors)
         seen_objects = tuple(sorted({*seen_objects, *self.agents.kinds}))
         seen_colors = tuple(sorted({*seen_colors, *self.agents.colors}))
@@ -363,7 +367,7 @@ class _Reader(TopLevel):
         fields = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.key("max_steps", self.read_optional_limit, None),
-            "always_truncates": self.key("always_truncates", truth, False),
+            "always_truncates": self.key("always_truncates", boolean, False),
             "objects": objects,
             "colors": colors,
             "observation_objects": seen_objects,
@@ -373,10 +377,10 @@ class _Reader(TopLevel):
             "area": self.read.area,
             "layout": self.make_layout(levels, objects, seen_objects),
             "mission_texts": self.mission.texts if self.mission else (),
-            "reward_names": unique([call.name for call in calls[REWARD]]),
+            "reward_names": make_unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.list_warnings()),
             "sharing": self.agents.sharing,
-            "code": tuple(sources(self.names.modules.values())),
+            "code": tuple(list_source_files(self.names.modules.values())),
             "schedule": calls,
         }
         self.problems.raise_if_any()
@@ -415,7 +419,7 @@ class _Reader(TopLevel):
         """Read a space; return its types and colours, sorted, or the defaults `objects` and
         `colors`."""
         entries: dict[str, YamlNode] = {}
-        entries = self.key(key, lambda node: check_keys(self.problems, node, SPACE), entries)
+        entries = self.key(key, lambda node: read_fields(self.problems, node, SPACE), entries)
         objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
         colors = self.read_list(entries.get("colors"), read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
@@ -428,12 +432,12 @@ class _Reader(TopLevel):
         before = len(self.problems)
         if node is not None:
             with self.problems.collect():
-                values = tuple(sorted(distinct(self.problems, node, read)))
+                values = tuple(sorted(read_distinct(self.problems, node, read)))
                 return values if len(self.problems) == before else default
         return default
 
     def read_grid_object(self, node: YamlNode) -> int:
-        index = self.names.object_type(node)
+        index = self.names.resolve_object_type(node)
         if not self.names.types[index].in_grid:
             raise FieldError(node, f"{node.text} belongs to every space; leave it out")
         return index
@@ -460,9 +464,11 @@ class _Reader(TopLevel):
         else:
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
-            phase = self.names.sight(entries["name"]) if "name" in entries else VISIBILITY
+            phase = (
+                self.names.resolve_view_phase(entries["name"]) if "name" in entries else VISIBILITY
+            )
             return (self.read.read_call(node, phase, extra_keys=("area",)),)
-        check_keys(self.problems, node, FROM_VISIBILITY)
+        read_fields(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
             hint = suggestion("", REGISTRIES[VISIBILITY])
             raise FieldError(node, f"from_visibility needs a visibility_function{hint}")
@@ -541,7 +547,7 @@ class _Reader(TopLevel):
         capacity = _FREE_ENTITIES + cells * in_cell
         capacity = self.key("capacity", lambda node: integer(node, 2, MAX_ENTITIES), capacity)
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
-        drawn = self.draws.room if draws else 0
+        drawn = self.draws.capacity if draws else 0
         capacity += len(self.agents.bodies) - 1
         components = self.find_components(types)
         return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
@@ -549,7 +555,7 @@ class _Reader(TopLevel):
     def find_types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
         """Return the types that rules may spawn: the listed ones, and all that are listed by
         default."""
-        spawned = {*objects, *self.names.default_objects()}
+        spawned = {*objects, *self.names.list_grid_types()}
         types = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
         return tuple(kind for kind in types if kind.index in spawned)
 
@@ -574,7 +580,7 @@ class _Reader(TopLevel):
 
     def list_warnings(self) -> list[str]:
         label = self.document.label
-        return [located(label, node, message) for node, message in self.read.warnings]
+        return [format_message(label, node, message) for node, message in self.read.warnings]
 
 
 def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:

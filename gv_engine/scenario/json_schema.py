@@ -1,6 +1,6 @@
-"""What may stand in scenario files, as JSON Schema: beside the readers in `values`, for editors.
+"""Builders of the JSON schema of scenario files, and schemas of common values, for editors.
 
-A form may be wider than its reader, never narrower.
+Each schema must accept everything that the corresponding reader in `fields` accepts.
 """
 
 from __future__ import annotations
@@ -12,136 +12,142 @@ from components.objects import built_in_types
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, System
-from gv_engine.scenario.fields import LARGEST, LONGEST_SIDE, SMALLEST
+from gv_engine.scenario.fields import INT32_MAX, INT32_MIN, MAX_SIDE
 
 JsonSchema = Mapping[str, Any]
-"""A JSON schema, without what parameters and scenarios that extend others bring about."""
+"""A JSON schema, before `_Expander` adds parameters and overrides."""
 
 
 class Key(NamedTuple):
     """A key of a mapping in scenario files.
 
     Attributes:
-        says: what it is, in a sentence.
-        form: what may stand there.
-        required: whether it has to be there.
-        below: the keys of the mapping, or of each mapping, that stands there.
+        description: one sentence.
+        schema: schema of its value.
+        required: True if the key must be present.
+        nested: keys of the mapping, or of each mapping, in its value.
     """
 
-    says: str
-    form: JsonSchema
+    description: str
+    schema: JsonSchema
     required: bool = False
-    below: Mapping[str, Key] = {}
+    nested: Mapping[str, Key] = {}
 
 
 KeyTable = Mapping[str, Key]
+"""Keys of a mapping, by name."""
 
 
-class Functions(NamedTuple):
-    """What may stand where a function is named.
+class FunctionSchema(NamedTuple):
+    """Entries that scenario files allow for a function of a phase.
 
     Attributes:
-        systems: the built-in ones.
-        besides: keys that each of them takes beside its parameters.
-        others: forms of entries that stand for none of them.
-        bare: whether a name alone will do.
+        phase: the phase.
+        systems: the built-in systems.
+        extra_keys: keys that every entry takes beside the parameters of its system.
+        other_entries: schemas of entries that name no system.
+        allows_bare_name: True if a name alone is an entry.
     """
 
     phase: Phase
     systems: Sequence[System]
-    besides: Mapping[str, Key] = {}
-    others: tuple[JsonSchema, ...] = ()
-    bare: bool = True
+    extra_keys: Mapping[str, Key] = {}
+    other_entries: tuple[JsonSchema, ...] = ()
+    allows_bare_name: bool = True
 
 
-class Format(NamedTuple):
-    """The scenario files of a domain.
+class ScenarioFormat(NamedTuple):
+    """Format of the scenario files of a domain.
 
     Attributes:
-        keys: their keys.
-        functions: what `function` leaves open, by its name there.
-        mixed: keys of those that are mixtures.
+        keys: top-level keys.
+        functions: definitions of the functions that `function_schema` refers to, by name.
+        mixture_keys: top-level keys of mixtures.
     """
 
     keys: KeyTable
-    functions: Mapping[str, Functions]
-    mixed: Mapping[str, Key] = {}
+    functions: Mapping[str, FunctionSchema]
+    mixture_keys: Mapping[str, Key] = {}
 
 
-def whole(least: int, most: int) -> JsonSchema:
-    """A whole number within bounds."""
+def integer_schema(least: int, most: int) -> JsonSchema:
+    """Return the schema of an integer in [least, most]."""
     return {"type": "integer", "minimum": least, "maximum": most}
 
 
-def named(names: Iterable[str]) -> JsonSchema:
-    """One of several names."""
+def enum_schema(names: Iterable[str]) -> JsonSchema:
+    """Return the schema of one of several names."""
     return {"enum": list(names)}
 
 
-def either(*forms: JsonSchema) -> JsonSchema:
-    """Any of several forms."""
-    return {"anyOf": list(forms)}
+def any_of(*schemas: JsonSchema) -> JsonSchema:
+    """Return the schema of a value that fits any of several schemas."""
+    return {"anyOf": list(schemas)}
 
 
-def list_of(form: JsonSchema, **limits: Any) -> JsonSchema:
-    """A list."""
-    return {"type": "array", "items": form, **limits}
+def list_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
+    """Return the schema of a list; `limits` are further JSON schema keywords."""
+    return {"type": "array", "items": schema, **limits}
 
 
-def unique_list(form: JsonSchema) -> JsonSchema:
-    """A list of at least one, and none twice."""
-    return list_of(form, minItems=1, uniqueItems=True)
+def unique_list(schema: JsonSchema) -> JsonSchema:
+    """Return the schema of a list of at least one item, without duplicates."""
+    return list_of(schema, minItems=1, uniqueItems=True)
 
 
-def map_of(form: JsonSchema, **limits: Any) -> JsonSchema:
-    """A mapping whose keys are the author's own."""
-    return {"type": "object", "additionalProperties": form, **limits}
+def map_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
+    """Return the schema of a mapping with any keys; `limits` are further JSON schema keywords."""
+    return {"type": "object", "additionalProperties": schema, **limits}
 
 
 def object_schema(keys: KeyTable) -> JsonSchema:
-    """A mapping with such keys."""
-    form: dict[str, Any] = {
+    """Return the schema of a mapping with the given keys."""
+    schema: dict[str, Any] = {
         "type": "object",
-        "properties": {name: {"description": key.says, **key.form} for name, key in keys.items()},
+        "properties": {
+            name: {"description": key.description, **key.schema} for name, key in keys.items()
+        },
         "additionalProperties": False,
     }
     if required := [name for name, key in keys.items() if key.required]:
-        form["required"] = required
-    return form
+        schema["required"] = required
+    return schema
 
 
-def function(phase: Phase) -> JsonSchema:
-    """A function of a phase, as `{name: …}` or by its name alone."""
-    return defined(f"{phase.name.lower()}_function")
+def function_schema(phase: Phase) -> JsonSchema:
+    """Return a reference to the schema of a phase's functions, `{name: …}` or a name alone."""
+    return definition_ref(f"{phase.name.lower()}_function")
 
 
-def defined(name: str) -> JsonSchema:
-    """What the schema defines under a name."""
+def definition_ref(name: str) -> JsonSchema:
+    """Return a reference to a definition of the schema."""
     return {"$ref": f"#/definitions/{name}"}
 
 
 DEFINITIONS: Mapping[str, JsonSchema] = {
     "text": {"type": ["string", "number", "boolean", "null"]},
     "number": {"type": "number"},
-    "whole": whole(SMALLEST, LARGEST),
+    "whole": integer_schema(INT32_MIN, INT32_MAX),
     "truth": {"type": "boolean"},
     "plain": {"type": ["number", "boolean", "array"]},
-    "pair": list_of(whole(1, LONGEST_SIDE), minItems=2, maxItems=2),
+    "pair": list_of(integer_schema(1, MAX_SIDE), minItems=2, maxItems=2),
     "area": list_of(
-        list_of(whole(-LONGEST_SIDE, LONGEST_SIDE), minItems=2, maxItems=2), minItems=2, maxItems=2
+        list_of(integer_schema(-MAX_SIDE, MAX_SIDE), minItems=2, maxItems=2), minItems=2, maxItems=2
     ),
-    "color": named(COLORS),
-    "object": either(
-        named(kind.name for kind in built_in_types() if kind.in_grid), {"type": "string"}
+    "color": enum_schema(COLORS),
+    "object": any_of(
+        enum_schema(kind.name for kind in built_in_types() if kind.in_grid), {"type": "string"}
     ),
-    "action": either(named(ACTIONS), {"type": "string"}),
+    "action": any_of(enum_schema(ACTIONS), {"type": "string"}),
 }
-"""Forms that recur; a text may be any scalar, as it keeps its own."""
+"""Schemas of common values, by name; a text may be any scalar, as texts keep their spelling."""
 
-TEXT, NUMBER, WHOLE, TRUTH, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(defined, DEFINITIONS)
+TEXT, NUMBER, INTEGER, BOOLEAN, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(
+    definition_ref, DEFINITIONS
+)
 REFERENCE: JsonSchema = {"type": "string", "pattern": ":"}
-"""`./rules.py:name` or `module:name`."""
-SCENARIO = defined("scenario")
-"""A whole scenario in place."""
-VARIANT = defined("scenario_changed")
-"""What a scenario says otherwise than the one below it."""
+"""Schema of `./rules.py:name` or `module:name`."""
+SCENARIO = definition_ref("scenario")
+"""Schema of a scenario within another one."""
+VARIANT = definition_ref("scenario_changed")
+"""Schema of a scenario that overrides parts of another one."""

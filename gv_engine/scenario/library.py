@@ -1,4 +1,4 @@
-"""The scenarios that come with the engine, by name; none is read for it."""
+"""Built-in scenarios by name, found without reading their YAML."""
 
 from __future__ import annotations
 
@@ -11,119 +11,130 @@ from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.fields import suggestion
-from gv_engine.scenario.files import exists
+from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.variants import names_in
+from gv_engine.scenario.variants import find_variant_names
 
 GALLERY = SCENARIOS / "gallery"
-"""The scenarios of one idea each, for authors to copy."""
-TOGETHER = SCENARIOS / "together"
-"""The scenarios of several agents."""
+"""Folder of small scenarios that show one idea each, for authors to copy."""
+MULTI_AGENT = SCENARIOS / "together"
+"""Folder of the scenarios of several agents."""
 PUZZLES = SCENARIOS / "puzzles"
-"""The packs of puzzles."""
+"""Folder of the packs of puzzles."""
 COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-7x7")
-"""What leads from the first steps to levels by chance, one after the other."""
+"""Scenarios in the order in which a new player meets them, from first steps to random levels."""
 MINIGRID = SCENARIOS / "minigrid"
-"""MiniGrid's levels."""
+"""Folder of MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
-IN_FOLDER = "scenario.yaml"
-"""The file of a scenario that is a folder."""
-_OTHERS = {
+FOLDER_FILE = "scenario.yaml"
+"""File of a scenario that is a folder."""
+_OTHER_FILES = {
     ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
     ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
 }
-"""Other files that the engine writes, by the ends of their names."""
+"""Messages about other files of the engine, by suffix."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
-_WITH_VERSION = re.compile(r".+-v\d+")
-"""Names that are the ids of others."""
+_VERSIONED_ID = re.compile(r".+-v\d+")
+"""Environment ids of other libraries."""
 
 
-def grid_names() -> list[str]:
-    """Names of the built-in scenarios without MiniGrid's, sorted; none is read for it."""
-    return sorted(built_in_grids().keys() - minigrid_levels())
+def list_grid_names() -> list[str]:
+    """Return the sorted names of the built-in grid scenarios, MiniGrid's levels excluded."""
+    return sorted(list_built_in_grids().keys() - list_minigrid_grids())
 
 
 class ScenarioRef(NamedTuple):
-    """Place of a scenario.
+    """File and variant of a scenario.
 
     Attributes:
         file: the YAML file.
-        variant: which of those in it, see `gv_engine.scenario.variants`; "" for the first, or where
-            there is one only.
+        variant: name of the variant, see `gv_engine.scenario.variants`; "" for the first one, or if
+            there is only one.
     """
 
     file: Path
     variant: str = ""
 
     @classmethod
-    def at(cls, path: Path) -> ScenarioRef:
-        """What `file.yaml` or `file.yaml#9x9` names, whether it is there or not."""
+    def parse(cls, path: Path) -> ScenarioRef:
+        """Return the reference for a path `file.yaml` or `file.yaml#9x9`; the file need not
+        exist."""
         name, mark, variant = path.name.rpartition("#")
-        return (
-            cls(path.with_name(name), variant) if name and mark and not exists(path) else cls(path)
-        )
+        if name and mark and not path_exists(path):
+            return cls(path.with_name(name), variant)
+        return cls(path)
 
     def __str__(self) -> str:
         return f"{self.file}#{self.variant}" if self.variant else str(self.file)
 
 
-def built_in_grids() -> dict[str, ScenarioRef]:
-    """Each built-in scenario, by name."""
-    packs = sorted(_levels_in(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
-    return _levels_in(SCENARIOS) | _levels_in(GALLERY) | dict(packs) | minigrid_levels()
+def list_built_in_grids() -> dict[str, ScenarioRef]:
+    """Return the built-in grid scenarios of one agent by name."""
+    packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
+    return _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs) | list_minigrid_grids()
 
 
-def levels_of_several() -> dict[str, ScenarioRef]:
-    """Each built-in scenario of several agents, by name; they are in no list of those to play."""
-    return _levels_in(TOGETHER)
+def list_multi_agent_grids() -> dict[str, ScenarioRef]:
+    """Return the built-in grid scenarios of several agents by name; no list of playable levels has
+    them."""
+    return _list_folder(MULTI_AGENT)
 
 
-def _levels_in(folder: Path) -> dict[str, ScenarioRef]:
+def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
+    """Return the scenarios in a folder by name."""
     files = {path.stem: path for path in folder.glob("*.yaml")}
-    return levels(files | {path.parent.name: path for path in folder.glob(f"*/{IN_FOLDER}")})
+    return list_scenarios(
+        files | {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
+    )
 
 
-def minigrid_levels() -> dict[str, ScenarioRef]:
-    """MiniGrid's levels, by the ids that they have there."""
+def list_minigrid_grids() -> dict[str, ScenarioRef]:
+    """Return MiniGrid's levels by their environment ids."""
     files = sorted(MINIGRID.glob("*.yaml"))
-    found = (item for file in files for item in levels({"MiniGrid": file}).items())
-    return {name: level for name, level in found if level.variant}
+    refs = (item for file in files for item in list_scenarios({"MiniGrid": file}).items())
+    return {name: ref for name, ref in refs if ref.variant}
 
 
-def levels(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
-    """The scenarios in files of the engine's own, by name; their YAML is not read."""
+def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
+    """Return the scenarios in built-in files by name, one for each variant; the YAML is not parsed.
+
+    Args:
+        files: the files by name.
+    """
     return {
         "-".join(filter(None, (name, variant))): ScenarioRef(file, variant)
         for name, file in sorted(files.items())
-        for variant in _variants(file, file.stat().st_mtime_ns) or [""]
+        for variant in _cached_variant_names(file, file.stat().st_mtime_ns) or [""]
     }
 
 
 @cache
-def _variants(file: Path, changed: int) -> list[str]:
-    """The names of its variants, as it was when it was changed last."""
-    return names_in(file.read_text(encoding="utf-8"))
+def _cached_variant_names(file: Path, changed: int) -> list[str]:
+    """Return the names of a file's variants, cached until the modification time `changed`
+    changes."""
+    return find_variant_names(file.read_text(encoding="utf-8"))
 
 
-def with_whole_files(known: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
-    """Levels by name, and files of several variants by that of all: the first, or by settings."""
+def add_whole_files(refs: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
+    """Return scenarios by name, and each file of several variants by its own name, without a
+    variant."""
     files = {
-        name.removesuffix(f"-{level.variant}"): ScenarioRef(level.file)
-        for name, level in known.items()
-        if level.variant and not _WITH_VERSION.fullmatch(name)
+        name.removesuffix(f"-{ref.variant}"): ScenarioRef(ref.file)
+        for name, ref in refs.items()
+        if ref.variant and not _VERSIONED_ID.fullmatch(name)
     }
-    return files | dict(known)
+    return files | dict(refs)
 
 
 def gym_id(name: str) -> str:
-    """The Gymnasium id of a built-in scenario.
+    """Return the Gymnasium id of a built-in scenario.
 
     >>> gym_id("dynamic-obstacles-5x5")
     'GV-DynamicObstacles-5x5-v0'
     >>> gym_id("MiniGrid-DoorKey-5x5-v0")
     'GV-MiniGrid-DoorKey-5x5-v0'
     """
-    if _WITH_VERSION.fullmatch(name):
+    if _VERSIONED_ID.fullmatch(name):
         return f"GV-{name}"
     parts = name.split("-")
     sizes = [part for part in parts if _SIZE.fullmatch(part)]
@@ -131,59 +142,64 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find(source: str | Path, known: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
-    """Where a scenario is.
+def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
+    """Return the file and variant of a scenario.
 
     Args:
         source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant, and
             `sokoban#3` for a level of a pack.
-        known: the scenarios that a name may mean; grids, those of several agents too, if left out.
+        refs: the scenarios that names may refer to; if left out, all grids, those of several
+            agents included.
 
     Raises:
-        ScenarioError: there is none; the message names the nearest.
+        ScenarioError: there is no such scenario; the message suggests the nearest name.
     """
-    known = built_in_grids() | levels_of_several() if known is None else known
-    whole, _, number = str(source).partition("#")
-    for name, level in with_whole_files(known).items():
+    refs = list_built_in_grids() | list_multi_agent_grids() if refs is None else refs
+    pack, _, number = str(source).partition("#")
+    for name, ref in add_whole_files(refs).items():
         if source in (name, gym_id(name)):
-            return level
-        if number and whole in (name, gym_id(name)) and not level.variant:
-            return ScenarioRef(level.file, number)
-    path, variant = ScenarioRef.at(Path(source))
+            return ref
+        if number and pack in (name, gym_id(name)) and not ref.variant:
+            return ScenarioRef(ref.file, number)
+    path, variant = ScenarioRef.parse(Path(source))
     try:
-        is_folder, is_there = path.is_dir(), path.exists()
-    except OSError as error:  # a name too long
+        is_folder, is_present = path.is_dir(), path.exists()
+    except OSError as error:  # the name is too long
         raise ScenarioError([f"{path}: {error.strerror}"]) from None
     if is_folder:
-        if not (path / IN_FOLDER).is_file():
-            raise ScenarioError([f"{path}: the folder has no {IN_FOLDER}{_instead(path)}"])
-        return ScenarioRef(path / IN_FOLDER, variant)
-    if is_there:
-        if path.suffix in _OTHERS:
-            raise ScenarioError([f"{path} is {_OTHERS[path.suffix].format(path)}"])
+        if not (path / FOLDER_FILE).is_file():
+            raise ScenarioError([f"{path}: the folder has no {FOLDER_FILE}{_suggest_file(path)}"])
+        return ScenarioRef(path / FOLDER_FILE, variant)
+    if is_present:
+        if path.suffix in _OTHER_FILES:
+            raise ScenarioError([f"{path} is {_OTHER_FILES[path.suffix].format(path)}"])
         return ScenarioRef(path, variant)
     if path.is_symlink():
-        raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
+        raise ScenarioError(
+            [f"{path} is a link to {path.readlink()}, {_describe_broken_link(path)}"]
+        )
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
-        raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    there = {name: name for name in known}
-    there |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{IN_FOLDER}")}
-    there |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
-    near = [there[name] for name in get_close_matches(path.name, there, cutoff=0.5)]
+        raise ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
+    names = {name: name for name in refs}
+    names |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_FILE}")}
+    names |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
+    near = [names[name] for name in get_close_matches(path.name, names, cutoff=0.5)]
     hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
     raise ScenarioError([f"{path}: no scenario of this name{hint}; `gv-engine list` shows all"])
 
 
-def _fault_of_link(path: Path) -> str:
+def _describe_broken_link(path: Path) -> str:
+    """Return the reason why a symbolic link leads to no file."""
     try:
         path.stat()
     except FileNotFoundError:
         return "which is not there"
-    except OSError as error:  # in a ring
+    except OSError as error:  # a cycle of links
         return f"which leads nowhere: {error.strerror}"
     return "which has just come"
 
 
-def _instead(folder: Path, name: str = "") -> str:
+def _suggest_file(folder: Path, name: str = "") -> str:
+    """Return the end of a message: the YAML files of a folder, the one nearest to `name` first."""
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
     return suggestion(name, files, "there are")

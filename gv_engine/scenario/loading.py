@@ -1,4 +1,4 @@
-"""Scenarios of all domains, from names, files and mappings.
+"""Loading of scenarios of all domains, from names, files and mappings.
 
 >>> load_scenario("keydoor-9x9").name
 'keydoor-9x9'
@@ -12,12 +12,12 @@ from typing import Any, cast
 
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.document import Document, read_file, read_mapping
-from gv_engine.scenario.fields import YamlNode, located, suggestion
-from gv_engine.scenario.files import exists
-from gv_engine.scenario.library import ScenarioRef, find
-from gv_engine.scenario.parameters import refuse_settings
-from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, playable_levels
-from gv_engine.scenario.trust import Trust, parted
+from gv_engine.scenario.fields import YamlNode, format_message, suggestion
+from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.library import ScenarioRef, find_ref
+from gv_engine.scenario.parameters import reject_settings
+from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, list_playable_scenarios
+from gv_engine.scenario.trust import Trust, split_options
 
 
 def load_scenario(
@@ -28,17 +28,17 @@ def load_scenario(
     """Load a scenario of any domain.
 
     Args:
-        source: the name of a built-in scenario, or its beginning, which stands for the
-            shortest; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or what
-            such a file holds, as a mapping.
-        folder: where a mapping's rule files are; by default where Python was started.
-        options: values of its parameters, and which Python may run, see `Scenario.load`.
+        source: the name of a built-in scenario, or the beginning of the name, which selects the
+            shortest match; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or the
+            content of such a file as a mapping.
+        folder: the folder of a mapping's rule files; the current folder if left out.
+        options: values of its parameters, and the Python code that may run, see `Scenario.load`.
 
     Raises:
-        ScenarioError: all that is wrong with it, or there is no such scenario.
-        MissingExtraError: its domain needs a library that is not installed.
+        ScenarioError: the scenario does not exist, or has errors; the message lists all of them.
+        MissingExtraError: the domain needs a library that is not installed.
     """
-    trust, settings = parted(options)
+    trust, settings = split_options(options)
     return read_scenario(source, trust, folder, settings)
 
 
@@ -48,66 +48,70 @@ def read_scenario(
     folder: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> AnyScenario:
-    """Load a scenario, as `load_scenario` does, that may run so much Python."""
-    document = _document(source, trust, folder, settings)
-    return domain_of(document).hooks.read(document)
+    """Load a scenario as `load_scenario` does, with explicit trust and parameter values."""
+    document = _read_document(source, trust, folder, settings)
+    return get_domain(document).plugin.read_scenario(document)
 
 
-def _document(
+def _read_document(
     source: str | Path | Mapping[str, Any],
     trust: Trust,
     folder: str | Path | None,
     settings: Mapping[str, Any] | None,
 ) -> Document:
+    """Read the document of a scenario from a name, file or mapping."""
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
-    return read_file(level_of(source), trust, settings)
+    return read_file(find_scenario_ref(source), trust, settings)
 
 
-def level_of(source: str | Path) -> ScenarioRef:
-    """Where a scenario of any domain is, by name, beginning of one, or file.
+def find_scenario_ref(source: str | Path) -> ScenarioRef:
+    """Return the file and variant of a scenario of any domain.
+
+    Args:
+        source: the name, the beginning of a name (selects the shortest match), or a file.
 
     Raises:
-        ScenarioError: there is none.
+        ScenarioError: there is no such scenario.
     """
-    known = playable_levels()
-    if source not in known and not exists(Path(source)):
-        longer = [name for name in known if name.startswith(f"{source}-")]
+    refs = list_playable_scenarios()
+    if source not in refs and not path_exists(Path(source)):
+        longer = [name for name in refs if name.startswith(f"{source}-")]
         if longer:
-            return known[min(longer, key=len)]
-    return find(source, known)
+            return refs[min(longer, key=len)]
+    return find_ref(source, refs)
 
 
-def domain_of(document: Document) -> Domain:
-    """The domain that a document says it belongs to.
+def get_domain(document: Document) -> Domain:
+    """Return the domain that a document declares.
 
     Raises:
-        ScenarioError: there is none of that name.
+        ScenarioError: there is no domain of this name.
     """
     name = document.domain
     if name not in DOMAINS:
         node = cast("dict[str, YamlNode]", document.root.value)["domain"]
         message = f"no domain {name!r}{suggestion(name, DOMAINS)}"
-        raise ScenarioError([located(document.label, node, message)])
+        raise ScenarioError([format_message(document.label, node, message)])
     return DOMAINS[name]
 
 
-def settings_among(source: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The values of a scenario's parameters, taken out of other options."""
+def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the values of a scenario's parameters from `options` and return them."""
     if not isinstance(source, str | Path | Mapping):
         return {}
-    names = [parameter.name for parameter in _document(source, Trust(), None, None).parameters]
+    names = [parameter.name for parameter in _read_document(source, Trust(), None, None).parameters]
     return {name: options.pop(name) for name in names if name in options}
 
 
-def scenario_of(source: Any, **options: Any) -> AnyScenario:
-    """A scenario as it is, or loaded from what `load_scenario` takes.
+def as_scenario(source: Any, **options: Any) -> AnyScenario:
+    """Return a scenario unchanged, or load it from a source that `load_scenario` accepts.
 
     Raises:
-        UnknownOptionError: something among `options` is none, or no parameter of the scenario.
+        UnknownOptionError: one of the `options` is unknown, and no parameter of the scenario.
     """
     if isinstance(source, str | Path | Mapping):
         return load_scenario(source, **options)
     scenario: AnyScenario = source
-    refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
+    reject_settings(split_options(options)[1], scenario.document.parameters, scenario.name)
     return scenario

@@ -1,4 +1,5 @@
-"""References: what replays and other files say of their scenario, to find it again."""
+"""References to scenarios in replays and other files, and loading of the scenarios that they refer
+to."""
 
 from __future__ import annotations
 
@@ -10,25 +11,28 @@ from typing import Any, Unpack
 
 from gv_engine.rules.errors import ScenarioError, shorten
 from gv_engine.rules.geometry import is_action
-from gv_engine.scenario.files import checked_digest, checked_line
-from gv_engine.scenario.library import with_whole_files
+from gv_engine.scenario.files import check_digest, check_line
+from gv_engine.scenario.library import add_whole_files
 from gv_engine.scenario.loading import read_scenario
-from gv_engine.scenario.plugin import AnyScenario, playable_levels
+from gv_engine.scenario.plugin import AnyScenario, list_playable_scenarios
 from gv_engine.scenario.trust import Consent, Trust
 
 
-def reference_to(scenario: AnyScenario) -> dict[str, Any]:
-    """The reference to a scenario, as plain values.
+def make_reference(scenario: AnyScenario) -> dict[str, Any]:
+    """Return a reference to a scenario as plain values.
 
     Returns:
-        `domain` and `name`; `source`, a built-in name, the file, or the content if there is none;
-        `folder`, where the rule files of the content are; `settings`, the values of its parameters
-        that were set; `changes`, what was changed in it; `digest`, that of its `ScenarioIdentity`.
+        `domain` and `name`; `source`, a built-in name, the file, or the content if there is no
+            file;
+        `folder`, the folder of the content's rule files; `settings`, the values of its parameters
+            that
+        were set; `changes`, the other changed values; `digest`, the digest of its
+            `ScenarioIdentity`.
     """
     return {
         "domain": scenario.domain,
         "name": scenario.name,
-        "source": _source(scenario),
+        "source": _reference_source(scenario),
         "folder": str(scenario.document.folder),
         "settings": dict(scenario.document.settings),
         "changes": dict(scenario.changes),
@@ -36,44 +40,45 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
     }
 
 
-def _source(scenario: AnyScenario) -> Any:
-    """The name of a built-in scenario, which holds on any machine, or its file, or its content."""
-    level = scenario.document.level
-    if level is None:
+def _reference_source(scenario: AnyScenario) -> Any:
+    """Return a scenario's built-in name, valid on every machine, or its file, or its content."""
+    ref = scenario.document.ref
+    if ref is None:
         return scenario.document.root.plain
-    known = with_whole_files(playable_levels())
-    return next((name for name, own in known.items() if own == level), str(level))
+    built_in = add_whole_files(list_playable_scenarios())
+    return next((name for name, other in built_in.items() if other == ref), str(ref))
 
 
-def found_again(
-    known: Mapping[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
+def load_reference(
+    reference: Mapping[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
 ) -> AnyScenario:
-    """The scenario that `reference_to` told of.
+    """Load the scenario that a reference of `make_reference` refers to.
 
     Args:
-        known: what it told.
-        referrer: where that is written, for messages.
-        consent: as for `load_scenario`; without `trust=True` it runs no Python of its own.
+        reference: the reference.
+        referrer: the file that holds the reference, for messages.
+        consent: as for `load_scenario`; without `trust=True` the scenario runs no Python of its
+            own.
 
     Warns:
-        UserWarning: it, or one of the Python files that it uses, is no longer what it was.
+        UserWarning: the scenario, or a Python file that it uses, has changed since.
 
     Raises:
-        ScenarioError: `reference_to` has not told that, or it is no longer there, or no longer
-            right; a `TrustError` if it names Python that may not run.
+        ScenarioError: the reference is malformed, or the scenario is missing or has errors; a
+            `TrustError` if it names Python code that may not run.
     """
     try:
-        checked(known)
+        check_reference(reference)
     except ValueError as error:
         raise ScenarioError([f"{referrer} refers to no scenario: {error}"]) from None
-    trust = Trust.given(**consent).of_reference(referrer)
-    scenario = read_scenario(known["source"], trust, known["folder"], known["settings"])
-    changes = known["changes"]
+    trust = Trust.from_options(**consent).for_reference(referrer)
+    scenario = read_scenario(reference["source"], trust, reference["folder"], reference["settings"])
+    changes = reference["changes"]
     if unknown := [number for number in changes.get("actions", ()) if not is_action(number)]:
         raise ScenarioError([f"{referrer}: {scenario.name} has no action of number {unknown[0]}"])
     if changes:
         scenario = scenario.with_(**changes)
-    if scenario.identity.digest != known["digest"]:
+    if scenario.identity.digest != reference["digest"]:
         warnings.warn(
             f"{scenario.name} is no longer what it was when this was written: worlds may go on in "
             f"another way",
@@ -83,23 +88,23 @@ def found_again(
     return scenario
 
 
-def checked(known: Any) -> dict[str, Any]:
-    """A reference made by `reference_to`, read back from a file.
+def check_reference(reference: Any) -> dict[str, Any]:
+    """Return a reference from a file unchanged if it is well-formed.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the value is no reference of `make_reference`.
     """
-    if not isinstance(known, dict):
+    if not isinstance(reference, dict):
         raise ValueError("its scenario is no mapping in JSON")
-    for name, kinds in _KNOWN.items():
-        if not isinstance(known.get(name), kinds):
+    for name, kinds in _REFERENCE_FIELDS.items():
+        if not isinstance(reference.get(name), kinds):
             raise ValueError(f"its scenario has no {name}")
-    checked_line(known["name"], "name of its scenario")
-    checked_digest(known["digest"])
-    for name, value in known["changes"].items():
-        if name not in _CHANGES or not _CHANGES[name](value):
-            raise ValueError(f"no file keeps such a change of {shorten(name, 40)!r}")
-    return known
+    check_line(reference["name"], "name of its scenario")
+    check_digest(reference["digest"])
+    for name, value in reference["changes"].items():
+        if name not in _CHANGE_CHECKS or not _CHANGE_CHECKS[name](value):
+            raise ValueError(f"no reference holds such a change of {shorten(name, 40)!r}")
+    return reference
 
 
 def _is_text(value: Any) -> bool:
@@ -108,30 +113,30 @@ def _is_text(value: Any) -> bool:
 
 def _is_line(value: Any) -> bool:
     with suppress(ValueError):
-        return bool(checked_line(value, "name"))
+        return bool(check_line(value, "name"))
     return False
 
 
-def _is_limit(value: Any) -> bool:
+def _is_step_limit(value: Any) -> bool:
     return value is None or (type(value) is int and 1 <= value < 2**31)
 
 
 def _are_actions(value: Any) -> bool:
-    if not (isinstance(value, list) and value and all(type(each) is int for each in value)):
+    if not (isinstance(value, list) and value and all(type(number) is int for number in value)):
         return False
     return len(set(value)) == len(value)
 
 
-_KNOWN = {
+_REFERENCE_FIELDS = {
     **dict.fromkeys(("domain", "name", "folder", "digest"), str),
     "source": str | dict,
     "settings": dict,
     "changes": dict,
 }
-_CHANGES: dict[str, Callable[[Any], bool]] = {
+_CHANGE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_line,
     "description": _is_text,
     "difficulty": _is_text,
-    "max_steps": _is_limit,
+    "max_steps": _is_step_limit,
     "actions": _are_actions,
 }

@@ -20,17 +20,17 @@ from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGH
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
 from gv_engine.rules.system import get_system
 from gv_engine.scenario.fields import (
-    LONGEST_SIDE,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
     items,
     mapping,
-    one_of,
+    read_choice,
     read_color,
+    read_fields,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     COLOR,
@@ -38,16 +38,16 @@ from gv_engine.scenario.json_schema import (
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
+    integer_schema,
     list_of,
-    named,
-    whole,
 )
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
-from gv_engine.scenario.random_values import HEAVIEST, WAY, DrawnValues, read_weights
+from gv_engine.scenario.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights
 from gv_engine.scenario.random_values import OBJECT as AN_OBJECT
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.resolver import NameResolver
 from systems.procedural import ANY, ground_of_map
 from systems.reset import from_map
 
@@ -57,7 +57,7 @@ class Symbol:
     """Meaning of a map character: an object, and maybe an agent that faces a direction.
 
     Attributes:
-        kind, state, color: of the object; negative for random values, see `DrawnValues`.
+        kind, state, color: of the object; negative for random values, see `RandomValues`.
         facing: orientation of the agent, `ANY` for a random one; None without an agent.
         one_of: objects of which one is sampled; () for a single object.
         weights: weight of each object in `one_of`.
@@ -104,20 +104,21 @@ class Symbol:
         return is_fixed and not (self.one_of or self.room or self.contents)
 
 
-_INNER = either(OBJECT, {"type": "object"})
+_INNER = any_of(OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
     "object": Key("The name of what stands there; Floor, if left out.", OBJECT),
     "state": Key("The name of its state; its first, if left out.", TEXT),
     "color": Key("Its colour; NONE, if left out.", COLOR),
     "content": Key("What is in it, if it is a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
-        "The agent stands there and looks that way; `any` of them.", named((*ORIENTATIONS, "any"))
+        "The agent stands there and looks that way; `any` of them.",
+        enum_schema((*ORIENTATIONS, "any")),
     ),
     "holds": Key("What the agent holds: an object, one of several, or Floor.", _INNER),
     "one_of": Key(
         "What it is one of, by chance, in place of `object`.", list_of(_INNER, minItems=1)
     ),
-    "weights": Key("How likely each of `one_of` is.", list_of(whole(1, HEAVIEST))),
+    "weights": Key("How likely each of `one_of` is.", list_of(integer_schema(1, MAX_WEIGHT))),
 }
 """Keys of a mapping that describes a symbol."""
 LEGEND_KEYS: KeyTable = {
@@ -125,7 +126,7 @@ LEGEND_KEYS: KeyTable = {
     "room": Key("The name of the room that the cell belongs to.", TEXT),
     "ground": Key(
         "What lies beneath it, of a type whose layer is the ground: a name, or as beside it.",
-        either(OBJECT, {"type": "object"}),
+        any_of(OBJECT, {"type": "object"}),
     ),
 }
 
@@ -154,7 +155,7 @@ LEGEND = {
 
 
 def read_legend(
-    problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode
+    problems: ErrorCollector, names: NameResolver, draws: RandomValues, node: YamlNode
 ) -> Legend:
     """Read a scenario's legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
@@ -169,8 +170,8 @@ def read_legend(
 
 def read_symbol(
     problems: ErrorCollector,
-    names: Names,
-    draws: DrawnValues,
+    names: NameResolver,
+    draws: RandomValues,
     node: YamlNode,
     extra_keys: tuple[str, ...] = (),
 ) -> Symbol:
@@ -181,8 +182,8 @@ def read_symbol(
         extra_keys: keys that are allowed besides those of a symbol.
     """
     if not isinstance(node.value, dict):
-        return Symbol(draws.value(node, (AN_OBJECT,), names.object_type))
-    entries = check_keys(problems, node, (*SYMBOL_KEYS, *extra_keys))
+        return Symbol(draws.read_value(node, (AN_OBJECT,), names.resolve_object_type))
+    entries = read_fields(problems, node, (*SYMBOL_KEYS, *extra_keys))
     if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
         misspelled = len(entries) < len(node.value)
         raise FieldError(node, "" if misspelled else "found neither `object` nor `agent`")
@@ -195,10 +196,10 @@ def read_symbol(
         _check_layer(names, draws, node, symbol, ABOVE)
         _check_layer(names, draws, entries["ground"], below, GROUND)
         return replace(symbol, ground=below)
-    room = word(entries["room"]) if "room" in entries else ""
+    room = text(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
     if "agent" in entries:
-        facing = draws.value(entries["agent"], (WAY,), _read_facing)
+        facing = draws.read_value(entries["agent"], (WAY,), _read_facing)
     if "holds" in entries:
         if facing is None:
             raise FieldError(entries["holds"], "only an `agent` holds something")
@@ -210,18 +211,18 @@ def read_symbol(
         raise FieldError(entries["weights"], "`weights` goes with `one_of`")
     kind, state, color = FLOOR, 0, NONE
     if "object" in entries:
-        kind = draws.value(entries["object"], (AN_OBJECT,), names.object_type)
-    kinds = [names.types[option] for option in draws.options(kind)]
+        kind = draws.read_value(entries["object"], (AN_OBJECT,), names.resolve_object_type)
+    kinds = [names.types[option] for option in draws.list_possible_values(kind)]
     if "state" in entries:
-        states = {draws.state(entries["state"], each.index) for each in kinds}
+        states = {draws.read_state(entries["state"], each.index) for each in kinds}
         state = states.pop()
         if states:
             where = " and ".join(each.name for each in kinds)
             raise FieldError(entries["state"], f"this state has another number in {where}")
     if "color" in entries:
-        color = draws.value(entries["color"], (A_COLOR,), read_color)
+        color = draws.read_value(entries["color"], (A_COLOR,), read_color)
         for each in kinds:
-            if draws.options(color) != (NONE,) and not each.colored:
+            if draws.list_possible_values(color) != (NONE,) and not each.colored:
                 raise FieldError(entries["color"], _no_color_message(names, entries, each))
     if "content" in entries:
         for each in kinds:
@@ -231,16 +232,20 @@ def read_symbol(
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
 
 
-def _no_color_message(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> str:
+def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: ObjectType) -> str:
     """Return the error message for a colour given to something without one."""
     if "object" not in entries:
         return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
-    hint = f"; give it one by `colored: yes` under objects.{kind.name}" if kind in names.own else ""
+    hint = (
+        f"; give it one by `colored: yes` under objects.{kind.name}"
+        if kind in names.declared_types
+        else ""
+    )
     return f"{kind.name} has no colour{hint}"
 
 
 def _read_content(
-    problems: ErrorCollector, names: Names, draws: DrawnValues, node: YamlNode
+    problems: ErrorCollector, names: NameResolver, draws: RandomValues, node: YamlNode
 ) -> Symbol:
     """Read the object in a box or in the agent's hand."""
     symbol = read_symbol(problems, names, draws, node)
@@ -250,12 +255,14 @@ def _read_content(
 
 
 def _check_layer(
-    names: Names, draws: DrawnValues, node: YamlNode, symbol: Symbol, layer: str
+    names: NameResolver, draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str
 ) -> None:
     """Raise a FieldError for an object that does not live on this layer of a cell."""
     if layer == GROUND and symbol.facing is not None:
         raise FieldError(node, "the agent stands on the ground: write `agent` beside `ground`")
-    for kind in (kind for option in symbol.options for kind in draws.options(option.kind)):
+    for kind in (
+        kind for option in symbol.options for kind in draws.list_possible_values(option.kind)
+    ):
         each = names.types[kind]
         if kind != FLOOR and each.layer != layer:
             hint = f"only a type with `layer: {layer}` may stand here"
@@ -264,11 +271,11 @@ def _check_layer(
 
 def _read_facing(node: YamlNode) -> int:
     """Read an orientation, or `any`."""
-    return one_of(node, (*ORIENTATIONS, "any"), "orientation")
+    return read_choice(node, (*ORIENTATIONS, "any"), "orientation")
 
 
 def _read_options(
-    problems: ErrorCollector, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
+    problems: ErrorCollector, names: NameResolver, draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
     """Read `one_of` and `weights`; return the symbols and their weights."""
     for key in ("object", "state", "color", "content"):
@@ -332,7 +339,7 @@ _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 
 
 def make_symbol_check(
-    names: Names, draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
+    names: NameResolver, draws: RandomValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
     """Return a function that returns the error message for a symbol outside of the state space, ""
     for others.
@@ -345,11 +352,11 @@ def make_symbol_check(
         """Return the first object of a symbol outside of the state space, with the fix; "" for
         none."""
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
-            for number in draws.options(option.kind):
+            for number in draws.list_possible_values(option.kind):
                 kind = names.types[number].name
                 if number not in kinds:
                     return f"{kind}, {_UNLISTED.format('objects')}"
-                for color in draws.options(option.color):
+                for color in draws.list_possible_values(option.color):
                     if color not in colors:
                         return f"{kind} in {COLORS[color]}, {_UNLISTED.format('colors')}"
         return next(filter(None, map(fault, symbol.contents)), "")
@@ -414,7 +421,7 @@ class MapReader:
             raise FieldError(self._node, "its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
         if isinstance(self._node.value, dict | list) or not rows[0]:
-            raise FieldError(self._node, f"found {self._node.found}, expected rows of characters")
+            raise FieldError(self._node, f"found {self._node.summary}, expected rows of characters")
         for y, row in enumerate(rows):
             if "\t" in row:
                 raise FieldError(self._cell_node(y), f"row {y + 1} has a tab; use spaces or dots")
@@ -424,8 +431,8 @@ class MapReader:
                     f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
-        if max(len(rows), len(rows[0])) > LONGEST_SIDE:
-            raise FieldError(self._node, f"larger than {LONGEST_SIDE} rows or columns")
+        if max(len(rows), len(rows[0])) > MAX_SIDE:
+            raise FieldError(self._node, f"larger than {MAX_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
 
     def _check_cell(self, y: int, x: int, character: str) -> None:

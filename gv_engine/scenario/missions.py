@@ -26,35 +26,35 @@ from gv_engine.rules.component import Field, column_name, fields_of, is_componen
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System, get_system
 from gv_engine.scenario.fields import (
-    LONGEST_SIDE,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
+    boolean,
     integer,
     items,
-    one_of,
+    read_choice,
+    read_distinct,
+    read_fields,
     suggestion,
-    truth,
-    word,
+    text,
 )
-from gv_engine.scenario.json_schema import OBJECT as OBJECT_FORM
 from gv_engine.scenario.json_schema import (
+    INTEGER,
     REFERENCE,
     TEXT,
-    WHOLE,
     JsonSchema,
     Key,
     KeyTable,
-    either,
+    any_of,
     list_of,
     object_schema,
     unique_list,
 )
+from gv_engine.scenario.json_schema import OBJECT as OBJECT_FORM
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, DrawnValues, table
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_table
+from gv_engine.scenario.resolver import NameResolver
 from systems.procedural import set_mission
 
 
@@ -183,7 +183,7 @@ MISSION_KEYS: KeyTable = {
     "text": Key(
         "What people read: a template over the mission, `fetch the {color} {object}`; or a list of "
         "several.",
-        either(TEXT, list_of(TEXT, minItems=1)),
+        any_of(TEXT, list_of(TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
@@ -194,7 +194,7 @@ MISSION_KEYS: KeyTable = {
     "among": Key(
         "Types of objects: one of those on the grid is drawn, and the mission is about its type "
         "and colour.",
-        either(OBJECT_FORM, unique_list(OBJECT_FORM)),
+        any_of(OBJECT_FORM, unique_list(OBJECT_FORM)),
     ),
     "object": Key("The type of objects that it is about; any, if left out.", OBJECT_FORM),
     "color": Key("The colour of the objects that it is about; any, if left out.", TEXT),
@@ -207,7 +207,7 @@ MISSION_KEYS: KeyTable = {
 """Keys of `mission`."""
 MISSION_FORM: JsonSchema = {
     **object_schema(MISSION_KEYS),
-    "additionalProperties": either(TEXT, WHOLE),
+    "additionalProperties": any_of(TEXT, INTEGER),
 }
 
 
@@ -234,8 +234,8 @@ class MissionSpec:
 
 def read_mission(
     problems: ErrorCollector,
-    names: Names,
-    draws: DrawnValues,
+    names: NameResolver,
+    draws: RandomValues,
     node: YamlNode,
     objects: Sequence[int],
     colors: Sequence[int],
@@ -255,8 +255,8 @@ class _Reader:
     def __init__(
         self,
         problems: ErrorCollector,
-        names: Names,
-        draws: DrawnValues,
+        names: NameResolver,
+        draws: RandomValues,
         objects: Sequence[int],
         colors: Sequence[int],
     ) -> None:
@@ -267,12 +267,12 @@ class _Reader:
         """Read the whole mapping; return the specification."""
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
-            raise FieldError(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.summary}, {hint}")
         component: type = Mission
         if "component" in node.value:
             component = self._read_component(node.value["component"])
         fields = {public_field_name(f.name): f for f in list_observed_fields(component)}
-        entries = check_keys(self._problems, node, {**MISSION_KEYS, **fields})
+        entries = read_fields(self._problems, node, {**MISSION_KEYS, **fields})
         if "text" not in entries:
             raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
         texts = self._read_texts(entries["text"], [name for name in fields if name != "wording"])
@@ -290,7 +290,7 @@ class _Reader:
                 among = self._read_among(entries)
         arguments = None
         if values or among or wordings:
-            numbers, types = table(0, len(values) or 1), table(-1, len(among) or 1)
+            numbers, types = make_table(0, len(values) or 1), make_table(-1, len(among) or 1)
             numbers[: len(values)], types[: len(among)] = [*values.values()], among
             arguments = {
                 "write": make_field_writer(values),
@@ -302,7 +302,7 @@ class _Reader:
 
     def _read_component(self, node: YamlNode) -> type:
         """Return the class that `component` names; it must be a subclass of `Mission`."""
-        component: type = self._names.thing(node)
+        component: type = self._names.resolve_object(node)
         if not (is_component(component) and issubclass(component, Mission)):
             raise FieldError(
                 node,
@@ -342,10 +342,10 @@ class _Reader:
         elif wording.text == ANY:
             return len(texts)
         elif wording.text != BY_RULE:
-            values["wording"] = self._draws.value(
+            values["wording"] = self._draws.read_value(
                 wording, (NUMBER,), lambda each: integer(each, 0, len(texts) - 1)
             )
-            most = max(self._draws.options(values["wording"]))
+            most = max(self._draws.list_possible_values(values["wording"]))
             if most >= len(texts):
                 raise FieldError(
                     wording, f"{wording.text} may be {most}, texts are 0 to {len(texts) - 1}"
@@ -355,13 +355,15 @@ class _Reader:
     def _read_value(self, field: Field, node: YamlNode) -> int:
         """Return the value of a field as a number, negative for a random value."""
         if is_field_for(field.name, "kind"):
-            value = self._draws.value(node, (OBJECT,), self._names.object_type)
-            for kind in self._draws.options(value):
+            value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
+            for kind in self._draws.list_possible_values(value):
                 self._check_object(node, kind)
             return value
         if is_field_for(field.name, "color"):
-            value = self._draws.value(node, (COLOR,), lambda each: one_of(each, COLORS, COLOR))
-            for color in self._draws.options(value):
+            value = self._draws.read_value(
+                node, (COLOR,), lambda each: read_choice(each, COLORS, COLOR)
+            )
+            for color in self._draws.list_possible_values(value):
                 if color not in self._colors:
                     allowed = ", ".join(COLORS[index] for index in self._colors)
                     raise FieldError(
@@ -372,8 +374,8 @@ class _Reader:
             return value
         dtype: Any = field.dtype
         if dtype.kind == "b":
-            return int(truth(node))
-        return self._draws.number(node, int(np.iinfo(dtype).max))
+            return int(boolean(node))
+        return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
         """Raise a FieldError for an object type that cannot occur in the scenario."""
@@ -392,26 +394,26 @@ class _Reader:
                 raise FieldError(entries[key], f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
-            kind = self._names.object_type(each)
+            kind = self._names.resolve_object_type(each)
             self._check_object(each, kind)
             return kind
 
         if not isinstance(node.value, list):
             return (read(node),)
-        if len(items(node)) > LONGEST_SIDE:
-            raise FieldError(
-                node, f"found {len(items(node))} types, expected at most {LONGEST_SIDE}"
-            )
-        return distinct(self._problems, node, read)
+        if len(items(node)) > MAX_SIDE:
+            raise FieldError(node, f"found {len(items(node))} types, expected at most {MAX_SIDE}")
+        return read_distinct(self._problems, node, read)
 
 
 def _read_template(node: YamlNode, fields: Sequence[str]) -> str:
     """Return a template after a check that its `{…}` name mission fields."""
-    text = word(node)
-    if len(text) > _MAX_TEXT_LENGTH:
-        raise FieldError(node, f"found {len(text)} characters, expected at most {_MAX_TEXT_LENGTH}")
+    template = text(node)
+    if len(template) > _MAX_TEXT_LENGTH:
+        raise FieldError(
+            node, f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}"
+        )
     try:
-        parts = list(Formatter().parse(text))
+        parts = list(Formatter().parse(template))
     except ValueError as error:
         raise FieldError(node, f"{error}; write {{{{ for a brace that is none of a field") from None
     for _, name, form, conversion in parts:
@@ -421,7 +423,7 @@ def _read_template(node: YamlNode, fields: Sequence[str]) -> str:
             raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, fields)}")
         if form or conversion:
             raise FieldError(node, f"write {{{name}}} alone, without a form of it")
-    return text
+    return template
 
 
 _Write = Callable[[Any, int, Any], None]

@@ -24,21 +24,21 @@ from gv_engine.scenario.fields import (
     FieldError,
     UntrustedCodeError,
     YamlNode,
-    check_keys,
+    format_message,
     items,
-    located,
     mapping,
     number,
-    word,
+    read_fields,
+    text,
 )
-from gv_engine.scenario.files import exists
+from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
 from gv_engine.scenario.json_schema import (
     SCENARIO,
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
     list_of,
     map_of,
     object_schema,
@@ -46,8 +46,8 @@ from gv_engine.scenario.json_schema import (
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file_message
-from gv_engine.scenario.plugin import playable_levels
-from gv_engine.scenario.type_ids import Numbering
+from gv_engine.scenario.plugin import list_playable_scenarios
+from gv_engine.scenario.type_ids import TypeIds
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
@@ -58,7 +58,7 @@ _MAX_MEMBERS = 1000
 _MEMBER: KeyTable = {
     "scenario": Key(
         "A name, a file or folder beside this one, or a scenario in place.",
-        either(TEXT, SCENARIO),
+        any_of(TEXT, SCENARIO),
         required=True,
     ),
     "weight": Key(
@@ -69,17 +69,17 @@ _MEMBER: KeyTable = {
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
-    "action_space": SHARED_KEYS["action_space"]._replace(form=ACTIONS_OF_ALL),
+    "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
-        list_of(either(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MAX_MEMBERS),
+        list_of(any_of(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MAX_MEMBERS),
         required=True,
-        below=_MEMBER,
+        nested=_MEMBER,
     ),
 }
 """Keys of mixtures."""
 
-ReadScenario = Callable[[Document, Numbering], "Scenario"]
+ReadScenario = Callable[[Document, TypeIds], "Scenario"]
 FindDocument = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
 
 
@@ -96,7 +96,7 @@ def read_mixture(
     Args:
         members: scenarios of the mixture if they were read before, else ().
         find: function that returns the document of a member, from a document or from an
-            argument of `gv_engine.scenario.library.find`.
+            argument of `gv_engine.scenario.library.find_ref`.
         read: function that reads a scenario from its document and the shared numbering.
 
     Raises:
@@ -116,7 +116,7 @@ class _Reader(TopLevel):
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
         """Return the arguments of the mixture's `Scenario`; `members` as in `read_mixture`."""
-        self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
+        self.entries = read_fields(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         changes: dict[str, Any] = {}
         if limit := self.key("max_steps", self.read_limit, None):
@@ -145,13 +145,13 @@ class _Reader(TopLevel):
         has them."""
         listed = items(node)
         if not 1 <= len(listed) <= _MAX_MEMBERS:
-            raise FieldError(node, f"found {node.found}, expected 1 to {_MAX_MEMBERS} scenarios")
+            raise FieldError(node, f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
         entries_read = []
         for item in listed:
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
-                    entries = check_keys(self.problems, item, _MEMBER)
+                    entries = read_fields(self.problems, item, _MEMBER)
                 if "scenario" not in entries:
                     raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
@@ -160,7 +160,7 @@ class _Reader(TopLevel):
                 document = None if members else self.load_document_once(entries)
                 entries_read.append((item, entries["scenario"], document, weight))
         documents = {id(document): document for _, _, document, _ in entries_read if document}
-        numbering = Numbering.of([*documents.values()])
+        numbering = TypeIds.assign([*documents.values()])
         read: dict[int, Scenario] = {}
         for _, node, document, _ in entries_read:
             if document and id(document) not in read:
@@ -187,13 +187,13 @@ class _Reader(TopLevel):
         """Return the document of a member given by name, by relative file path, or in place."""
         source: Document | str | Path
         if isinstance(node.value, dict):
-            source = self.document.inside(node, settings)
+            source = self.document.nested(node, settings)
         else:
-            source = word(node)
-            if self.document.trust.may_name_files(self.document.folder):
+            source = text(node)
+            if self.document.trust.can_name_files(self.document.folder):
                 file = self.document.folder / source
-                source = file if exists(ScenarioRef.at(file).file) else source
-            elif source not in playable_levels():
+                source = file if path_exists(ScenarioRef.parse(file).file) else source
+            elif source not in list_playable_scenarios():
                 raise FieldError(node, no_file_message(source))
         with self.report_errors_at(node):
             return self.find(source, self.document, settings)
@@ -260,7 +260,7 @@ class _Reader(TopLevel):
             f"there is no `success`, as {saying} has a success_function and {silent} has none; "
             f"give all members one"
         )
-        return (located(self.document.label, self.entries[MIXTURE], message),)
+        return (format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def make_layout(self, members: Sequence[Scenario]) -> Layout:
         """Return one layout for all members: the largest sizes, all components and object types."""

@@ -1,4 +1,4 @@
-"""Types of objects that a scenario declares in text.
+"""Object types that a scenario declares in text.
 
 objects:
   Gate: {states: {CLOSED: [Solid, Opaque], OPEN: []}, colored: yes}
@@ -24,34 +24,35 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
+    boolean,
     integer,
     items,
     mapping,
     number,
-    one_of,
+    read_choice,
     read_color,
+    read_fields,
     suggestion,
-    truth,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
+    BOOLEAN,
     COLOR,
     OBJECT,
     TEXT,
-    TRUTH,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
     list_of,
     map_of,
-    named,
 )
-from gv_engine.scenario.resolver import Names
-from gv_engine.scenario.type_ids import module_of_texts
+from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.type_ids import make_text_module
 
-COMPONENTS = either(list_of(TEXT), map_of({"type": ["object", "array", "null"]}))
-THING_KEYS: KeyTable = {
+COMPONENTS = any_of(list_of(TEXT), map_of({"type": ["object", "array", "null"]}))
+"""Schema of the components of a type or state."""
+OBJECT_TYPE_KEYS: KeyTable = {
     "components": Key(
         "What it is made of: names, built-in ones or `./rules.py:Worth`, or a mapping of names to "
         "values.",
@@ -63,153 +64,160 @@ THING_KEYS: KeyTable = {
         COMPONENTS,
     ),
     "color": Key("The colour of a new one, of a type that has colours.", COLOR),
-    "colored": Key("Whether it has a colour.", TRUTH),
+    "colored": Key("Whether it has a colour.", BOOLEAN),
     "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", TEXT),
     "leaves": Key("The type of what is in its cell once it is used up.", OBJECT),
     "layer": Key(
         "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
-        named(LAYERS),
+        enum_schema(LAYERS),
     ),
 }
-"""What a type of objects may say."""
-_KEPT = {
+"""Keys of the declaration of an object type."""
+_RESERVED_COMPONENTS = {
     Agent: "it makes the agent",
     Color: "write `colored: yes`, or `color: RED`",
     Kind: "every object has it",
     Position: "every object has it",
 }
-"""Components that no type lists, and why."""
-_MOST_STATES = 100
+"""Components that no type may list, with the reason."""
+_MAX_STATES = 100
+"""States of a type at most."""
 
 
-def read_things(
-    problems: ErrorCollector, names: Names, node: YamlNode, folder: Path
+def read_object_types(
+    problems: ErrorCollector, names: NameResolver, node: YamlNode, folder: Path
 ) -> tuple[ObjectType, ...]:
-    """The types under `objects`, in their order; those that are wrong are left out.
+    """Return the types under `objects` in order, without those that have errors.
 
     Args:
-        folder: where their references start.
+        problems: receives the errors.
+        names: resolver of the names; its `declared_types` become the returned types.
+        node: the value of `objects`.
+        folder: folder that references of the types are relative to.
     """
-    module = module_of_texts(node, folder)
-    made: dict[str, ObjectType] = {}
+    module = make_text_module(node, folder)
+    types: dict[str, ObjectType] = {}
     for name, entry in mapping(node).items():
         with problems.collect():
-            made[name] = _declared(problems, names, name, entry, module)
-    names.own = tuple(made.values())
-    for name, kind in made.items():
+            types[name] = _read_object_type(problems, names, name, entry, module)
+    names.declared_types = tuple(types.values())
+    for name, object_type in types.items():
         entries = mapping(mapping(node)[name])
         if "leaves" in entries:
             with problems.collect():
-                made[name] = replace(kind, leaves=_left(names, entries["leaves"]))
-    return tuple(made.values())
+                types[name] = replace(object_type, leaves=_read_remains(names, entries["leaves"]))
+    return tuple(types.values())
 
 
-def _left(names: Names, node: YamlNode) -> int | None:
-    index = names.object_type(node)
+def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
+    """Return the index of the type that is left when an object is used up; None for the floor."""
+    index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
         raise FieldError(node, f"{node.text} cannot stand in a cell")
     return None if index == FLOOR else index
 
 
-def _declared(
-    problems: ErrorCollector, names: Names, name: str, node: YamlNode, module: str
+def _read_object_type(
+    problems: ErrorCollector, names: NameResolver, name: str, node: YamlNode, module: str
 ) -> ObjectType:
+    """Return the type that an entry under `objects` declares."""
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise FieldError(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
-    if names.is_taken(name):
+    if names.is_type_taken(name):
         raise FieldError(node, f"there is an object type {name!r} already; choose another name")
-    entries = check_keys(problems, node, THING_KEYS)
-    parts: list[Any] = []
+    entries = read_fields(problems, node, OBJECT_TYPE_KEYS)
+    components: list[Any] = []
     if "components" in entries:
         with problems.collect():
-            parts += read_parts(problems, names, entries["components"])
+            components += read_components(problems, names, entries["components"])
     with problems.collect():
-        parts += _color(entries)
+        components += _read_color_component(entries)
     states: dict[str, list[Any]] = {}
     if "states" in entries:
         with problems.collect():
-            states = _states(problems, names, entries["states"])
+            states = _read_states(problems, names, entries["states"])
     sprite = to_snake_case(name)
     if "sprite" in entries:
         with problems.collect():
-            sprite = _sprite(entries["sprite"])
+            sprite = _read_sprite(entries["sprite"])
     layer = ABOVE
     if "layer" in entries:
         with problems.collect():
-            one_of(entries["layer"], LAYERS, "layer")
+            read_choice(entries["layer"], LAYERS, "layer")
             layer = entries["layer"].text
     try:
-        index = check_type_index(names.numbering.texts[module, name], name)
+        index = check_type_index(names.numbering.text_types[module, name], name)
         return build_type(
-            name,
-            *parts,
-            states=states,
-            sprite=sprite,
-            module=module,
-            layer=layer,
-            index=index,
+            name, *components, states=states, sprite=sprite, module=module, layer=layer, index=index
         )
     except ValueError as error:
         raise FieldError(node, str(error)) from None
 
 
-def _color(entries: dict[str, YamlNode]) -> list[Any]:
+def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
+    """Return a list with the colour component of a type that has colours, else []."""
     color = read_color(entries["color"]) if "color" in entries else NONE
-    colored = truth(entries["colored"]) if "colored" in entries else "color" in entries
+    colored = boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not colored:
         raise FieldError(entries["color"], "a colour for what is not `colored`")
     return [Color(color)] if colored else []
 
 
-def _sprite(node: YamlNode) -> str:
-    name = word(node)
+def _read_sprite(node: YamlNode) -> str:
+    """Return the base name of a sprite."""
+    name = text(node)
     if not name.replace("-", "_").isidentifier():
         raise FieldError(
-            node, f"found {node.found}, expected the name of a drawing, without `.svg`"
+            node, f"found {node.summary}, expected the name of a drawing, without `.svg`"
         )
     return name
 
 
-def _states(problems: ErrorCollector, names: Names, node: YamlNode) -> dict[str, list[Any]]:
-    """The components that each state brings, by its name; a list of names brings none."""
+def _read_states(
+    problems: ErrorCollector, names: NameResolver, node: YamlNode
+) -> dict[str, list[Any]]:
+    """Return the components of each state by its name; a list of names gives states without
+    components."""
     states: dict[str, list[Any]] = {}
-    given: dict[str, tuple[YamlNode, YamlNode | None]]
+    entries: dict[str, tuple[YamlNode, YamlNode | None]]  # place and components by name
     if isinstance(node.value, dict):
-        given = {name: (entry, entry) for name, entry in node.value.items()}
+        entries = {name: (entry, entry) for name, entry in node.value.items()}
     else:
-        given = {word(item): (item, None) for item in items(node)}
-        if len(given) < len(items(node)):
+        entries = {text(item): (item, None) for item in items(node)}
+        if len(entries) < len(items(node)):
             raise FieldError(node, "a state stands here a second time")
-    if not 1 <= len(given) <= _MOST_STATES:
-        raise FieldError(node, f"found {node.found}, expected 1 to {_MOST_STATES} states")
-    for name, (at, brought) in given.items():
+    if not 1 <= len(entries) <= _MAX_STATES:
+        raise FieldError(node, f"found {node.summary}, expected 1 to {_MAX_STATES} states")
+    for name, (place, components) in entries.items():
         if not name.isidentifier():
-            raise FieldError(at, f"found the state {name!r}, expected a name like `OPEN`")
-        states[name] = [] if brought is None else read_parts(problems, names, brought)
+            raise FieldError(place, f"found the state {name!r}, expected a name like `OPEN`")
+        states[name] = [] if components is None else read_components(problems, names, components)
     return states
 
 
-def read_parts(problems: ErrorCollector, names: Names, node: YamlNode) -> list[Any]:
-    """The components of a list of names, or of a mapping of names to values."""
-    named: list[tuple[YamlNode, YamlNode | None]] = []
+def read_components(problems: ErrorCollector, names: NameResolver, node: YamlNode) -> list[Any]:
+    """Return the components of a list of names, or of a mapping of names to field values."""
+    entries: list[tuple[YamlNode, YamlNode | None]] = []  # names and field values
     if isinstance(node.value, dict):
-        named += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
+        entries += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
     else:
-        named += [(item, None) for item in items(node)]
-    parts: dict[type, Any] = {}
-    for at, values in named:
+        entries += [(item, None) for item in items(node)]
+    components: dict[type, Any] = {}
+    for place, values in entries:
         with problems.collect():
-            cls = names.component(at)
-            if cls in _KEPT:
-                raise FieldError(at, f"no type lists {cls.__name__}: {_KEPT[cls]}")
-            if cls in parts:
-                raise FieldError(at, f"{cls.__name__} stands here a second time")
-            parts[cls] = cls(**({} if values is None else _values(problems, cls, values)))
-    return list(parts.values())
+            cls = names.resolve_component(place)
+            if cls in _RESERVED_COMPONENTS:
+                reason = _RESERVED_COMPONENTS[cls]
+                raise FieldError(place, f"no type lists {cls.__name__}: {reason}")
+            if cls in components:
+                raise FieldError(place, f"{cls.__name__} stands here a second time")
+            fields = {} if values is None else _read_field_values(problems, cls, values)
+            components[cls] = cls(**fields)
+    return list(components.values())
 
 
-def _values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
-    """The values of a component's fields, by name."""
+def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
+    """Return the values of a component's fields by name."""
     fields = {field.name: field for field in fields_of(cls)}
     settable = [name for name, field in fields.items() if isinstance(field.dtype, np.dtype)]
     if node.value is None:
@@ -223,14 +231,15 @@ def _values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, fl
                 raise FieldError(
                     entry, f"{cls.__name__} has no {name!r}{suggestion(name, settable)}"
                 )
-            values[name] = _value(entry, fields[name])
+            values[name] = _read_field_value(entry, fields[name])
     return values
 
 
-def _value(node: YamlNode, field: Field) -> float:
+def _read_field_value(node: YamlNode, field: Field) -> float:
+    """Return the value of a field, checked against its dtype."""
     dtype: Any = field.dtype
     if dtype.kind == "b":
-        return truth(node)
+        return boolean(node)
     if dtype.kind == "f":
         return number(node)
     return integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))

@@ -1,4 +1,4 @@
-"""Libraries that only some worlds need, and how to get one into the Python that runs."""
+"""Optional dependencies, and messages that say how to install them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 
-def command_line(words: Sequence[str]) -> str:
-    """What to type into a shell of this system."""
+def format_command(words: Sequence[str]) -> str:
+    """Return a command line, quoted for the system's shell."""
     return (subprocess.list2cmdline if sys.platform == "win32" else shlex.join)(words)
 
 
 class Extra(NamedTuple):
-    """A library that an extra of this package brings.
+    """A library that an extra of this package installs.
 
     Attributes:
-        user: who needs it.
-        library: its module.
-        name: of the extra.
+        user: the feature that needs the library, for messages.
+        library: name of the library's module.
+        name: name of the extra.
     """
 
     user: str
@@ -31,26 +31,30 @@ class Extra(NamedTuple):
     name: str
 
     @property
-    def missing(self) -> str:
-        """The way to install it; empty if it is installed."""
-        return "" if find_spec(self.library) else self.how_to_get
+    def missing_message(self) -> str:
+        """Instructions to install the library; empty if it is installed."""
+        return "" if find_spec(self.library) else self.install_message
 
     @property
-    def how_to_get(self) -> str:
-        """The way to install it, in one line for this Python; the engine itself is on no index."""
-        command = [sys.executable, "-m", "pip", "install", *self._requirements()]
+    def install_message(self) -> str:
+        """Instructions to install the library into this Python, in one line; the engine itself is
+        on no package index."""
+        command = [sys.executable, "-m", "pip", "install", *self._list_requirements()]
         return (
             f"{self.user} needs {self.library}, which is not installed. This installs it here: "
-            f"{command_line(command)}"
+            f"{format_command(command)}"
         )
 
-    def _requirements(self) -> list[str]:
-        asked = re.compile(rf";\s*extra\s*==\s*['\"]{self.name}['\"]$")
+    def _list_requirements(self) -> list[str]:
+        """Return the requirements of the extra from the package metadata; the library alone without
+        metadata."""
+        pattern = re.compile(rf";\s*extra\s*==\s*['\"]{self.name}['\"]$")
         try:
-            known = requires("gv-engine") or []
-        except PackageNotFoundError:  # run from its folder
-            known = []
-        return [asked.sub("", each) for each in known if asked.search(each)] or [self.library]
+            requirements = requires("gv-engine") or []
+        except PackageNotFoundError:  # not installed
+            requirements = []
+        extra = [pattern.sub("", line) for line in requirements if pattern.search(line)]
+        return extra or [self.library]
 
 
 MATH = Extra("Algebra", "mathy_core", "math")

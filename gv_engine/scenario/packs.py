@@ -28,30 +28,30 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.fields import (
-    LARGEST,
-    LONGEST_SIDE,
-    MOST_CELLS,
-    Builder,
+    INT32_MAX,
+    MAX_CELLS,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
+    NodeBuilder,
     YamlNode,
-    check_keys,
     integer,
     mapping,
+    optional_text,
+    read_fields,
     suggestion,
-    word,
-    words,
+    text,
 )
-from gv_engine.scenario.files import bytes_for_people, parse_xml, read_bytes
+from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.json_schema import (
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
+    integer_schema,
     list_of,
-    named,
     object_schema,
-    whole,
 )
 from gv_engine.scenario.variants import VARIANTS
 
@@ -221,8 +221,8 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
 def _read_side(root: Element, name: str) -> int:
     """Return the height or the width of a map, from an XML attribute."""
     text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= LONGEST_SIDE):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {LONGEST_SIDE}")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MAX_SIDE):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {MAX_SIDE}")
     return int(text)
 
 
@@ -297,16 +297,16 @@ _LEVEL_KEYS: KeyTable = {
     "says": Key(
         "What players are told while they play it; `{TURN_LEFT}` is the key of that action.", TEXT
     ),
-    "par": Key("The fewest steps in which it can be won.", whole(1, LARGEST)),
-    "view": Key("How the window shows it at first.", named(VIEWS)),
+    "par": Key("The fewest steps in which it can be won.", integer_schema(1, INT32_MAX)),
+    "view": Key("How the window shows it at first.", enum_schema(VIEWS)),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = either(TEXT, object_schema(_LEVEL_KEYS))
+_LEVEL = any_of(TEXT, object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
     "one, and `file.yaml#3` is the third.",
-    either(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+    any_of(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
@@ -356,7 +356,7 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     """Return the scenario of a file that only holds levels: it extends the built-in `sokoban`."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
-    return Builder(problems).from_python(text, YamlNode(None, line=1))
+    return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 
 def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
@@ -378,16 +378,16 @@ def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[Pa
     for level in _read_levels(node, Path(node.file).parent if node.file else folder, files):
         levels.append(level)
         cells += len(level.map.text)
-        if len(levels) > _MAX_LEVELS or cells > MOST_CELLS:
+        if len(levels) > _MAX_LEVELS or cells > MAX_CELLS:
             raise FieldError(
-                node, f"found more than {_MAX_LEVELS} levels, or more than {MOST_CELLS:,} cells"
+                node, f"found more than {_MAX_LEVELS} levels, or more than {MAX_CELLS:,} cells"
             )
     if not levels:
         raise FieldError(node, f"found 0 levels, expected 1 to {_MAX_LEVELS}")
     if files.legend:
         own = mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**files.legend, **own})
-    shared = words(entries["description"]) if "description" in entries else ""
+    shared = optional_text(entries["description"]) if "description" in entries else ""
     entries["maps"] = replace(node, value=[level.map for level in levels], path="levels")
     variants = {}
     for number, level in enumerate(levels, 1):
@@ -418,18 +418,20 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
             yield from _read_levels(item, folder, files)
     elif isinstance(node.value, dict):
         problems = ErrorCollector("")
-        entries = check_keys(problems, node, _LEVEL_KEYS)
+        entries = read_fields(problems, node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
             raise FieldError(node.value[key], f"unknown key {key!r}{suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:
             raise FieldError(node, "the map is missing: {title: …, map: …}")
-        texts: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
-        par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
+        texts: dict[str, Any] = {
+            key: optional_text(entries[key]) for key in _TEXTS if key in entries
+        }
+        par = integer(entries["par"], 1, INT32_MAX) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
     elif folder is None:
-        raise FieldError(node, no_file_message(word(node)))
+        raise FieldError(node, no_file_message(text(node)))
     else:
-        for file in _list_level_files(node, folder / word(node)):
+        for file in _list_level_files(node, folder / text(node)):
             yield from _read_level_file(node, file, files)
 
 
@@ -497,7 +499,7 @@ class _PackFiles:
         self._bytes += len(raw)
         if self._bytes > _MAX_PACK_BYTES:
             raise OSError(
-                f"the files of a pack are at most {bytes_for_people(_MAX_PACK_BYTES)} together"
+                f"the files of a pack are at most {format_bytes(_MAX_PACK_BYTES)} together"
             )
         return raw
 
@@ -506,7 +508,7 @@ class _PackFiles:
         key = repr(symbol)
         if key not in self._characters:
             self._characters[key] = next(self._free)
-            entry = Builder(ErrorCollector("")).from_python(symbol, at)
+            entry = NodeBuilder(ErrorCollector("")).from_python(symbol, at)
             self.legend[self._characters[key]] = entry
         return self._characters[key]
 

@@ -1,4 +1,4 @@
-"""Parameters of scenarios: values that whoever loads one may set.
+"""Parameters of scenarios: values that can be set when a scenario is loaded.
 
     parameters:
       size: {default: 9, min: 5, max: 65, says: "rows and columns of the level"}
@@ -6,9 +6,10 @@
       reward: 5.0
     reset_function: {name: empty, shape: [$size, "$(size + 2)"]}
 
-`$size` stands for the value wherever one stands but in a map, and `$(…)` for what is worked out
-from values; within a longer text, both stand for the text of it, and `$$` for `$`. The names under
-`draw`, whose values each level draws, are left as they are, see `gv_engine.scenario.random_values`.
+`$size` stands for the parameter's value everywhere except in maps, and `$(…)` for the value of an
+expression; within a longer text, both stand for the text of the value, and `$$` for `$`. The names
+under `draw`, whose values are sampled for each level, are left as they are, see
+`gv_engine.scenario.random_values`.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, shorten
 from gv_engine.scenario.fields import (
-    Builder,
     ErrorCollector,
     FieldError,
+    NodeBuilder,
     YamlNode,
-    check_keys,
     items,
     mapping,
     number,
+    optional_text,
+    read_fields,
     suggestion,
-    words,
 )
 from gv_engine.scenario.json_schema import (
     NUMBER,
@@ -41,21 +42,24 @@ from gv_engine.scenario.json_schema import (
     TEXT,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
     list_of,
     map_of,
-    named,
     object_schema,
 )
 from gv_engine.scenario.trust import Consent
 
 PARAMETERS = "parameters"
-_UNTOUCHED = (PARAMETERS, "map", "maps")
-"""KeyTable below which `$` is a letter like others."""
+_LITERAL_KEYS = (PARAMETERS, "map", "maps")
+"""Keys below which `$` is an ordinary character."""
 _RESERVED = (*Consent.__annotations__, "source", "folder", "scenario")
+"""Names that no parameter may have."""
 
 
 class _Kind(NamedTuple):
+    """Python types of a kind of parameter, and the name of the kind in messages."""
+
     types: tuple[type, ...]
     words: str
 
@@ -74,7 +78,7 @@ _PARAMETER: KeyTable = {
         {},
         required=True,
     ),
-    "type": Key("What its values are; that of the default, if left out.", named(_KINDS)),
+    "type": Key("What its values are; that of the default, if left out.", enum_schema(_KINDS)),
     "min": Key("The least number it may be.", NUMBER),
     "max": Key("The greatest number it may be.", NUMBER),
     "choices": Key("All values it may have.", list_of({})),
@@ -83,84 +87,91 @@ _PARAMETER: KeyTable = {
 PARAMETERS_KEY = Key(
     "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
     "value stands, and `$(size + 2)` for what is worked out.",
-    map_of(either(PLAIN, TEXT, object_schema(_PARAMETER)), propertyNames={"not": named(_RESERVED)}),
-    below=_PARAMETER,
+    map_of(
+        any_of(PLAIN, TEXT, object_schema(_PARAMETER)),
+        propertyNames={"not": enum_schema(_RESERVED)},
+    ),
+    nested=_PARAMETER,
 )
-_LONGEST = 200
-_LARGEST = 2**53
-_WRONG = object()
-"""The value of a parameter whose own entry is wrong."""
-_DRAWN = object()
-"""What stands for a value that each level draws."""
+_MAX_EXPRESSION = 200
+"""Characters of an expression at most."""
+_MAX_NUMBER = 2**53
+"""Largest magnitude of a number in an expression."""
+_INVALID = object()
+"""Value of a parameter whose declaration has an error."""
+_SAMPLED = object()
+"""Value of a name under `draw`, which is sampled for each level."""
 
 
 @dataclass(frozen=True)
 class ScenarioParameter:
-    """A value that may be set.
+    """A parameter of a scenario.
 
     Attributes:
-        name: of it.
-        kind: of its values, one of "bool", "int", "float", "text" and "list".
-        value: what it is set to.
-        default: what it is set to otherwise.
-        least, most: bounds of a number; infinite if there are none.
-        choices: all values it may have; () for any.
-        says: what it is, for people.
+        name: its name.
+        kind: kind of its values: "bool", "int", "float", "text" or "list".
+        value: its current value.
+        default: its value unless it is set.
+        minimum, maximum: bounds of a number; infinite if there are none.
+        choices: the allowed values; () for any.
+        description: description for people.
     """
 
     name: str
     kind: str
     value: Any
     default: Any
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     choices: tuple[Any, ...]
-    says: str
+    description: str
 
     @property
-    def allowed(self) -> str:
-        """Its values, in words."""
+    def allowed_text(self) -> str:
+        """The allowed values, as a text."""
         if self.choices:
             return ", ".join(map(str, self.choices))
-        words = _KINDS[self.kind].words
-        low = "" if self.least == -math.inf else f" from {self.least:g}"
-        high = "" if self.most == math.inf else f" to {self.most:g}"
-        return words + low + high
+        kind = _KINDS[self.kind].words
+        low = "" if self.minimum == -math.inf else f" from {self.minimum:g}"
+        high = "" if self.maximum == math.inf else f" to {self.maximum:g}"
+        return kind + low + high
 
     @property
-    def others(self) -> tuple[Any, ...]:
-        """Values that it may have, beside its own: the bounds of a number, or all choices."""
-        bounds = (self.least, self.most) if self.kind in ("int", "float") else ()
+    def other_values(self) -> tuple[Any, ...]:
+        """Some allowed values other than the current one: the bounds of a number, or all
+        choices."""
+        bounds = (self.minimum, self.maximum) if self.kind in ("int", "float") else ()
         whole = int if self.kind == "int" else float
         values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
         return tuple(value for value in values if value != self.value)
 
-    def fault(self, value: Any) -> str:
-        """What is wrong with a value; empty if nothing is."""
-        fits = isinstance(value, _KINDS[self.kind].types) and (
+    def find_fault(self, value: Any) -> str:
+        """Return an error message if a value is not allowed, else ""."""
+        is_allowed = isinstance(value, _KINDS[self.kind].types) and (
             self.kind == "bool" or not isinstance(value, bool)
         )
-        if fits and self.choices:
-            fits = value in self.choices
-        elif fits and isinstance(value, int | float):
-            fits = self.least <= value <= self.most
-        return "" if fits else f"allowed are {self.allowed}"
+        if is_allowed and self.choices:
+            is_allowed = value in self.choices
+        elif is_allowed and isinstance(value, int | float):
+            is_allowed = self.minimum <= value <= self.maximum
+        return "" if is_allowed else f"allowed are {self.allowed_text}"
 
 
-def settled(
+def apply_settings(
     root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
-    """A scenario with the values of its parameters in place of their names, and what they are.
+    """Return a scenario with the values of its parameters in place of their names, and the
+    parameters.
 
     Args:
-        root: the whole.
-        settings: values by name; those left out keep their defaults.
-        problems: where mistakes in the scenario go.
-        label: what messages call it.
+        root: the whole scenario.
+        settings: values by name; other parameters keep their defaults.
+        problems: receives the errors of the scenario.
+        label: name of the scenario in messages.
 
     Raises:
         UnknownOptionError: a setting has no parameter.
-        ScenarioError: a parameter does not allow what is set.
+        ScenarioError: a parameter does not allow the value of its setting.
     """
     entries = dict(mapping(root))
     declared: dict[str, YamlNode] = {}
@@ -169,66 +180,67 @@ def settled(
             declared = mapping(node)
     for name in settings:
         if name not in declared:
-            raise _unknown(name, declared, label)
-    found: dict[str, ScenarioParameter] = {}
-    values: dict[str, Any] = dict.fromkeys(_drawn(entries), _DRAWN)
+            raise _unknown_option_error(name, declared, label)
+    parameters: dict[str, ScenarioParameter] = {}
+    values: dict[str, Any] = dict.fromkeys(_list_sampled_names(entries), _SAMPLED)
     for name, node in declared.items():
         with problems.collect():
             if name in values:
                 raise FieldError(node, f"{name} is drawn, too; give one of the two another name")
-            told = _replaced(node, values, problems)
-            found[name] = _read(name, told, settings, problems)
-        values[name] = found[name].value if name in found else _WRONG
+            entry = _substitute(node, values, problems)
+            parameters[name] = _read_parameter(name, entry, settings, problems)
+        values[name] = parameters[name].value if name in parameters else _INVALID
     if not declared:
         return replace(root, value=entries), ()
     whole = {
-        key: node if key in _UNTOUCHED else _replaced(node, values, problems)
+        key: node if key in _LITERAL_KEYS else _substitute(node, values, problems)
         for key, node in entries.items()
     }
-    return replace(root, value=whole), tuple(found.values())
+    return replace(root, value=whole), tuple(parameters.values())
 
 
-def _drawn(entries: Mapping[str, YamlNode]) -> Iterable[str]:
-    """The names under `draw`."""
-    drawn = entries["draw"].value if "draw" in entries else None
-    return drawn if isinstance(drawn, dict) else ()
+def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
+    """Return the names under `draw`."""
+    names = entries["draw"].value if "draw" in entries else None
+    return names if isinstance(names, dict) else ()
 
 
-def refuse_settings(
+def reject_settings(
     settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
-    """Say of settings for a scenario that is loaded already that they come too late.
-
-    Raises:
-        UnknownOptionError: there are some.
-    """
-    known = [parameter.name for parameter in parameters]
+    """Raise `UnknownOptionError` for the first of the settings of a scenario that is loaded
+    already; do nothing without settings."""
+    names = [parameter.name for parameter in parameters]
     for name in settings:
-        if name in known:
-            late = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
-            raise UnknownOptionError([f"{late} its parameters; say it where it is named"])
-        raise _unknown(name, known, scenario)
+        if name in names:
+            start = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
+            raise UnknownOptionError([f"{start} its parameters; set it where the name is given"])
+        raise _unknown_option_error(name, names, scenario)
 
 
-_LIMIT = "max_steps"
+_STEP_LIMIT = "max_steps"
+"""Option of environments, for a suggestion."""
 
 
-def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
-    own = list(declared)
-    has = f"the parameters {', '.join(own)}" if own else "no parameters"
-    known = ", ".join(("the named arguments", *Consent.__annotations__))
-    near = get_close_matches(name, [*own, _LIMIT], 1, cutoff=0.5)
+def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
+    """Return the error about an option that the scenario does not have, with a suggestion."""
+    parameters = list(declared)
+    has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
+    others = ", ".join(("the named arguments", *Consent.__annotations__))
+    near = get_close_matches(name, [*parameters, _STEP_LIMIT], 1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    if near == [_LIMIT] and _LIMIT not in own:
-        hint = f"environments take {_LIMIT!r}, the limit of steps; "
+    if near == [_STEP_LIMIT] and _STEP_LIMIT not in parameters:
+        hint = f"environments take {_STEP_LIMIT!r}, the limit of steps; "
     return UnknownOptionError(
-        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {known}"]
+        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {others}"]
     )
 
 
-def _read(
+def _read_parameter(
     name: str, node: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> ScenarioParameter:
+    """Return the parameter that an entry under `parameters` declares, set if `settings` has its
+    name."""
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
         raise FieldError(
@@ -236,13 +248,13 @@ def _read(
         )
     entries = {"default": node}
     if isinstance(node.value, dict):
-        entries = check_keys(problems, node, _PARAMETER)
+        entries = read_fields(problems, node, _PARAMETER)
     if "default" not in entries:
         raise FieldError(node, f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
     kind = _kind_of(entries["default"])
     if "type" in entries:
-        kind = words(entries["type"])
+        kind = optional_text(entries["type"])
         if kind not in _KINDS:
             raise FieldError(entries["type"], f"no type {kind!r}{suggestion(kind, _KINDS)}")
     bounds = {"min": -math.inf, "max": math.inf}
@@ -253,50 +265,60 @@ def _read(
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
         choices = tuple(item.plain for item in items(entries["choices"]))
-    says = words(entries["says"]) if "says" in entries else ""
-    made = ScenarioParameter(
-        name, kind, default, default, bounds["min"], bounds["max"], choices, says
+    description = optional_text(entries["says"]) if "says" in entries else ""
+    parameter = ScenarioParameter(
+        name, kind, default, default, bounds["min"], bounds["max"], choices, description
     )
-    if fault := made.fault(default):
-        raise FieldError(entries["default"], f"found {entries['default'].found}, {fault}")
+    if fault := parameter.find_fault(default):
+        raise FieldError(entries["default"], f"found {entries['default'].summary}, {fault}")
     if name not in settings:
-        return made
-    given = Builder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
-    value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
-    if fault := made.fault(value):  # the rest cannot be known
-        told = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
-        raise problems.with_(FieldError(node, told))
-    return replace(made, value=value)
+        return parameter
+    place = YamlNode(None, node.path, node.line)
+    value = NodeBuilder(problems).from_python(settings[name], place).plain
+    if kind == "float" and type(value) is int:
+        value = float(value)
+    if fault := parameter.find_fault(value):  # the rest cannot be read
+        message = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
+        raise problems.error_with(FieldError(node, message))
+    return replace(parameter, value=value)
 
 
 def _kind_of(node: YamlNode) -> str:
+    """Return the kind of a parameter by its default."""
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
-    raise FieldError(node, f"found {node.found}, expected a number, true, false, a text or a list")
+    raise FieldError(
+        node, f"found {node.summary}, expected a number, true, false, a text or a list"
+    )
 
 
-# ---- in place of names -----------------------------------------------------------------------
+# ---- substitution --------------------------------------------------------------------------------
 
 
-def _replaced(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+def _substitute(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+    """Return a node with the values of parameters in place of `$name` and `$(…)`."""
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
             with problems.collect():
-                entries[key] = part if key in _UNTOUCHED else _replaced(part, values, problems)
+                entries[key] = part if key in _LITERAL_KEYS else _substitute(part, values, problems)
         return replace(node, value=entries)
     if isinstance(node.value, list):
-        return replace(node, value=[_replaced(item, values, problems) for item in node.value])
+        return replace(node, value=[_substitute(item, values, problems) for item in node.value])
     if not isinstance(node.value, str) or "$" not in node.text:
         return node
-    return _filled(node, values, problems)
+    return _substitute_text(node, values, problems)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _filled(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+def _substitute_text(
+    node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector
+) -> YamlNode:
+    """Return the node of a text with `$name` and `$(…)` replaced; a text that is only one of them
+    becomes the value itself."""
     text, pieces, start = node.text, list[Any](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
@@ -305,47 +327,56 @@ def _filled(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector)
             pieces.append("$")
             start += 1
         elif name := _NAME.match(text, start):
-            known = values.get(name[0]) is _DRAWN
-            pieces.append(f"${name[0]}" if known else _Value(_named(node, name[0], values)))
+            is_sampled = values.get(name[0]) is _SAMPLED
+            pieces.append(
+                f"${name[0]}" if is_sampled else _Substitution(_get_value(node, name[0], values))
+            )
             start = name.end()
         elif text.startswith("(", start):
-            end = _closing(node, text, start)
-            pieces.append(_Value(_worked_out(node, text[start + 1 : end], values)))
+            end = _find_closing(node, text, start)
+            pieces.append(_Substitution(_evaluate_text(node, text[start + 1 : end], values)))
             start = end + 1
         else:
             pieces.append("$")
     pieces.append(text[start:])
-    told = [piece for piece in pieces if piece != ""]
-    if len(told) == 1 and isinstance(told[0], _Value):
-        at_node = YamlNode(None, node.path, node.line, file=node.file)
-        return Builder(problems).from_python(told[0].value, at_node)
-    whole = "".join(str(piece.value) if isinstance(piece, _Value) else piece for piece in pieces)
+    filled = [piece for piece in pieces if piece != ""]
+    if len(filled) == 1 and isinstance(filled[0], _Substitution):
+        place = YamlNode(None, node.path, node.line, file=node.file)
+        return NodeBuilder(problems).from_python(filled[0].value, place)
+    whole = "".join(
+        str(piece.value) if isinstance(piece, _Substitution) else piece for piece in pieces
+    )
     return replace(node, value=whole, text=whole)
 
 
 @dataclass(frozen=True)
-class _Value:
+class _Substitution:
+    """A value in place of `$name` or `$(…)`."""
+
     value: Any
 
 
-def _named(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
+def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a parameter; raise `FieldError` for unknown, invalid and sampled
+    names."""
     if name not in values:
         raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
-    if values[name] is _WRONG:
+    if values[name] is _INVALID:
         raise FieldError(node, "")
-    if values[name] is _DRAWN:
+    if values[name] is _SAMPLED:
         raise FieldError(node, f"{name} is drawn with each level, and $(…) is worked out before")
     return values[name]
 
 
-def _closing(node: YamlNode, text: str, start: int) -> int:
+def _find_closing(node: YamlNode, text: str, start: int) -> int:
+    """Return the index of the parenthesis that closes the one at `start`."""
     depth = 0
     for i in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
         if not depth:
             return i
     hint = "; put it in quotes, as a comma within {…} or […] ends a value"
-    raise FieldError(node, f"found {node.found}, in which a parenthesis is not closed{hint}")
+    raise FieldError(node, f"found {node.summary}, in which a parenthesis is not closed{hint}")
 
 
 _Operators = Mapping[type[ast.AST], Callable[..., Any]]
@@ -369,12 +400,13 @@ _OPERATORS: _Operators = {
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs, "int": int}
 
 
-def _worked_out(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
-    """What an expression is worth: numbers, names, + - * / // %, comparisons, and, or, not, if."""
-    if len(text) > _LONGEST:
-        raise FieldError(node, f"an expression of more than {_LONGEST} characters")
+def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of an expression: numbers, names, + - * / // %, comparisons, and, or, not,
+    if."""
+    if len(text) > _MAX_EXPRESSION:
+        raise FieldError(node, f"an expression of more than {_MAX_EXPRESSION} characters")
     try:
-        value = _value(ast.parse(text.strip(), mode="eval").body, node, values)
+        value = _evaluate(ast.parse(text.strip(), mode="eval").body, node, values)
     except SyntaxError as error:
         raise FieldError(node, f"$({text}) cannot be read: {error.msg}") from None
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
@@ -382,35 +414,43 @@ def _worked_out(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
     return value
 
 
-def _value(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
-    def of(part: ast.AST) -> Any:
-        return _value(part, node, values)
+def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
+    """Return the value of a syntax tree; raise `ValueError` for unsupported syntax or too large a
+    number."""
+
+    def evaluate(part: ast.AST) -> Any:
+        return _evaluate(part, node, values)
 
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() as value):
-            found = value
+            result = value
         case ast.Name(id=name):
-            found = _named(node, name, values)
+            result = _get_value(node, name, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](_number(of(left)), _number(of(right)))
+            result = _OPERATORS[type(op)](
+                _check_number(evaluate(left)), _check_number(evaluate(right))
+            )
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](of(operand))
+            result = _OPERATORS[type(op)](evaluate(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
-            found = _OPERATORS[type(op)](of(left), of(right))
+            result = _OPERATORS[type(op)](evaluate(left), evaluate(right))
         case ast.BoolOp(op=op, values=parts):
-            found = (all if isinstance(op, ast.And) else any)(bool(of(part)) for part in parts)
+            result = (all if isinstance(op, ast.And) else any)(
+                bool(evaluate(part)) for part in parts
+            )
         case ast.IfExp(test=test, body=body, orelse=other):
-            found = of(body) if of(test) else of(other)
+            result = evaluate(body) if evaluate(test) else evaluate(other)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            found = _FUNCTIONS[name](*(_number(of(part)) for part in args))
+            result = _FUNCTIONS[name](*(_check_number(evaluate(part)) for part in args))
         case _:
             raise ValueError(f"{ast.unparse(tree)!r} is no arithmetic")
-    if isinstance(found, int | float) and not abs(found) <= _LARGEST:
+    if isinstance(result, int | float) and not abs(result) <= _MAX_NUMBER:
         raise ValueError("the numbers grow too large")
-    return found
+    return result
 
 
-def _number(value: Any) -> Any:
+def _check_number(value: Any) -> Any:
+    """Return a number unchanged; raise `TypeError` for other values."""
     if not isinstance(value, int | float):
         raise TypeError(f"{shorten(repr(value), 40)} is no number")
     return value

@@ -1,7 +1,7 @@
-"""Domains of worlds, and what each of them hands out.
+"""Domains and their plugin interface.
 
-A scenario file's key `domain` says which one it belongs to: `grid` where it is missing. A domain is
-a module with the functions of `DomainPlugin`, imported when one of its scenarios is asked for.
+The key `domain` of a scenario file names its domain, `grid` if left out. The plugin of a domain is
+a module with the functions of `DomainPlugin`, imported when one of its scenarios is loaded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class AnyScenario(Protocol):
-    """What the scenarios of all domains have in common."""
+    """Interface that the scenarios of all domains share."""
 
     @property
     def domain(self) -> str: ...
@@ -52,41 +52,46 @@ class AnyScenario(Protocol):
     def with_(self, **changes: Any) -> AnyScenario: ...
 
 
-Systems = list[tuple[str, list[tuple[str, str, str]]]]
-"""Titles, and for each (phase, system, where) in order."""
+SystemTable = list[tuple[str, list[tuple[str, str, str]]]]
+"""(scenario name, [(phase, system, place), ...]) in order."""
 
 
 class DomainPlugin(Protocol):
-    """The functions of a domain's module."""
+    """Interface of a domain's plugin module."""
 
-    def read(self, document: Document) -> AnyScenario:
-        """The scenario of a document.
+    def read_scenario(self, document: Document) -> AnyScenario:
+        """Return the scenario of a document.
 
         Raises:
-            ScenarioError: all that is wrong with it.
+            ScenarioError: the document has errors; the message lists all of them.
         """
 
     def make_env(self, scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
-        """Its Gymnasium environment."""
+        """Return the Gymnasium environment of a scenario."""
 
     def make_vector_env(
         self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
     ) -> Any:
-        """Its Gymnasium vector environment, whose worlds several workers share."""
+        """Return the Gymnasium vector environment of a scenario, with the worlds shared out to
+        `workers`."""
 
-    def make_worlds(self, scenario: Any, num_envs: int, workers: int = 1, **options: Any) -> Any:
-        """The same for rollouts, also of several agents, with an axis of them."""
+    def make_rollout_env(
+        self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
+    ) -> Any:
+        """Return the vector environment for rollouts, with an axis of agents if there are
+        several."""
 
-    def size(self, scenario: Any) -> str:
-        """Size of its first level, for people."""
+    def describe_size(self, scenario: Any) -> str:
+        """Return the size of the scenario's first level as a text."""
 
-    def schedules(self, scenario: Any) -> Schedules:
-        """The name of the scenario, or of each that it mixes, and its calls by phase, in order."""
+    def list_schedules(self, scenario: Any) -> Schedules:
+        """Return the scenario's name, or the name of each member of a mixture, with its calls by
+        phase."""
 
-    def systems(self, scenario: Any) -> Systems:
-        """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
+    def list_systems(self, scenario: Any) -> SystemTable:
+        """Return a table of the systems of the scenario, or of each member of a mixture."""
 
-    def examine(
+    def check_scenario(
         self,
         scenario: Any,
         episodes: int,
@@ -95,140 +100,146 @@ class DomainPlugin(Protocol):
         quick: bool = False,
         policy: str = "",
     ) -> CheckReport:
-        """Play episodes, and look for what is wrong.
+        """Play episodes of a scenario and return a report of its faults.
 
         Args:
-            scenario: what is played.
-            episodes, seed: how many, and the seed of the first.
-            limit: seconds for a compiled step, which nobody can stop; then the process ends.
-            quick: whether to leave out what takes long: to compile, and to search for ways to win.
-            policy: what plays, in place of chance, see `gv_engine.rollout.policy`.
+            scenario: the scenario.
+            episodes: number of episodes.
+            seed: seed of the first episode.
+            limit: seconds after which a compiled step, which cannot be interrupted, ends the
+                process.
+            quick: True to skip what takes long: the compilation, and the search for winning
+                actions.
+            policy: name of the policy that plays, see `gv_engine.rollout.policy`; random actions if
+                "".
 
         Raises:
-            PolicyError: there is no such policy, or policies do not play here.
+            PolicyError: there is no such policy, or the domain supports none.
         """
 
-    def adviser(self, scenario: Any) -> Any:
-        """What finds ways to win its games, a `gv_engine.session.autoplay.HintProvider`."""
+    def make_hint_provider(self, scenario: Any) -> Any:
+        """Return a `gv_engine.session.autoplay.HintProvider`, which finds winning actions of a
+        scenario."""
 
-    def compile(self, scenario: Any) -> str:
-        """Compile its programs into the cache, if it has any; what came of it, in a few words.
+    def compile_scenario(self, scenario: Any) -> str:
+        """Compile the scenario's programs into the cache, if it has any; return a short message.
 
         Raises:
-            DoesNotCompileError: a rule of it cannot be compiled.
+            DoesNotCompileError: a rule cannot be compiled.
         """
 
-    def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
-        """The frames of an episode: at its beginning, and after each step.
+    def iter_frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
+        """Yield the frames of an episode: the first one, and one after each step.
 
         Args:
-            scenario: its episode is number 0 of `gv_engine.rollout.rollout` with this seed.
-            policy: the name of what acts, see `gv_engine.rollout.policy`.
-            seed: of the world, and of what the policy draws.
-            steps: at most so many; the episode may end before.
+            scenario: the scenario; the episode is number 0 of `gv_engine.rollout.rollout` with this
+                seed.
+            policy: name of the policy that acts, see `gv_engine.rollout.policy`.
+            seed: seed of the world and of the policy.
+            steps: limit of the steps; the episode may end earlier.
 
         Raises:
             PolicyError: there is no such policy.
         """
 
-    def limited(self, scenario: Any, max_steps: int | None) -> Any:
-        """The scenario with another limit of steps, its own if None.
+    def with_step_limit(self, scenario: Any, max_steps: int | None) -> Any:
+        """Return the scenario with another limit of steps; its own limit if `max_steps` is None.
 
         Raises:
-            ValueError: its episodes may go on for ever.
+            ValueError: the scenario has no limit, so that episodes may never end.
         """
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The findings that `gv-engine check` prints.
+    """Findings that `gv-engine check` prints.
 
     Attributes:
-        facts: (what, value) of what was looked at.
-        faults: what is wrong, a line each.
+        facts: (name, value) pairs about the scenario and the checks.
+        faults: errors, one line each.
     """
 
     facts: list[tuple[str, object]]
     faults: list[str]
 
 
-def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
-    """(phase, system, where) of all systems of a schedule; one within another is indented."""
+def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
+    """Return (phase, system, place) of all systems of a schedule; nested systems are indented."""
     return [
-        (phase.name, "  " * (len(path) - 1) + path[-1].name, place(path[-1].system))
+        (phase.name, "  " * (len(path) - 1) + path[-1].name, format_system_place(path[-1].system))
         for phase, calls in schedule.items()
         for call in calls
         for path in call.walk_paths()
     ]
 
 
-def place(system: System) -> str:
-    """File and line of a system, see `from_here`."""
-    return from_here(*system.place)
+def format_system_place(system: System) -> str:
+    """Return `file:line` of a system, as `format_place` does."""
+    return format_place(*system.place)
 
 
-def from_here(name: str, line: int) -> str:
-    """File and line; the file relative to where Python was started, or to the engine's home, if it
-    lies below one of them."""
+def format_place(name: str, line: int) -> str:
+    """Return `file:line`, with the file relative to the current folder, or else to the engine's
+    folder, if it lies in one of them."""
     file = Path(name)
-    homes = [home for home in (Path.cwd(), HOME) if file.is_relative_to(home)]
-    return f"{file.relative_to(homes[0]) if homes else file}:{line}"
+    folders = [folder for folder in (Path.cwd(), HOME) if file.is_relative_to(folder)]
+    return f"{file.relative_to(folders[0]) if folders else file}:{line}"
 
 
 class KeyCommand(NamedTuple):
-    """Something that a key can do."""
+    """Command of a game that keys can be bound to."""
 
     name: str
-    says: str
-    """What it does, in a few words for the help."""
+    description: str
+    """A few words for the help."""
     keys: tuple[str, ...]
-    """The usual ones, the one to tell people first."""
+    """The default keys, the one to show first."""
     repeats: bool = False
-    """Whether it happens on and on while the key is held."""
+    """True if the command repeats while the key is held."""
 
 
 Schedules = list[tuple[str, "Mapping[Phase, Iterable[Call]]"]]
-"""Names, and the calls of each phase in order."""
+"""(scenario name, calls of each phase in order)."""
 
-LevelsByName = Mapping[str, ScenarioRef]
-"""By name: where each built-in scenario is."""
+ScenariosByName = Mapping[str, ScenarioRef]
+"""File and variant of scenarios, by name."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """One domain: all that can be told of it before anything of it is imported.
+    """A domain and its settings, available before its modules are imported.
 
-    Whatever is imported when it is needed is named by its place, `module:name`.
+    Modules and classes that are imported on demand are named as `module:name`.
 
     Attributes:
-        name: as scenario files write it.
-        title: as people call it; its group of keys has this name too.
-        hooks_module: with the functions of `DomainPlugin`.
-        env, vector_env: places of its Gymnasium environments.
-        built_in: finds its scenarios that come with the engine, by the names that they have; none
-            is read for it.
-        format: place of the `gv_engine.scenario.json_schema.Format` of its scenario files.
-        episode: place of what makes a `gv_engine.session.episode.Episode` of one of its scenarios.
-        stage: place of the `gv_engine.ui.drawing.stage.Stage` of its games.
-        sketch: place of the `gv_engine.ui.drawing.stage.SketchDrawing` of its
-            levels; "" if they are not drawn, and so not edited.
-        text: place of what writes a frame of its games as a str.
-        terminal: place of the `gv_engine.ui.terminal.picture.TerminalPicture` of its games.
-        views: places of the `Drawing` of each of its views, see
-            `gv_engine.ui.drawing.recording`; the usual view first, whatever it is called.
-        keys: what players can do in its games.
-        panels: groups of keys that its games have besides.
-        rules: the module with rules for its worlds alone; "" for grids, which have all others.
-        extra: what it needs besides the package itself.
-        of_several: finds those of its scenarios that have several agents, and so no Gymnasium ids.
+        name: the name in scenario files.
+        title: the name for people, also of its group of keys.
+        plugin_module: the module with the functions of `DomainPlugin`.
+        env, vector_env: its Gymnasium environments.
+        built_in: function that returns its built-in scenarios by name, without reading them.
+        format: the `gv_engine.scenario.json_schema.ScenarioFormat` of its scenario files.
+        episode: factory of a `gv_engine.session.episode.Episode` of a scenario.
+        stage: the `gv_engine.ui.drawing.stage.Stage` of its games.
+        sketch: the `gv_engine.ui.drawing.stage.SketchDrawing` of its levels; "" if levels cannot be
+            edited.
+        text: function that returns a frame of its games as a str.
+        terminal: the `gv_engine.ui.terminal.picture.TerminalPicture` of its games.
+        views: the `Drawing` of each view by name, the default view first; see
+            `gv_engine.ui.drawing.recording`.
+        keys: commands of the players.
+        panels: further groups of keys of its games.
+        rules: module with rules for this domain only; "" for grids, which have all others.
+        extra: the optional dependency that the domain needs.
+        multi_agent: function that returns its built-in scenarios of several agents, which have no
+            Gymnasium ids.
     """
 
     name: str
     title: str
-    hooks_module: str
+    plugin_module: str
     env: str
     vector_env: str
-    built_in: Callable[[], LevelsByName]
+    built_in: Callable[[], ScenariosByName]
     format: str
     episode: str
     stage: str
@@ -240,52 +251,53 @@ class Domain:
     sketch: str = ""
     rules: str = ""
     extra: Extra | None = None
-    of_several: Callable[[], LevelsByName] = dict
+    multi_agent: Callable[[], ScenariosByName] = dict
 
     @property
-    def playable(self) -> LevelsByName:
-        """All its scenarios that come with the engine."""
-        return {**self.built_in(), **self.of_several()}
+    def playable(self) -> ScenariosByName:
+        """All built-in scenarios, those of several agents included."""
+        return {**self.built_in(), **self.multi_agent()}
 
     @property
-    def missing(self) -> str:
-        """The way to install the library that it lacks; empty if it lacks none."""
-        return self.extra.missing if self.extra else ""
+    def missing_message(self) -> str:
+        """Instructions to install the missing library; empty if no library is missing."""
+        return self.extra.missing_message if self.extra else ""
 
     @property
-    def hooks(self) -> DomainPlugin:
-        """Its functions.
+    def plugin(self) -> DomainPlugin:
+        """The imported plugin module.
 
         Raises:
-            MissingExtraError: a library is missing; the message says how to get it.
+            MissingExtraError: a library is missing; the message says how to install it.
         """
-        return cast(DomainPlugin, importlib.import_module(self.hooks_module))
+        return cast(DomainPlugin, importlib.import_module(self.plugin_module))
 
 
-_HOMES = ("gv_engine.domains.grid", "gv_engine.domains.algebra")
-"""Every domain's folder, whose module `about` holds its `DOMAIN`."""
+_PACKAGES = ("gv_engine.domains.grid", "gv_engine.domains.algebra")
+"""Package of each domain; its module `plugin` holds its `DOMAIN`."""
 
 DOMAINS: dict[str, Domain] = {
-    domain.name: domain for domain in (resolve_name(f"{home}.plugin:DOMAIN") for home in _HOMES)
+    domain.name: domain
+    for domain in (resolve_name(f"{package}.plugin:DOMAIN") for package in _PACKAGES)
 }
 """All domains, by name."""
 
 
-def hooks_of(scenario: AnyScenario) -> DomainPlugin:
-    """The functions of a scenario's domain."""
-    return DOMAINS[scenario.domain].hooks
+def get_plugin(scenario: AnyScenario) -> DomainPlugin:
+    """Return the plugin module of a scenario's domain."""
+    return DOMAINS[scenario.domain].plugin
 
 
-def built_in_levels() -> LevelsByName:
-    """Where each built-in scenario of any domain stands; none is read for it."""
-    return {name: at for domain in DOMAINS.values() for name, at in domain.built_in().items()}
+def list_built_in_scenarios() -> ScenariosByName:
+    """Return the built-in scenarios of all domains by name, without reading them."""
+    return {name: ref for domain in DOMAINS.values() for name, ref in domain.built_in().items()}
 
 
-def playable_levels() -> LevelsByName:
-    """The same, those of several agents too."""
-    return {name: at for domain in DOMAINS.values() for name, at in domain.playable.items()}
+def list_playable_scenarios() -> ScenariosByName:
+    """Return the built-in scenarios of all domains by name, those of several agents included."""
+    return {name: ref for domain in DOMAINS.values() for name, ref in domain.playable.items()}
 
 
-def built_in_names() -> list[str]:
-    """Their names."""
-    return list(built_in_levels())
+def list_built_in_names() -> list[str]:
+    """Return the names of the built-in scenarios of all domains."""
+    return list(list_built_in_scenarios())

@@ -24,20 +24,20 @@ from gv_engine.rules.call import Call
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import get_system
 from gv_engine.scenario.fields import (
-    LONGEST_SIDE,
-    MOST_CELLS,
+    MAX_CELLS,
+    MAX_SIDE,
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
-    distinct,
     integer,
     items,
     mapping,
-    one_of,
+    read_choice,
+    read_distinct,
+    read_fields,
     read_pair,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.json_schema import (
     OBJECT,
@@ -46,18 +46,18 @@ from gv_engine.scenario.json_schema import (
     JsonSchema,
     Key,
     KeyTable,
-    either,
+    any_of,
+    enum_schema,
+    integer_schema,
     list_of,
     map_of,
-    named,
     object_schema,
     unique_list,
-    whole,
 )
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
-from gv_engine.scenario.random_values import DrawnValues, table
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.random_values import RandomValues, make_table
+from gv_engine.scenario.resolver import NameResolver
 from systems.procedural import (
     NOBODY,
     THE_AGENT,
@@ -83,9 +83,9 @@ class SymbolTables:
                 numbers[inner] = len(symbols)
                 symbols.append(inner)
         most = max([1, *(len(symbol.options) for symbol in symbols)])
-        looks, weights = table(0, len(symbols), most, 4), table(0, len(symbols), most)
+        looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
         looks[..., 0], weights[:, 0] = FLOOR, 1
-        facings, holds = table(NOBODY, len(symbols)), table(0, len(symbols))
+        facings, holds = make_table(NOBODY, len(symbols)), make_table(0, len(symbols))
         for number, symbol in enumerate(symbols):
             looks[number, : len(symbol.options)] = [
                 (each.kind, each.state, each.color, numbers[each.content])
@@ -95,7 +95,7 @@ class SymbolTables:
             weights[number, : len(symbol.weights)] = symbol.weights
             if symbol.facing is not None:
                 facings[number] = symbol.facing
-        oriented = table(0, max(kind.index for kind in types) + 1)
+        oriented = make_table(0, max(kind.index for kind in types) + 1)
         for kind in types:
             oriented[kind.index] = kind.is_oriented
         self.arguments = {
@@ -127,7 +127,7 @@ class RandomMaps:
         self,
         problems: ErrorCollector,
         entries: Mapping[str, YamlNode],
-        draws: DrawnValues,
+        draws: RandomValues,
         legend: Legend,
         allowed: Callable[[Symbol], str],
         types: ObjectTypes,
@@ -161,7 +161,7 @@ class RandomMaps:
         ways = self._read_symmetries()
         self.which = self._draws.add_numbers(range(len(maps)))
         self.way = self._draws.add_numbers(ways)
-        shapes = table(1, len(maps), 2, 2)
+        shapes = make_table(1, len(maps), 2, 2)
         shapes[: len(maps)] = [
             (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self.maps
         ]
@@ -193,7 +193,9 @@ class RandomMaps:
         named: list[str] = []
         with self._problems.collect():
             node = self._entries["symmetries"]
-            numbers = distinct(self._problems, node, lambda n: one_of(n, _SYMMETRIES, "symmetry"))
+            numbers = read_distinct(
+                self._problems, node, lambda n: read_choice(n, _SYMMETRIES, "symmetry")
+            )
             named = [list(_SYMMETRIES)[number] for number in numbers]
         turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
         mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
@@ -202,9 +204,9 @@ class RandomMaps:
     def encode_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
         """Return a (maps, H, W) table with a number for each character of all maps."""
         height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
-        if len(self.maps) * height * width > MOST_CELLS:
+        if len(self.maps) * height * width > MAX_CELLS:
             raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
-        cells = np.zeros((len(table(0, len(self.maps))), height, width), np.int64)
+        cells = np.zeros((len(make_table(0, len(self.maps))), height, width), np.int64)
         for k, level in enumerate(self.maps):
             numbers = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
             for y, row in enumerate(level.rows):
@@ -229,7 +231,11 @@ class RandomMaps:
         for level in self.maps:
             free = np.zeros(level.shape, np.bool_)
             for y, x, symbol in level.symbols():
-                kinds = [kind for o in symbol.options for kind in self._draws.options(o.kind)]
+                kinds = [
+                    kind
+                    for o in symbol.options
+                    for kind in self._draws.list_possible_values(o.kind)
+                ]
                 free[y, x] = FLOOR in kinds and symbol.ground is None
             masks.append(free)
         match reset and reset.arguments.get("shape"):
@@ -278,24 +284,27 @@ PROCEDURAL_KEYS: KeyTable = {
     ),
     "maps": Key("Maps of which one is drawn.", list_of(TEXT, minItems=1)),
     "symmetries": Key(
-        "Whether maps are turned and mirrored by chance.", unique_list(named(["turn", "mirror"]))
+        "Whether maps are turned and mirrored by chance.",
+        unique_list(enum_schema(["turn", "mirror"])),
     ),
     "room": Key("[height, width] of a room with walls around, in place of a map.", PAIR),
     "rooms": Key("Names for regions.", _REGIONS),
     "place": Key(
         "Things that are put into free cells, in this order.",
-        list_of(either(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
-        below={**SYMBOL_KEYS, **_PLACES},
+        list_of(any_of(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
+        nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Ways must lead from the first to all others: [agent, Exit].",
-        either(_LIST, object_schema(_REACHED)),
-        below=_REACHED,
+        any_of(_LIST, object_schema(_REACHED)),
+        nested=_REACHED,
     ),
-    "tries": Key("How many levels are drawn before that is an error.", whole(1, _MAX_TRIES)),
+    "tries": Key(
+        "How many levels are drawn before that is an error.", integer_schema(1, _MAX_TRIES)
+    ),
 }
 """Keys of procedural levels."""
-_ANYWHERE = (0, LONGEST_SIDE, 0, LONGEST_SIDE)
+_ANYWHERE = (0, MAX_SIDE, 0, MAX_SIDE)
 
 Box = tuple[int, int, int, int]
 """First and last row, first and last column."""
@@ -343,9 +352,9 @@ class ProceduralReader:
     def __init__(
         self,
         problems: ErrorCollector,
-        names: Names,
+        names: NameResolver,
         entries: Mapping[str, YamlNode],
-        draws: DrawnValues,
+        draws: RandomValues,
         legend: Legend,
         allowed: Callable[[Symbol], str],
         agents: int = 1,
@@ -382,7 +391,7 @@ class ProceduralReader:
         self.depth = max([1, *(symbol.depth for symbol in shown)])
         resets = (*levels, *([self._make_placement_call(places)] if places else []))
         if len(self._draws):
-            resets = (self._draws.call(), *resets)
+            resets = (self._draws.make_call(), *resets)
         things, through = self._read_reachable()
         tries = _DEFAULT_TRIES
         if "tries" in self._entries:
@@ -422,7 +431,7 @@ class ProceduralReader:
     def _read_boxes(self, node: YamlNode) -> Region:
         """Read rows and columns `[[1, 3], [5, 7]]`, or `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
-            entries = check_keys(self._problems, node, ("cells",))
+            entries = read_fields(self._problems, node, ("cells",))
             cells = items(entries["cells"]) if "cells" in entries else []
             if not 1 <= len(cells) <= _MAX_BOXES:
                 raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MAX_BOXES}")
@@ -434,7 +443,7 @@ class ProceduralReader:
         sides = items(node)
         if len(sides) != 2:
             hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
-            raise FieldError(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.summary}, {hint}")
         (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right
 
@@ -479,26 +488,26 @@ class ProceduralReader:
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
         """Read `count`: a number or `[least, greatest]`."""
         if not isinstance(node.value, list):
-            number = self._draws.number(node, MOST_CELLS)
+            number = self._draws.read_number(node, MAX_CELLS)
             return number, number
         if len(node.value) != 2:
             raise FieldError(
-                node, f"found {node.found}, expected the least and the greatest: [2, 4]"
+                node, f"found {node.summary}, expected the least and the greatest: [2, 4]"
             )
-        return self._draws.range(node.value[0], node.value[1], MOST_CELLS)
+        return self._draws.read_range(node.value[0], node.value[1], MAX_CELLS)
 
     def _read_type(self, node: YamlNode) -> int:
         """Read `agent` or the name of an object type; return the type's index or `THE_AGENT`."""
-        if word(node) == "agent":
+        if text(node) == "agent":
             return THE_AGENT
-        kind = self._names.object_type(node)
+        kind = self._names.resolve_object_type(node)
         if kind <= FLOOR:
             raise FieldError(node, f"found {node.text!r}, expected `agent` or an object")
         return kind
 
     def _check_room(self, place: Placement, reset: Call | None) -> None:
         """Raise a FieldError for a region with too few free cells for all its objects, if known."""
-        most = max(self._draws.options(place.count[1]))
+        most = max(self._draws.list_possible_values(place.count[1]))
         marks = [*self._rooms]
         for number, free in enumerate(self._maps.find_free_cells(reset), 1):
             inside = np.zeros_like(free)
@@ -518,10 +527,12 @@ class ProceduralReader:
     def _make_placement_call(self, places: list[Placement]) -> Call:
         """Return the call of `place_things` with tables of all placements."""
         marks = [*self._rooms]
-        lines, counts = table(0, len(places)), table(0, len(places), 2)
-        boxes = table(-1, len(places), max(len(place.region.boxes) for place in places) or 1, 4)
-        inside = table(-1, len(places), max(len(place.region.marks) for place in places) or 1)
-        apart = table(-1, len(places), max(len(place.apart) for place in places) or 1)
+        lines, counts = make_table(0, len(places)), make_table(0, len(places), 2)
+        boxes = make_table(
+            -1, len(places), max(len(place.region.boxes) for place in places) or 1, 4
+        )
+        inside = make_table(-1, len(places), max(len(place.region.marks) for place in places) or 1)
+        apart = make_table(-1, len(places), max(len(place.apart) for place in places) or 1)
         for k, place in enumerate(places):
             lines[k] = place.node.line or 0
             counts[k] = place.count
@@ -560,14 +571,14 @@ class ProceduralReader:
                 node = self._entries["reachable"]
                 entries = {"things": node}
                 if isinstance(node.value, dict):
-                    entries = check_keys(self._problems, node, types)
+                    entries = read_fields(self._problems, node, types)
                 for key, listed in entries.items():
                     types[key] = [self._read_type(each) for each in items(listed)]
                 if not 2 <= len(types["things"]) <= _MAX_PLACES:
                     raise FieldError(node, "expected a start and at least one goal: [agent, Exit]")
         tables = []
         for numbers in types.values():
-            new_table = table(-1, len(numbers) or 1)
+            new_table = make_table(-1, len(numbers) or 1)
             new_table[: len(numbers)] = numbers
             tables.append(new_table)
         return tables[0], tables[1]
@@ -576,11 +587,11 @@ class ProceduralReader:
 def _read_range(node: YamlNode) -> tuple[int, int]:
     """Read one row or column, or the first and the last one."""
     if not isinstance(node.value, list):
-        only = integer(node, 0, LONGEST_SIDE - 1)
+        only = integer(node, 0, MAX_SIDE - 1)
         return only, only
     if len(node.value) != 2:
-        raise FieldError(node, f"found {node.found}, expected the first and the last one: [1, 3]")
-    low, high = (integer(limit, 0, LONGEST_SIDE - 1) for limit in node.value)
+        raise FieldError(node, f"found {node.summary}, expected the first and the last one: [1, 3]")
+    low, high = (integer(limit, 0, MAX_SIDE - 1) for limit in node.value)
     if low > high:
         raise FieldError(node, f"found [{low}, {high}], expected the smaller number first")
     return low, high

@@ -1,12 +1,12 @@
-"""Values that a level draws once and uses in several places.
+"""Random values that a level samples once and uses in several places.
 
     draw:
       color: [RED, GREEN, BLUE]
       other: {one_of: [RED, GREEN, BLUE], not: $color}
       n: {from: 2, to: 4}
 
-`$color` stands for the value: `{object: Key, color: $color}`. In the tables of `systems.procedural`
-it is -1 - k, and `w.drawn[k]` in a world.
+`$color` stands for the value: `{object: Key, color: $color}`. Tables of `systems.procedural` hold the
+code -1 - k for value k, which a world has as `w.drawn[k]`.
 """
 
 from __future__ import annotations
@@ -25,59 +25,62 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
     integer,
     items,
     mapping,
-    one_of,
+    read_choice,
     read_color,
+    read_fields,
     suggestion,
-    word,
+    text,
 )
-from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.resolver import NameResolver
 from systems.procedural import draw_values
 
 COLOR, OBJECT, STATE, WAY, NUMBER = "colour", "object", "state", "orientation", "whole number"
-"""What a value may be."""
-_MOST = 60
-_MOST_OPTIONS = 1000
-HEAVIEST = 10_000
-"""Weight of an option."""
-_LARGEST = 2**31 - 2
+"""Kinds of random values."""
+_MAX_RANDOM_VALUES = 60
+"""Random values of a scenario at most."""
+_MAX_OPTIONS = 1000
+"""Options of a random value at most."""
+MAX_WEIGHT = 10_000
+"""Weight of an option at most."""
+_MAX_SAMPLED_NUMBER = 2**31 - 2
+"""Largest number that can be sampled."""
 
 
 @dataclass(frozen=True)
-class DrawnValue:
-    """A value that is drawn.
+class RandomValue:
+    """A value that is sampled at each reset.
 
     Attributes:
-        number: its place among all.
-        what: it is, one of the words above.
-        options: all that it may be; of a range of numbers, the least and the greatest.
-        words: the names of the options.
-        weights: how likely each option is; () for a range.
-        unlike: numbers of values that it differs from.
-        ends: of a range, as tables have them.
+        number: its index among the scenario's random values.
+        kind: one of the kinds above.
+        options: all possible values; for a range of numbers, the smallest and the largest.
+        option_names: names of the options.
+        weights: relative probabilities of the options; () for a range.
+        excluded: indices of other random values, from which this one must differ.
+        bounds: the ends of a range as table codes.
     """
 
     number: int
-    what: str
+    kind: str
     options: tuple[int, ...]
-    words: tuple[str, ...] = ()
+    option_names: tuple[str, ...] = ()
     weights: tuple[int, ...] = ()
-    unlike: tuple[int, ...] = ()
-    ends: tuple[int, int] = (0, 0)
+    excluded: tuple[int, ...] = ()
+    bounds: tuple[int, int] = (0, 0)
 
 
-def table(fill: int, *sizes: int) -> NDArray[np.int64]:
-    """A table of at least these sizes; rounded up, so that those of about the same size share one
-    program."""
+def make_table(fill: int, *sizes: int) -> NDArray[np.int64]:
+    """Return an array filled with `fill`, of at least these sizes, each rounded up to a power of
+    two, so that tables of similar sizes share one compiled program."""
     return np.full([1 << max(0, size - 1).bit_length() for size in sizes], fill, np.int64)
 
 
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
-    """How likely each of several options is, as whole numbers."""
-    weights = tuple(integer(weight, 1, HEAVIEST) for weight in items(node))
+    """Return the weights of `count` options as integers."""
+    weights = tuple(integer(weight, 1, MAX_WEIGHT) for weight in items(node))
     if len(weights) != count:
         raise FieldError(
             node, f"found {len(weights)} weights for {count} options; give one for each"
@@ -85,206 +88,220 @@ def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
     return weights
 
 
-class DrawnValues:
-    """The values that a scenario draws.
+class RandomValues:
+    """The random values of a scenario.
 
     Args:
-        names: that options may have.
+        problems: receives errors.
+        names: resolver of the names of options.
     """
 
-    def __init__(self, problems: ErrorCollector, names: Names) -> None:
+    def __init__(self, problems: ErrorCollector, names: NameResolver) -> None:
         self._problems = problems
         self._names = names
-        self._values: list[DrawnValue] = []
-        self._named: dict[str, DrawnValue | None] = {}  # None where its own entry is wrong
+        self._values: list[RandomValue] = []
+        self._named: dict[str, RandomValue | None] = {}  # None for an entry with an error
 
     def read(self, node: YamlNode) -> None:
-        """Take what stands under `draw`."""
+        """Read the random values under `draw`."""
         entries = mapping(node)
-        if len(entries) > _MOST:
-            raise FieldError(node, f"found {len(entries)} values, a level draws at most {_MOST}")
+        if len(entries) > _MAX_RANDOM_VALUES:
+            raise FieldError(
+                node, f"found {len(entries)} values, a level draws at most {_MAX_RANDOM_VALUES}"
+            )
         for name, entry in entries.items():
             with self._problems.collect():
-                made = None
+                value = None
                 try:
                     if not name.isidentifier():
                         raise FieldError(
                             entry, f"found the name {name!r}, expected letters, digits, _"
                         )
-                    made = self._add(self._entry(entry))
+                    value = self._add(self._read_entry(entry))
                 finally:
-                    self._named[name] = made
+                    self._named[name] = value
 
     def add_numbers(self, options: Iterable[int]) -> int:
-        """One more value, that is any of these numbers; as tables have it."""
-        found = tuple(options)
-        if len(found) == 1:
-            return found[0]
-        weights = (1,) * len(found)
-        return -1 - self._add(DrawnValue(0, NUMBER, found, weights=weights)).number
+        """Add a random value that is one of these numbers, equally likely; return its table code. A
+        single number is returned itself."""
+        numbers = tuple(options)
+        if len(numbers) == 1:
+            return numbers[0]
+        weights = (1,) * len(numbers)
+        return -1 - self._add(RandomValue(0, NUMBER, numbers, weights=weights)).number
 
-    def _add(self, value: DrawnValue) -> DrawnValue:
-        self._values.append(DrawnValue(len(self._values), *list(vars(value).values())[1:]))
+    def _add(self, value: RandomValue) -> RandomValue:
+        """Append a random value with the next index, and return it."""
+        self._values.append(RandomValue(len(self._values), *list(vars(value).values())[1:]))
         return self._values[-1]
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def _entry(self, node: YamlNode) -> DrawnValue:
+    def _read_entry(self, node: YamlNode) -> RandomValue:
+        """Return the random value of an entry under `draw`."""
         if not isinstance(node.value, dict | list):
             hint = "expected a list of options, or {from: …, to: …}"
-            raise FieldError(node, f"found {node.found}, {hint}")
+            raise FieldError(node, f"found {node.summary}, {hint}")
         if isinstance(node.value, list):
-            return self._one_of(node, {"one_of": node})
-        entries = check_keys(self._problems, node, ("one_of", "weights", "not", "from", "to"))
+            return self._read_options(node, {"one_of": node})
+        entries = read_fields(self._problems, node, ("one_of", "weights", "not", "from", "to"))
         if "one_of" in entries:
             for key in ("from", "to"):
                 if key in entries:
                     raise FieldError(entries[key], f"a value has either `one_of` or `{key}`")
-            return self._one_of(node, entries)
+            return self._read_options(node, entries)
         if not ("from" in entries and "to" in entries):
             raise FieldError(node, "expected a list of options, {one_of: […]}, or {from: …, to: …}")
         for key in ("weights", "not"):
             if key in entries:
                 raise FieldError(entries[key], f"`{key}` goes with `one_of`, not with a range")
-        low, high = self.range(entries["from"], entries["to"], _LARGEST)
-        options = min(self.options(low)), max(self.options(high))
-        return DrawnValue(0, NUMBER, options, ends=(low, high))
+        low, high = self.read_range(entries["from"], entries["to"], _MAX_SAMPLED_NUMBER)
+        options = min(self.list_possible_values(low)), max(self.list_possible_values(high))
+        return RandomValue(0, NUMBER, options, bounds=(low, high))
 
-    def _one_of(self, node: YamlNode, entries: dict[str, YamlNode]) -> DrawnValue:
+    def _read_options(self, node: YamlNode, entries: dict[str, YamlNode]) -> RandomValue:
+        """Return the random value of a list of options."""
         options = items(entries["one_of"])
-        if not 1 <= len(options) <= _MOST_OPTIONS:
-            raise FieldError(node, f"found {len(options)} options, expected 1 to {_MOST_OPTIONS}")
-        what, read = self._kind(options)
-        found = []
+        if not 1 <= len(options) <= _MAX_OPTIONS:
+            raise FieldError(node, f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
+        kind, read = self._find_option_reader(options)
+        values: list[int] = []
         for option in options:
-            found.append(read(option))
-            if found[-1] in found[:-1]:
+            values.append(read(option))
+            if values[-1] in values[:-1]:
                 raise FieldError(
                     option, f"{option.text} stands here a second time; give it a weight"
                 )
-        weights = (1,) * len(found)
+        weights = (1,) * len(values)
         if "weights" in entries:
-            weights = read_weights(entries["weights"], len(found))
-        unlike: list[int] = []
+            weights = read_weights(entries["weights"], len(values))
+        excluded: list[int] = []
         if "not" in entries:
             others = entries["not"]
             listed = others.value if isinstance(others.value, list) else [others]
-            unlike = [-1 - self.value(other, (what,), self._no_name) for other in listed]
-        if len({*unlike}) >= len(found):
+            excluded = [
+                -1 - self.read_value(other, (kind,), self._expect_random) for other in listed
+            ]
+        if len({*excluded}) >= len(values):
             raise FieldError(entries["not"], "it may leave nothing; give `one_of` more options")
-        words = tuple(option.text for option in options)
-        return DrawnValue(0, what, tuple(found), words, weights, tuple(unlike))
+        names = tuple(option.text for option in options)
+        return RandomValue(0, kind, tuple(values), names, weights, tuple(excluded))
 
-    def _no_name(self, node: YamlNode) -> int:
+    def _expect_random(self, node: YamlNode) -> int:
+        """Raise `FieldError`, as the node is no name of a random value."""
         raise FieldError(
-            node, f"found {node.found}, expected the name of a value drawn above: $color"
+            node, f"found {node.summary}, expected the name of a value drawn above: $color"
         )
 
-    def _kind(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
-        """What options are, by the first of them, and what reads one."""
+    def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
+        """Return the kind of options, judged by the first one, and the function that reads an
+        option."""
         first = options[0]
         if isinstance(first.value, int) and not isinstance(first.value, bool):
-            return NUMBER, lambda node: integer(node, 0, _LARGEST)
-        text = word(first)
-        if text in COLORS:
+            return NUMBER, lambda node: integer(node, 0, _MAX_SAMPLED_NUMBER)
+        name = text(first)
+        if name in COLORS:
             return COLOR, read_color
-        if text in ORIENTATIONS:
-            return WAY, lambda node: one_of(node, ORIENTATIONS, WAY)
-        having = [known for known in self._names.types if text in known.states]
-        if not having or text in self._names.types:
-            return OBJECT, self._names.object_type
-        fits = [k for k in having if all(option.text in k.states for option in options)]
-        states = (fits or having)[0].states
-        return STATE, lambda node: one_of(node, states, f"state of {(fits or having)[0].name}")
+        if name in ORIENTATIONS:
+            return WAY, lambda node: read_choice(node, ORIENTATIONS, WAY)
+        types = [t for t in self._names.types if name in t.states]
+        if not types or name in self._names.types:
+            return OBJECT, self._names.resolve_object_type
+        matches = [t for t in types if all(option.text in t.states for option in options)]
+        match = (matches or types)[0]
+        return STATE, lambda node: read_choice(node, match.states, f"state of {match.name}")
 
-    # ---- where values are used -------------------------------------------------------------------
-
-    def value(
+    def read_value(
         self, node: YamlNode, wanted: tuple[str, ...], read: Callable[[YamlNode], int]
     ) -> int:
-        """A value as tables have it, of one of the wanted kinds.
+        """Return the table code of a value, either fixed or random.
 
         Args:
-            read: reads it if it is not drawn.
+            node: the value, or `$name` of a random value.
+            wanted: the allowed kinds of random values.
+            read: reads a fixed value.
         """
-        drawn = self._drawn(node)
-        if drawn is None:
+        value = self._find_random_value(node)
+        if value is None:
             return read(node)
-        if drawn.what not in wanted:
-            raise FieldError(node, f"{node.text} is a {drawn.what}, expected {_a(wanted[0])}")
-        return -1 - drawn.number
+        if value.kind not in wanted:
+            expected = _with_article(wanted[0])
+            raise FieldError(node, f"{node.text} is a {value.kind}, expected {expected}")
+        return -1 - value.number
 
-    def _drawn(self, node: YamlNode) -> DrawnValue | None:
+    def _find_random_value(self, node: YamlNode) -> RandomValue | None:
+        """Return the random value that `$name` refers to; None for a fixed value."""
         if isinstance(node.value, dict | list) or not node.text.startswith("$"):
             return None
         name = node.text[1:]
         if name not in self._named:
-            known = suggestion(name, self._named) or "; nothing stands under `draw`"
-            raise FieldError(node, f"no drawn value {name!r}{known}")
-        found = self._named[name]
-        if found is None:
+            hint = suggestion(name, self._named) or "; nothing stands under `draw`"
+            raise FieldError(node, f"no drawn value {name!r}{hint}")
+        value = self._named[name]
+        if value is None:
             raise FieldError(node, "")
-        return found
+        return value
 
-    def state(self, node: YamlNode, kind: int) -> int:
-        """The state of an object of a type, as tables have it."""
-        known = self._names.types[kind]
-        if not known.states:
-            raise FieldError(node, f"{known.name} has no states")
-        what = f"state of {known.name}"
-        drawn = self._drawn(node)
-        if drawn is None:
-            return one_of(node, known.states, what)
-        value = self.value(node, (STATE, WAY), self._no_name)
-        for option, name in zip(drawn.options, drawn.words, strict=True):
-            if name not in known.states or known.states.index(name) != option:
-                hint = suggestion(name, known.states)
+    def read_state(self, node: YamlNode, kind: int) -> int:
+        """Return the table code of the state of an object of type `kind`."""
+        object_type = self._names.types[kind]
+        states = object_type.states
+        if not states:
+            raise FieldError(node, f"{object_type.name} has no states")
+        what = f"state of {object_type.name}"
+        value = self._find_random_value(node)
+        if value is None:
+            return read_choice(node, states, what)
+        code = self.read_value(node, (STATE, WAY), self._expect_random)
+        for option, name in zip(value.options, value.option_names, strict=True):
+            if name not in states or states.index(name) != option:
+                hint = suggestion(name, states)
                 raise FieldError(
                     node, f"{node.text} may be {name!r}, no {what} in this place{hint}"
                 )
-        return value
+        return code
 
-    def number(self, node: YamlNode, most: int) -> int:
-        """A whole number from 0 on, as tables have it."""
-        value = self.value(node, (NUMBER,), lambda node: integer(node, 0, most))
-        for option in self.options(value):
+    def read_number(self, node: YamlNode, most: int) -> int:
+        """Return the table code of an integer in [0, most]."""
+        code = self.read_value(node, (NUMBER,), lambda node: integer(node, 0, most))
+        for option in self.list_possible_values(code):
             if option > most:
                 raise FieldError(node, f"{node.text} may be {option}, allowed are 0 to {most}")
-        return value
+        return code
 
-    def range(self, low: YamlNode, high: YamlNode, most: int) -> tuple[int, int]:
-        """The least and the greatest number of a range, as tables have them."""
-        found = self.number(low, most), self.number(high, most)
-        if max(self.options(found[0])) > min(self.options(found[1])):
+    def read_range(self, low: YamlNode, high: YamlNode, most: int) -> tuple[int, int]:
+        """Return the table codes of the smallest and the largest number of a range."""
+        codes = self.read_number(low, most), self.read_number(high, most)
+        if max(self.list_possible_values(codes[0])) > min(self.list_possible_values(codes[1])):
             raise FieldError(low, f"a range from {low.text} to {high.text} may be empty")
-        return found
+        return codes
 
-    def options(self, value: int) -> tuple[int, ...]:
-        """All that a value in a table may be; of a range of numbers, its ends."""
-        return (value,) if value >= 0 else self._values[-1 - value].options
+    def list_possible_values(self, code: int) -> tuple[int, ...]:
+        """Return the possible values of a table code; for a range of numbers, its ends."""
+        return (code,) if code >= 0 else self._values[-1 - code].options
 
-    def call(self) -> Call:
-        """The reset that draws them all."""
+    def make_call(self) -> Call:
+        """Return the call of the reset system that samples all random values."""
         values = self._values
-        most = max([2, *(len(value.weights) for value in values)])
-        options, weights = table(0, len(values), most), table(0, len(values), most)
-        unlike = table(0, len(values), len(values))
+        count = max([2, *(len(value.weights) for value in values)])
+        options, weights = make_table(0, len(values), count), make_table(0, len(values), count)
+        unlike = make_table(0, len(values), len(values))
         for value in values:
-            given = value.options if value.weights else value.ends
-            options[value.number, : len(given)] = given
+            row = value.options if value.weights else value.bounds
+            options[value.number, : len(row)] = row
             weights[value.number, : len(value.weights)] = value.weights
-            unlike[value.number, list(value.unlike)] = 1
+            unlike[value.number, list(value.excluded)] = 1
         return Call(
-            get_system(draw_values),
-            {"options": options, "weights": weights, "unlike": unlike},
+            get_system(draw_values), {"options": options, "weights": weights, "unlike": unlike}
         )
 
     @property
-    def room(self) -> int:
-        """How many values the rows of worlds hold."""
-        return len(table(0, max(8, len(self._values))))
+    def capacity(self) -> int:
+        """Number of random values that the rows of worlds have room for."""
+        return len(make_table(0, max(8, len(self._values))))
 
 
-def _a(what: str) -> str:
-    return f"{'an' if what[0] in 'aeiou' else 'a'} {what}"
+def _with_article(noun: str) -> str:
+    """Return a noun with its indefinite article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -1,4 +1,5 @@
-"""The rules of a level for its players, from the docstrings of the systems that run."""
+"""Reference documentation of all names that authors can use, and descriptions of a level's rules
+for players, both from docstrings."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from components.appearance import FLOOR
 from components.mission import Mission
 from components.objects import DOOR, built_in_components, built_in_types
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import column_name, fields_of, to_snake_case
+from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import (
@@ -35,10 +36,10 @@ from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.missions import reads_mission
 from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.resources import HOME
-from gv_engine.scenario.schema import formats
+from gv_engine.scenario.schema import load_formats
 from systems import building, queries
 
-# ---- handbook ------------------------------------------------------------------------------------
+# ---- reference -----------------------------------------------------------------------------------
 
 _KEYS = {
     RESET: "reset_function: {}",
@@ -47,103 +48,120 @@ _KEYS = {
     TERMINATING: "terminating_function: {}",
     VISIBILITY: "observation_function: {}",
 }
-"""Where scenarios name the systems of each phase."""
+"""Example entry of a system in a scenario file, by phase."""
 
 
 class Topic(NamedTuple):
-    """Something that authors can name.
+    """Documentation of one name that authors can use.
 
     Attributes:
-        name: of it.
-        says: what it is, in a sentence.
-        told: all that its source says.
-        parts: (name, what it may be, default or "") of its parameters, fields or states.
-        place: file and line of its source, from the folder of the project on; "" for none.
-        example: how it is named.
+        name: the name.
+        summary: one sentence.
+        docstring: the whole docstring.
+        parts: (name, allowed values, default or "") of its parameters, fields or states.
+        place: `file:line` of its source, relative to the project's folder; "" for none.
+        example: example of its use.
     """
 
     name: str
-    says: str
-    told: str
+    summary: str
+    docstring: str
     parts: tuple[tuple[str, str, str], ...] = ()
     place: str = ""
     example: str = ""
 
 
 Chapter = tuple[str, list[Topic]]
-"""A title, and what stands under it."""
+"""Title and topics of a chapter."""
 
 
-def chapters() -> list[Chapter]:
-    """All that comes with the engine."""
-    found = [("Scenario files: all", _keys(FILE_KEYS))]
-    for name, each in formats().items():
-        found.append((f"Scenario files: {DOMAINS[name].title}", _keys(each.keys)))
-        if each.mixed:
-            found.append(("Scenario files: mixtures", _keys(each.mixed)))
-    found += [
-        (f"{phase.name}: {phase.label}s", [_system(system) for system in list_built_in(phase)])
+def list_chapters() -> list[Chapter]:
+    """Return the reference documentation of everything built in."""
+    chapters = [("Scenario files: all", _list_key_topics(FILE_KEYS))]
+    for name, file_format in load_formats().items():
+        title = f"Scenario files: {DOMAINS[name].title}"
+        chapters.append((title, _list_key_topics(file_format.keys)))
+        if mixture_keys := file_format.mixture_keys:
+            chapters.append(("Scenario files: mixtures", _list_key_topics(mixture_keys)))
+    chapters += [
+        (
+            f"{phase.name}: {phase.label}s",
+            [_system_topic(system) for system in list_built_in(phase)],
+        )
         for phase in _KEYS
     ]
-    found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
-    found.append(("Components", [_component(cls) for cls in (*built_in_components(), Mission)]))
-    found.append(("Map characters", list(_characters())))
-    found.append(("The world: what rules call on `w`", list(_methods(World))))
-    found.append(("The view: what a visibility fills in", list(_view())))
-    found.append(("Questions, in `systems.queries`", list(_functions(queries))))
-    found.append(("Building, in `systems.building`", list(_functions(building))))
-    return found
+    chapters.append(
+        ("Objects", [_object_topic(kind.name) for kind in built_in_types() if kind.in_grid])
+    )
+    chapters.append(
+        ("Components", [_component_topic(cls) for cls in (*built_in_components(), Mission)])
+    )
+    chapters.append(("Map characters", list(_iter_character_topics())))
+    chapters.append(("The world: what rules call on `w`", list(_iter_method_topics(World))))
+    chapters.append(("The view: what a visibility fills in", list(_iter_view_topics())))
+    chapters.append(("Questions, in `systems.queries`", list(_iter_function_topics(queries))))
+    chapters.append(("Building, in `systems.building`", list(_iter_function_topics(building))))
+    return chapters
 
 
-def _keys(keys: KeyTable) -> list[Topic]:
+def _list_key_topics(keys: KeyTable) -> list[Topic]:
+    """Return a topic for each key of a mapping."""
     return [
         Topic(
             name,
-            _told(key),
-            _told(key),
-            tuple((own, _told(key.below[own]), "") for own in key.below),
+            _describe_key(key),
+            _describe_key(key),
+            tuple((own, _describe_key(key.nested[own]), "") for own in key.nested),
         )
         for name, key in keys.items()
     ]
 
 
-def _told(key: Key) -> str:
-    return f"{key.says} Needed." if key.required else key.says
+def _describe_key(key: Key) -> str:
+    """Return the description of a key, with a note if it is required."""
+    return f"{key.description} Needed." if key.required else key.description
 
 
-def _system(system: System) -> Topic:
-    given = [p for p in system.parameters if p.name not in system.tables]
-    parts = tuple((p.name, find_value_kind(p).words, default_of(p)) for p in given)
-    values = [f"{p.name}: {default_of(p) or find_value_kind(p).example}" for p in given]
+def _system_topic(system: System) -> Topic:
+    """Return the topic of a built-in system, with an example that can be loaded."""
+    parameters = [p for p in system.parameters if p.name not in system.tables]
+    parts = tuple((p.name, find_value_kind(p).words, format_default(p)) for p in parameters)
+    values = [f"{p.name}: {format_default(p) or find_value_kind(p).example}" for p in parameters]
     if system.phase is VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
-    named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
-    example = _KEYS[system.phase].format(named)
+    entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
+    example = _KEYS[system.phase].format(entry)
     if reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
-    doors = {p.name: DOOR for p in given if p.required and p.name in TYPES}
+    doors = {p.name: DOOR for p in parameters if p.required and p.name in TYPES}
     if (
         system.check
         and doors.keys() >= {*system.check_parameters} - {"types"}
         and Call(system, doors).run_check()
     ):
         example = _BELT + example.replace("object_type: Door", "object_type: Belt")
-    return _entry(system.name, system.function, parts, example)
+    return _make_topic(system.name, system.function, parts, example)
 
 
 _BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIGHT]}\n"
-"""For examples of rules that want other types than doors."""
+"""Object type for examples of rules about types other than doors."""
 
 
-def default_of(parameter: Parameter) -> str:
-    """The default of a parameter as scenario files write it; "" if there is none."""
+def format_default(parameter: Parameter) -> str:
+    """Return the default of a parameter as scenario files write it; "" if there is none."""
     if parameter.required:
         return ""
-    return as_written(parameter.name, parameter.default)
+    return format_value(parameter.name, parameter.default)
 
 
-def as_written(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
-    """The value of a parameter as scenario files write it; `types` are those of the scenario."""
+def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
+    """Return the value of a parameter as scenario files write it.
+
+    Args:
+        name: name of the parameter.
+        value: the value.
+        types: object types of the scenario.
+    """
     if name in TYPES:
         return types[value].name if value in types else str(value)
     if name == "color":
@@ -153,40 +171,44 @@ def as_written(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
     if isinstance(value, Action):
         return value.name
     if isinstance(value, tuple | list):
-        parts = (as_written(name.removesuffix("s"), item, types) for item in value)
+        parts = (format_value(name.removesuffix("s"), item, types) for item in value)
         return f"[{', '.join(parts)}]"
     return str(getattr(value, "__name__", value))
 
 
-def _object(name: str) -> Topic:
+def _object_topic(name: str) -> Topic:
+    """Return the topic of a built-in object type."""
     kind = OBJECT_TYPES[name]
     made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
     colored = ", coloured" if kind.colored else ""
     parts = tuple((state, "state", "") for state in kind.states)
-    drawn = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index and name != "Floor"]
+    symbols = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index and name != "Floor"]
     example = f"legend:\n  x: {{object: {name}{f', state: {kind.states[0]}' if parts else ''}}}"
-    says = f"Made of {made_of}{colored}."
-    if drawn:
-        says += f" On maps: {' '.join(drawn)}"
-    return Topic(name, says, says, parts, "", example)
+    summary = f"Made of {made_of}{colored}."
+    if symbols:
+        summary += f" On maps: {' '.join(symbols)}"
+    return Topic(name, summary, summary, parts, "", example)
 
 
-def _component(cls: type) -> Topic:
+def _component_topic(cls: type) -> Topic:
+    """Return the topic of a built-in component."""
     parts = tuple(
-        (field.name, str(np_name(field.dtype)), str(field.default)) for field in fields_of(cls)
+        (field.name, str(describe_dtype(field.dtype)), str(field.default))
+        for field in fields_of(cls)
     )
     column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
-    return _entry(cls.__name__, cls, parts, column)
+    return _make_topic(cls.__name__, cls, parts, column)
 
 
-def np_name(dtype: Any) -> str:
-    """What a column holds."""
+def describe_dtype(dtype: Any) -> str:
+    """Return the dtype of a component's column as a text."""
     return {"entity": "an entity", "coordinate": "a row or column, or -1"}.get(
         str(dtype), str(dtype)
     )
 
 
-def _characters() -> Iterator[Topic]:
+def _iter_character_topics() -> Iterator[Topic]:
+    """Yield a topic for each character of the default map legend."""
     for character, symbol in LEGEND.items():
         kind = OBJECT_TYPES[symbol.kind]
         words = [kind.name]
@@ -196,42 +218,53 @@ def _characters() -> Iterator[Topic]:
             words.append(COLORS[symbol.color])
         if symbol.facing is not None:
             words = ["the agent, looking that way"]
-        says = ", ".join(words)
-        yield Topic(character if character != " " else "blank", says, says)
+        summary = ", ".join(words)
+        yield Topic(character if character != " " else "blank", summary, summary)
 
 
 _ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+)$", re.MULTILINE)
 
 
-def _view() -> Iterator[Topic]:
-    described = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
-    parts = [(names, says, "") for names, says in described]
-    yield _entry("view", View, parts, "view.seen[i, j] = 1")
-    yield from _methods(View, "view")
+def _iter_view_topics() -> Iterator[Topic]:
+    """Yield the topics of `View` and of its methods."""
+    attributes = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
+    parts = [(names, description, "") for names, description in attributes]
+    yield _make_topic("view", View, parts, "view.seen[i, j] = 1")
+    yield from _iter_method_topics(View, "view")
 
 
-def _methods(cls: type, called: str = "w") -> Iterator[Topic]:
+def _iter_method_topics(cls: type, called: str = "w") -> Iterator[Topic]:
+    """Yield a topic for each public method and property of a class.
+
+    Args:
+        cls: the class.
+        called: name of an instance in the examples.
+    """
     for name, thing in vars(cls).items():
         if name.startswith("_") or not (callable(thing) or isinstance(thing, property)):
             continue
         function = thing.fget if isinstance(thing, property) else thing
-        written = name if isinstance(thing, property) else _call(name, thing, 1)
-        yield _entry(f"{called}.{name}", function, (), f"{called}.{written}")
+        usage = name if isinstance(thing, property) else _format_call(name, thing, 1)
+        yield _make_topic(f"{called}.{name}", function, (), f"{called}.{usage}")
 
 
-def _functions(module: Any) -> Iterator[Topic]:
+def _iter_function_topics(module: Any) -> Iterator[Topic]:
+    """Yield a topic for each public function that a module defines."""
     for name, thing in vars(module).items():
         if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
-            yield _entry(name, thing, (), _call(name, thing, 0))
+            yield _make_topic(name, thing, (), _format_call(name, thing, 0))
 
 
-def _call(name: str, function: Callable[..., Any], start: int) -> str:
+def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
+    """Return a call of a function with its parameter names, from parameter number `start` on."""
     return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
 
 
-def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str) -> Topic:
-    told = inspect.getdoc(source) or ""
-    says = " ".join(told.partition("\n\n")[0].split())
+def _make_topic(
+    name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str
+) -> Topic:
+    """Return a topic with the docstring and source position of a function or class."""
+    docstring = inspect.getdoc(source) or ""
     file, line = (
         (inspect.getsourcefile(source) or "?", inspect.getsourcelines(source)[1])
         if isinstance(source, type)
@@ -239,13 +272,13 @@ def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], exampl
     )
     path = Path(file)
     place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
-    return Topic(name, says, told, tuple(parts), f"{place}:{line}", example)
+    return Topic(name, first_sentence(source), docstring, tuple(parts), f"{place}:{line}", example)
 
 
-# ---- sentences -----------------------------------------------------------------------------------
+# ---- descriptions of rules -----------------------------------------------------------------------
 
 Section = tuple[str, list[tuple[str, str]]]
-"""A heading, and under it names of rules and their sentences."""
+"""Heading, and (rule, description) of the rules below it."""
 
 _HEADINGS = {
     TRANSITION: "What happens",
@@ -254,97 +287,108 @@ _HEADINGS = {
     SUCCESS: "What wins",
 }
 
-_SAID = r"(?i)(?P<before>\b(?:an?|the|one|every|each) )?(?P<objects>objects?|those|one) of {} type"
-_OF_TYPES = {
-    name: rf"{_SAID.format(which)}\b(, such as \w+,?)?"
+_TYPE_PHRASE = (
+    r"(?i)(?P<before>\b(?:an?|the|one|every|each) )?(?P<objects>objects?|those|one) of {} type"
+)
+_TYPE_PARAMETERS = {
+    name: rf"{_TYPE_PHRASE.format(which)}\b(, such as \w+,?)?"
     for name, which in {
         "object_type": "a",
         "other_type": "another",
         "ground_type": "a third",
     }.items()
 }
-"""Parameters of rules that are types of objects, and how docstrings speak of these."""
-_MASSES = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", "fire", "floor")
-"""What nobody counts."""
+"""Patterns of the phrases by which docstrings refer to a rule's type parameters, by parameter."""
+_MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", "fire", "floor")
+"""Types whose names have no plural."""
 
 
-def sections(
+def list_rule_sections(
     schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, lacks: Collection[int] = ()
 ) -> list[Section]:
-    """What happens in a level, what pays, what ends it and what wins, in the order of its rules;
-    what several members of a mixture have in common, once.
+    """Return descriptions of a level's rules, by heading and in order; rules that members of a
+    mixture share occur once.
 
     Args:
-        schedules: the rules, by phase.
-        types: those of the level.
-        lacks: of these the numbers that it has none of; rules about them are left out.
+        schedules: the rules by phase.
+        types: object types of the level.
+        lacks: object types that the level has no objects of; rules about these are left out.
     """
-    found = []
+    sections = []
     for phase, heading in _HEADINGS.items():
         calls = [call for _, schedule in schedules for call in schedule.get(phase, ())]
-        parts = [part for call in calls for part in _whole(call)]
-        said = [in_sentences(part, types) for part in parts if not _is_about(part, lacks)]
-        if said:
-            found.append((heading, list(dict.fromkeys(said))))
-    return found
+        parts = [part for call in calls for part in _iter_alternatives(call)]
+        rules = [describe_rule(part, types) for part in parts if not _is_about_types(part, lacks)]
+        if rules:
+            sections.append((heading, list(dict.fromkeys(rules))))
+    return sections
 
 
-def _whole(call: Call) -> Iterator[Call]:
-    """The rules of one that is met by any of several; else the rule itself."""
+def _iter_alternatives(call: Call) -> Iterator[Call]:
+    """Yield the rules of which any suffices, for a `reduce_any` call; else the call itself."""
     inner = [part for path in call.walk_paths() if len(path) == 2 for part in path[1:]]
     yield from inner if call.name == "reduce_any" and inner else (call,)
 
 
-def _is_about(call: Call, kinds: Collection[int]) -> bool:
-    """Whether a rule is about things of one of these types alone."""
-    return any(call.arguments.get(name, -1) in kinds for name in _OF_TYPES if name != "ground_type")
+def _is_about_types(call: Call, kinds: Collection[int]) -> bool:
+    """Return True if a rule is about objects of one of these types only."""
+    return any(
+        call.arguments.get(name, -1) in kinds for name in _TYPE_PARAMETERS if name != "ground_type"
+    )
 
 
-def in_sentences(call: Call, types: ObjectTypes) -> tuple[str, str]:
-    """The name of a rule for people, and what it says of the things that the level gives it; with
-    the other values, and the rules that it is made of."""
-    says = sentence(call.system.objects or call.system.function)
-    told = dict(call.arguments)
-    for name, words in _OF_TYPES.items():
-        kind = told.get(name)
-        if isinstance(kind, int) and FLOOR < kind < len(types) and re.search(words, says):
-            says = _about(says, words, to_snake_case(types[kind].name).replace("_", " "))
-            del told[name]
+def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
+    """Return the name of a rule and its description, with the level's object types, other values
+    and inner rules filled in."""
+    description = first_sentence(call.system.objects or call.system.function)
+    arguments = dict(call.arguments)
+    for name, pattern in _TYPE_PARAMETERS.items():
+        kind = arguments.get(name)
+        if isinstance(kind, int) and FLOOR < kind < len(types) and re.search(pattern, description):
+            noun = to_snake_case(types[kind].name).replace("_", " ")
+            description = _name_type(description, pattern, noun)
+            del arguments[name]
     inner = [part for part in call.walk() if part is not call]
     if inner:
-        says = f"{says} Made of: {'; '.join(_bare(sentence(p.system.function)) for p in inner)}."
+        rules = "; ".join(first_sentence(part.system.function).rstrip(".") for part in inner)
+        description = f"{description} Made of: {rules}."
     values = [
-        f"{name.replace('_', ' ')} {as_written(name, value, types).replace('_', ' ')}"
-        for name, value in told.items()
+        f"{name.replace('_', ' ')} {format_value(name, value, types).replace('_', ' ')}"
+        for name, value in arguments.items()
         if isinstance(value, int | float)
     ]
-    return call.name.replace("_", " "), f"{says} ({', '.join(values)})" if values else says
+    if values:
+        description = f"{description} ({', '.join(values)})"
+    return call.name.replace("_", " "), description
 
 
-def _about(says: str, words: str, thing: str) -> str:
-    """A sentence about objects of a type, with the type's name in their place."""
-    vowel = thing[0] in "aeiou" and not thing.startswith("one")
-    one = thing if thing in _MASSES else f"{'an' if vowel else 'a'} {thing}"
-    several = thing if thing in _MASSES else f"{thing}es" if thing[-1] in "sxh" else f"{thing}s"
+def _name_type(sentence: str, pattern: str, noun: str) -> str:
+    """Return a sentence with the name of a type in place of phrases that match `pattern`.
 
-    def named(found: re.Match[str]) -> str:
-        before, objects = found["before"] or "", found["objects"]
+    Args:
+        sentence: the sentence.
+        pattern: a pattern of `_TYPE_PARAMETERS`.
+        noun: name of the type.
+    """
+    is_vowel = noun[0] in "aeiou" and not noun.startswith("one")
+    singular = noun if noun in _MASS_NOUNS else f"{'an' if is_vowel else 'a'} {noun}"
+    plural = noun if noun in _MASS_NOUNS else f"{noun}es" if noun[-1] in "sxh" else f"{noun}s"
+
+    def replace_phrase(match: re.Match[str]) -> str:
+        """Return the noun in the number and case of a matched phrase."""
+        before, objects = match["before"] or "", match["objects"]
         if objects.lower() in ("objects", "those"):
-            named = before + several
+            phrase = before + plural
         elif before.lower() in ("an ", ""):
-            named = one
+            phrase = singular
         else:
-            named = before + thing
-        return named[0].upper() + named[1:] if found[0][0].isupper() else named
+            phrase = before + noun
+        return phrase[0].upper() + phrase[1:] if match[0][0].isupper() else phrase
 
-    return re.sub(words, named, says)
-
-
-def sentence(function: Any) -> str:
-    """What a function says of itself first."""
-    said = inspect.getdoc(function) or ""
-    return " ".join(said.partition("\n\n")[0].split())
+    return re.sub(pattern, replace_phrase, sentence)
 
 
-def _bare(said: str) -> str:
-    return said.rstrip(".")
+def first_sentence(function: Any) -> str:
+    """Return the first paragraph of a function's docstring as one line."""
+    docstring = inspect.getdoc(function) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())

@@ -1,8 +1,8 @@
-"""Names in scenarios: the systems, object types and functions of Python that they stand for.
+"""Resolver of the names in a scenario: systems, object types, components and Python functions.
 
 A bare name is built in, `./rules.py:name` is looked up in a file of the scenario's folder, and
-`package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses, and
-nothing is handed out to be called but what is marked, registered, or defined by the scenario.
+`package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses. Only
+objects that are marked as systems, registered, or defined by the scenario may be called.
 """
 
 from __future__ import annotations
@@ -43,18 +43,20 @@ from gv_engine.scenario.fields import (
     FieldError,
     UntrustedCodeError,
     YamlNode,
-    one_of,
+    read_choice,
     suggestion,
-    word,
+    text,
 )
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.scenario.trust import is_dotted, is_file
-from gv_engine.scenario.type_ids import MOST_MODULES, Numbering, references
+from gv_engine.scenario.trust import is_file_reference, is_module_name
+from gv_engine.scenario.type_ids import MAX_MODULES, TypeIds, iter_references
 from systems.reset import from_map
 
-_OF_STATES = "gv_engine.gridverse.functions:make_system"
-"""Place of what makes a system of a function of states, in a room above."""
-_PROCESSORS = (TRANSITION, REWARD, TERMINATING)
+_STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
+"""Function that makes a system from a function of states; named, as its package imports this
+one."""
+_PROCESSOR_PHASES = (TRANSITION, REWARD, TERMINATING)
+"""Phases in which an esper.Processor can be a system."""
 DISTANCES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (geometry.manhattan, geometry.euclidean)},
     "math:hypot": math.hypot,
@@ -64,52 +66,56 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     f"builtins:{f.__name__}": f for f in (all, any, max, min, sum)
 }
 """Functions of several numbers, by name."""
-_DRAWN = get_system(from_map)
+_MAP_RESET = get_system(from_map)
+"""The system that resets a world to a map; scenarios use the key `map` instead."""
 
 
-class Names:
-    """The names that one scenario may use.
+class NameResolver:
+    """Resolver of the names in one scenario.
 
     Args:
-        document: the scenario, whose files may be loaded as far as it is trusted.
-        numbering: of it, and of others that are played together with it.
+        document: the scenario; its trust decides which files may be loaded.
+        numbering: type indices of the scenario, and of the scenarios that are played together with
+            it.
 
     Attributes:
-        modules: those that it names, imported, by the text before the colon.
-        own: the types that it declares itself, in text.
-        own_actions: names of its actions that are not built in.
+        modules: the imported modules, by the text before the colon of references.
+        declared_types: object types that the scenario declares in text.
+        own_actions: names of the scenario's actions that are not built in.
     """
 
-    def __init__(self, document: Document, numbering: Numbering) -> None:
+    def __init__(self, document: Document, numbering: TypeIds) -> None:
         self.numbering = numbering
         self.modules: dict[str, ModuleType] = {}
-        self.own: tuple[ObjectType, ...] = ()
+        self.declared_types: tuple[ObjectType, ...] = ()
         self.own_actions: tuple[str, ...] = ()
         self._folder = document.folder
         self._trust = document.trust
         self._failed: dict[str, str] = {}
         self._refused: dict[str, str] = {}
         self._types: tuple[Any, ObjectTypes] | None = None
-        self._named: dict[str, dict[str, None]] = {}  # references, by what is before the colon
+        self._references: dict[str, dict[str, None]] = {}  # references by the text before the colon
 
-    def preload(self, node: YamlNode) -> None:
-        """Import every module that is named below a node, ahead of the types they declare."""
-        for where, text in references(node):
-            if text not in DISTANCES and text not in REDUCTIONS:
-                self._import(where, text)
+    def import_references(self, node: YamlNode) -> None:
+        """Import the modules of all references at or below a node, so that their object types are
+        known."""
+        for where, reference in iter_references(node):
+            if reference not in DISTANCES and reference not in REDUCTIONS:
+                self._import_module(where, reference)
 
-    def _import(self, where: str, reference: str) -> None:
-        self._named.setdefault(where, {})[reference] = None
+    def _import_module(self, where: str, reference: str) -> None:
+        """Import the module of a reference once; record a failure or refusal instead of raising."""
+        self._references.setdefault(where, {})[reference] = None
         if where in self.modules or where in self._failed or where in self._refused:
             return
-        if refusal := self._trust.refusal(self._folder, where):
+        if refusal := self._trust.explain_refusal(self._folder, where):
             self._refused[where] = refusal
             return
-        if len(self.modules) + len(self._failed) >= MOST_MODULES:
-            self._failed[where] = f"{where} is one module more than {MOST_MODULES}"
+        if len(self.modules) + len(self._failed) >= MAX_MODULES:
+            self._failed[where] = f"{where} is one module more than {MAX_MODULES}"
             return
         try:
-            if is_file(where):
+            if is_file_reference(where):
                 file = self._folder / where
                 package = self.numbering.packages.get(file.resolve().parent, "")
                 self.modules[where] = rule_modules.load_rule_file(file, package)
@@ -118,70 +124,76 @@ class Names:
         except rule_modules.RuleFileError as error:
             self._failed[where] = f"{where} cannot be loaded: {error}"
 
-    def _split(self, node: YamlNode) -> tuple[str, str]:
-        """Module and name of a reference, the module imported.
+    def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
+        """Return module and name of a reference, with the module imported.
 
         Raises:
-            Wrong: it cannot be imported; without a message if that has been said before.
+            FieldError: the reference is malformed or cannot be imported; with an empty message if
+                that has been reported before.
         """
-        where, _, name = word(node).rpartition(":")
-        if not name.isidentifier() or not (is_file(where) or is_dotted(where)):
-            raise FieldError(node, f"found {node.found}, expected ./rules.py:name or module:name")
-        self._import(where, node.text)
+        where, _, name = text(node).rpartition(":")
+        if not name.isidentifier() or not (is_file_reference(where) or is_module_name(where)):
+            raise FieldError(node, f"found {node.summary}, expected ./rules.py:name or module:name")
+        self._import_module(where, node.text)
         if where not in self.modules:
-            raise self._failure(node, where)
+            raise self._import_error(node, where)
         return where, name
 
-    def _failure(self, node: YamlNode, where: str) -> FieldError:
-        """The problem of a module that is not imported; without a message if it is known."""
+    def _import_error(self, node: YamlNode, where: str) -> FieldError:
+        """Return the error about a module that is not imported; an empty message if it is a
+        repetition."""
         if where in self._failed:
             message, self._failed[where] = self._failed[where], ""
             return FieldError(node, message)
         refusal = self._refused[where]
         if not refusal:
             return UntrustedCodeError(node, "")
-        alike = [each for each, why in self._refused.items() if why == refusal]
-        self._refused |= dict.fromkeys(alike, "")
-        references = ", ".join(text for each in alike for text in self._named[each])
+        similar = [other for other, reason in self._refused.items() if reason == refusal]
+        self._refused |= dict.fromkeys(similar, "")
+        references = ", ".join(name for other in similar for name in self._references[other])
         return UntrustedCodeError(node, f"{references}: not loaded, {refusal}")
 
-    def thing(self, node: YamlNode) -> Any:
-        """What a reference names: something that the scenario, or a module it may name, defines."""
-        thing = self._found(node)
-        if callable(thing) and not self._is_own(thing):
-            raise self._foreign(node, thing)
+    def resolve_object(self, node: YamlNode) -> Any:
+        """Return the Python object that a reference names; a callable must be defined by the
+        scenario, or by a module that it may name."""
+        thing = self._get_object(node)
+        if callable(thing) and not self._is_allowed(thing):
+            raise self._foreign_error(node, thing)
         return thing
 
-    def _is_own(self, thing: Any) -> bool:
-        home = _home(thing)
-        if is_rule_module(home):
-            folders = self._folder.resolve(), *self._trust.extended
-            return any(map(rule_modules.folder_of(home).is_relative_to, folders))
-        return bool(home) and not self._trust.refusal(self._folder, home)
+    def _is_allowed(self, thing: Any) -> bool:
+        """Return True if an object is defined by the scenario, or by a module that it may name."""
+        module = _get_module_name(thing)
+        if is_rule_module(module):
+            folders = self._folder.resolve(), *self._trust.base_folders
+            return any(map(rule_modules.get_rule_folder(module).is_relative_to, folders))
+        return bool(module) and not self._trust.explain_refusal(self._folder, module)
 
-    def _foreign(self, node: YamlNode, thing: Any) -> FieldError:
+    def _foreign_error(self, node: YamlNode, thing: Any) -> FieldError:
+        """Return the error about a callable that is defined elsewhere."""
         return UntrustedCodeError(
             node,
-            f"{node.text} comes from {_home(thing) or 'elsewhere'}; name something that is a "
-            f"system, is registered, or is defined in the scenario's own folder",
+            f"{node.text} comes from {_get_module_name(thing) or 'elsewhere'}; name something that "
+            f"is a system, is registered, or is defined in the scenario's own folder",
         )
 
-    def _found(self, node: YamlNode) -> Any:
-        """The object that a reference leads to, of any kind."""
-        where, name = self._split(node)
+    def _get_object(self, node: YamlNode) -> Any:
+        """Return the Python object that a reference names, without a check of its origin."""
+        where, name = self._resolve_module(node)
         module = self.modules[where]
         if not hasattr(module, name):
-            defined = suggestion(name, rule_modules.defined_in(module), "it defines")
-            raise FieldError(node, f"{where} has no {name!r}{defined}")
+            hint = suggestion(name, rule_modules.list_defined_names(module), "it defines")
+            raise FieldError(node, f"{where} has no {name!r}{hint}")
         return getattr(module, name)
 
-    def function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
-        """A plain function, by reference.
+    def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
+        """Return the Python function that a reference names.
 
         Args:
-            example: what it is going to be called with, if that is known.
+            node: the reference.
+            example: arguments of the later calls, if known, to check the signature.
         """
-        thing = self.thing(node)
+        thing = self.resolve_object(node)
         if not callable(thing):
             raise FieldError(node, f"{node.text} is a {type(thing).__name__}, expected a function")
         if example:
@@ -190,195 +202,209 @@ class Names:
             except (TypeError, ValueError) as error:
                 count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
                 raise FieldError(node, f"{node.text} does not take {count}: {error}") from None
-        return thing  # type: ignore[no-any-return]  # callable is all that is known of it
+        return thing  # type: ignore[no-any-return]  # known to be callable
 
-    def distance(self, node: YamlNode) -> Callable[..., Any]:
-        """A function of (dy, dx), by name or reference."""
-        return self._known(node, DISTANCES, "distance function", 0, 0)
+    def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
+        """Return a function of (dy, dx), by name or reference."""
+        return self._resolve_built_in(node, DISTANCES, "distance function", 0, 0)
 
-    def action(self, node: YamlNode) -> Action:
-        """An action, by name."""
+    def resolve_action(self, node: YamlNode) -> Action:
+        """Return an action, by name."""
         return read_action(node, self.own_actions)
 
-    def reduction(self, node: YamlNode) -> Callable[..., Any]:
-        """A function of several numbers, by name or reference."""
-        return self._known(node, REDUCTIONS, "reduction", ())
+    def resolve_reduction(self, node: YamlNode) -> Callable[..., Any]:
+        """Return a function of several numbers, by name or reference."""
+        return self._resolve_built_in(node, REDUCTIONS, "reduction", ())
 
-    def parameter(self, node: YamlNode) -> Callable[..., Any]:
-        """A function for a system that an author wrote, by name or reference."""
-        return self._known(node, {**DISTANCES, **REDUCTIONS}, "function")
+    def resolve_parameter(self, node: YamlNode) -> Callable[..., Any]:
+        """Return a function that is an argument of an author's system, by name or reference."""
+        return self._resolve_built_in(node, {**DISTANCES, **REDUCTIONS}, "function")
 
-    def _known(
-        self, node: YamlNode, known: Mapping[str, Callable[..., Any]], what: str, *example: Any
+    def _resolve_built_in(
+        self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], what: str, *example: Any
     ) -> Callable[..., Any]:
-        where, colon, _ = word(node).rpartition(":")
-        if node.text in known or not colon or where in ("builtins", "math"):
-            return list(known.values())[one_of(node, known, what)]
-        return self.function(node, *example)
+        """Return one of the functions in `built_in`, or the function that a reference names."""
+        where, colon, _ = text(node).rpartition(":")
+        if node.text in built_in or not colon or where in ("builtins", "math"):
+            return list(built_in.values())[read_choice(node, built_in, what)]
+        return self.resolve_function(node, *example)
 
-    def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
-        """The system of a name, which must be of a phase.
+    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+        """Return the system of a name or reference.
 
         Args:
-            processors: whether an esper.Processor may stand for a system.
+            node: the name or reference.
+            phase: the phase that the system must have.
+            processors: True if an esper.Processor may be the system.
         """
-        name = word(node)
+        name = text(node)
         if ":" in name:
-            return self._for_grids(node, self._own_system(node, phase, processors))
-        known = [other for other in REGISTRIES[phase] if REGISTRIES[phase][other] is not _DRAWN]
-        if name in known:
+            return self._check_domain(node, self._resolve_own_system(node, phase, processors))
+        names = [other for other in REGISTRIES[phase] if REGISTRIES[phase][other] is not _MAP_RESET]
+        if name in names:
             return REGISTRIES[phase][name]
-        if name == _DRAWN.name:
+        if name == _MAP_RESET.name:
             raise FieldError(node, f"{name} draws what stands under `map`; write that key instead")
-        places = [other for other, registry in REGISTRIES.items() if name in registry]
-        fault = f"{name!r} is a {places[0].label}" if places else f"no {phase.label} {name!r}"
-        raise FieldError(node, fault + self._instead(name, known))
+        phases = [other for other, registry in REGISTRIES.items() if name in registry]
+        fault = f"{name!r} is a {phases[0].label}" if phases else f"no {phase.label} {name!r}"
+        raise FieldError(node, fault + self._suggest(name, names))
 
-    def _for_grids(self, node: YamlNode, found: System) -> System:
+    def _check_domain(self, node: YamlNode, system: System) -> System:
+        """Return a system unchanged; raise `FieldError` if it is for another domain than grids."""
         for domain in DOMAINS.values():
-            if found.function.__module__ == domain.rules:
-                known = suggestion(found.name, REGISTRIES[found.phase])
-                raise FieldError(node, f"{found.title} is for {domain.title}{known}")
-        return found
+            if system.function.__module__ == domain.rules:
+                hint = suggestion(system.name, REGISTRIES[system.phase])
+                raise FieldError(node, f"{system.title} is for {domain.title}{hint}")
+        return system
 
-    def _instead(self, name: str, known: Iterable[str]) -> str:
-        """The end of a message about a name that is not built in."""
-        beside = rule_modules.declared_in(self._folder, name)
-        return f"; a file beside declares it, write {beside}" if beside else suggestion(name, known)
+    def _suggest(self, name: str, names: Iterable[str]) -> str:
+        """Return the end of a message about an unknown name: a file that declares it, or the
+        nearest name."""
+        reference = rule_modules.find_declaration(self._folder, name)
+        if reference:
+            return f"; a file beside declares it, write {reference}"
+        return suggestion(name, names)
 
-    def _own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
-        """The system of a reference."""
-        thing = self._found(node)
+    def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
+        """Return the system of a reference."""
+        thing = self._get_object(node)
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
-            if not processors or phase not in _PROCESSORS:
-                lists = ", ".join(each.name for each in _PROCESSORS)
+            if not processors or phase not in _PROCESSOR_PHASES:
+                phases = ", ".join(other.name for other in _PROCESSOR_PHASES)
                 raise FieldError(
                     node,
                     f"{thing.__name__} is an esper.Processor; these stand by themselves and in "
-                    f"{lists} only; write a function and decorate it with @system({phase.name})",
+                    f"{phases} only; write a function and decorate it with @system({phase.name})",
                 )
-            if not self._is_own(thing):
-                raise self._foreign(node, thing)
+            if not self._is_allowed(thing):
+                raise self._foreign_error(node, thing)
             try:
-                return rule_modules.processor_system(thing, phase)
+                return rule_modules.make_processor_system(thing, phase)
             except TypeError as error:
                 raise FieldError(node, str(error)) from None
         system = system_of(thing)
         if system is None:
-            return self._function_of_states(node, thing, phase)
+            return self._adapt_state_function(node, thing, phase)
         if system.phase is not phase:
-            found = system.phase.name
-            raise FieldError(node, f"{node.text} is a {found} system, but listed for {phase.name}")
+            own = system.phase.name
+            raise FieldError(node, f"{node.text} is a {own} system, but listed for {phase.name}")
         return system
 
-    def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
-        if callable(thing) and not self._is_own(thing) and not _is_registered(thing, phase):
-            raise self._foreign(node, thing)
+    def _adapt_state_function(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+        """Return a system made from a function of states, as `gv_engine.gridverse` has them."""
+        if callable(thing) and not self._is_allowed(thing) and not _is_registered(thing, phase):
+            raise self._foreign_error(node, thing)
         try:
             name = node.text.rpartition(":")[2]
-            made: System = resolve_name(_OF_STATES)(thing, phase, name)
+            system: System = resolve_name(_STATE_FUNCTION_ADAPTER)(thing, phase, name)
         except TypeError as error:
             raise FieldError(
                 node,
                 f"{node.text} is no system; decorate it with @system({phase.name}), or take "
                 f"states: {error}",
             ) from None
-        return made
+        return system
 
-    def sight(self, node: YamlNode) -> Phase:
-        """Whether a name stands for a visibility function or for an observation function."""
-        if ":" not in word(node):
-            both = OBSERVATION, VISIBILITY
-            known = [phase for phase in both if node.text in REGISTRIES[phase]]
-            return known[-1] if known else VISIBILITY
-        thing = self._found(node)
+    def resolve_view_phase(self, node: YamlNode) -> Phase:
+        """Return OBSERVATION if a name stands for an observation function, VISIBILITY for a
+        visibility function."""
+        if ":" not in text(node):
+            is_visibility = node.text in REGISTRIES[VISIBILITY]
+            is_observation = node.text in REGISTRIES[OBSERVATION] and not is_visibility
+            return OBSERVATION if is_observation else VISIBILITY
+        thing = self._get_object(node)
         system = system_of(thing)
         if system is not None:
             return system.phase if system.phase is OBSERVATION else VISIBILITY
         try:
-            given = inspect.signature(thing).parameters.values()
+            parameters = inspect.signature(thing).parameters.values()
         except (TypeError, ValueError):
             return VISIBILITY
-        required = [p for p in given if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
+        required = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
         return OBSERVATION if len(required) == 1 else VISIBILITY
 
     @property
     def types(self) -> ObjectTypes:
-        """The types that it may name."""
-        made_of = len(self.modules), self.own
-        if self._types is None or self._types[0] != made_of:
-            self._types = made_of, self._table()
+        """Object types that the scenario may name; computed again after its modules change."""
+        cache_key = len(self.modules), self.declared_types
+        if self._types is None or self._types[0] != cache_key:
+            self._types = cache_key, self._build_types()
         return self._types[1]
 
-    def _table(self) -> ObjectTypes:
-        homes = self._homes()
-        # one of another scenario's file or domain would be known only if that was loaded before
-        told = (kind for kind in OBJECT_TYPES if kind.module in homes or _is_anyones(kind.module))
+    def _build_types(self) -> ObjectTypes:
+        """Return the table of the types that the scenario may name."""
+        modules = self._list_type_modules()
+        # types of other scenarios are left out: they depend on what was loaded before
+        shared = (t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module))
         declared = (
-            kind for package in self._packages() for kind in OBJECT_TYPES.of_package(package)
+            t for package in self._list_packages() for t in OBJECT_TYPES.of_package(package)
         )
-        return ObjectTypes((*self.own, *(k for k in declared if k.module in homes), *told))
+        own = (t for t in declared if t.module in modules)
+        return ObjectTypes((*self.declared_types, *own, *shared))
 
-    def _packages(self) -> dict[str, None]:
+    def _list_packages(self) -> dict[str, None]:
+        """Return the packages of the imported modules, in order."""
         return dict.fromkeys(package_of(module.__name__) for module in self.modules.values())
 
-    def is_taken(self, name: str) -> bool:
-        """Whether the engine, or a module of the scenario, has a type of this name. What else a
-        process has declared is in nobody's way."""
-        return name in self.types and self.types[name].module in self._homes()
+    def is_type_taken(self, name: str) -> bool:
+        """Return True if the engine, or a module of the scenario, has a type of this name. Types of
+        other scenarios in the process do not count."""
+        return name in self.types and self.types[name].module in self._list_type_modules()
 
-    def default_objects(self) -> tuple[int, ...]:
-        """Types that stand on grids: the built-in ones and those of the scenario's modules."""
-        homes = self._homes()
-        return tuple(t.index for t in self.types if t.in_grid and t.module in homes)
+    def list_grid_types(self) -> tuple[int, ...]:
+        """Return the types that can stand on grids: built-in ones and those of the scenario."""
+        modules = self._list_type_modules()
+        return tuple(t.index for t in self.types if t.in_grid and t.module in modules)
 
-    def _homes(self) -> set[str]:
+    def _list_type_modules(self) -> set[str]:
+        """Return the modules that declare the scenario's types, the engine's included."""
         return {
             *(kind.module for kind in built_in_types()),
             *(module.__name__ for module in self.modules.values()),
-            *(kind.module for kind in self.own),
+            *(kind.module for kind in self.declared_types),
         }
 
-    def component(self, node: YamlNode) -> type:
-        """A component: a built-in one, or `./rules.py:Worth`."""
-        if ":" in word(node):
-            found = self.thing(node)
-            if not is_component(found):
+    def resolve_component(self, node: YamlNode) -> type:
+        """Return a component class: a built-in one by name, or `./rules.py:Worth`."""
+        if ":" in text(node):
+            component = self.resolve_object(node)
+            if not is_component(component):
                 raise FieldError(
                     node, f"{node.text} is no component; decorate its class with @component"
                 )
-            return found  # type: ignore[no-any-return]  # is_component is no TypeGuard
-        known = {cls.__name__: cls for cls in built_in_components()}
-        if node.text not in known:
-            hint = self._instead(node.text, known)
+            return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
+        components = {cls.__name__: cls for cls in built_in_components()}
+        if node.text not in components:
+            hint = self._suggest(node.text, components)
             raise FieldError(node, f"no component {node.text!r}{hint}")
-        return known[node.text]
+        return components[node.text]
 
-    def object_type(self, node: YamlNode) -> int:
-        """The index of a type; `./things.py:Coin` imports that file first."""
-        where, name = self._split(node) if ":" in word(node) else ("", node.text)
+    def resolve_object_type(self, node: YamlNode) -> int:
+        """Return the index of an object type; `./things.py:Coin` imports that file first."""
+        where, name = self._resolve_module(node) if ":" in text(node) else ("", node.text)
         types = self.types
         if where:
-            home = self.modules[where].__name__
-            types = ObjectTypes((*(kind for kind in types if kind.module == home), *types))
+            module = self.modules[where].__name__
+            types = ObjectTypes((*(t for t in types if t.module == module), *types))
         if name not in types:
-            for module in (*self._failed, *self._refused):  # which may declare it
-                raise self._failure(node, module)
-            known = (kind.name for kind in types if kind.in_grid)
-            raise FieldError(node, f"no object type {name!r}{self._instead(name, known)}")
+            for missing in (*self._failed, *self._refused):  # it may declare the type
+                raise self._import_error(node, missing)
+            names = (t.name for t in types if t.in_grid)
+            raise FieldError(node, f"no object type {name!r}{self._suggest(name, names)}")
         return types[name].index
 
 
-def _is_anyones(module: str) -> bool:
-    """Whether a module is neither a scenario's nor the engine's."""
+def _is_foreign_module(module: str) -> bool:
+    """Return True if a module belongs neither to a scenario nor to the engine."""
     return not (is_rule_module(module) or is_engine_module(module))
 
 
-def _home(thing: Any) -> str:
-    """The name of the module that defines a function or class, or an object's class."""
+def _get_module_name(thing: Any) -> str:
+    """Return the name of the module that defines a function or class, or an object's class."""
     return str(getattr(unwrap_partials(thing), "__module__", None) or "")
 
 
 def _is_registered(thing: Any, phase: Phase) -> bool:
+    """Return True if a system of the phase adapts this object."""
     registry = REGISTRIES[phase]
     return any(registry[name].objects is thing for name in registry)

@@ -1,7 +1,7 @@
-"""Where the engine's own files lie, in a checkout and in an installed wheel.
+"""Folders of the engine's own files, in a checkout and in an installed wheel.
 
-Imports nothing but the standard library, so that `gv_engine/__init__.py` can call
-`check_neighbours` before it imports anything else.
+The module imports only the standard library, so that `gv_engine/__init__.py` can call
+`check_sibling_packages` before it imports anything else.
 """
 
 import signal
@@ -11,66 +11,67 @@ from itertools import pairwise
 from pathlib import Path
 
 PACKAGE = Path(__file__).absolute().parent.parent
-"""The folder of gv_engine itself."""
+"""Folder of the package gv_engine."""
 
 HOME: Path = PACKAGE.parent
-"""Where gv_engine and its neighbours lie."""
+"""Folder that holds gv_engine and its sibling packages."""
 
-_NEIGHBOURS = ("components", "systems")
+_SIBLINGS = ("components", "systems")
 
 
-def _folder(name: str) -> Path:
-    # Inside first: beside an installed gv_engine, site-packages may hold a stranger's `assets`.
+def _find_data_folder(name: str) -> Path:
+    # inside first: site-packages may hold an `assets` of another distribution
+    """Return the path of a data folder, inside the package or beside it."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else HOME / name
 
 
-ASSETS: Path = _folder("assets")
+ASSETS: Path = _find_data_folder("assets")
 """Sprites and fonts."""
 
-SCENARIOS: Path = _folder("scenarios")
-"""One YAML file, or one folder, per scenario."""
+SCENARIOS: Path = _find_data_folder("scenarios")
+"""Built-in scenarios, a YAML file or a folder each."""
 
 
-def is_command() -> bool:
-    """Whether this process is `gv-engine` or `python -m gv_engine`, and no program of others."""
-    words = sys.orig_argv
-    started = Path(sys.argv[0] if sys.argv else "").stem
-    return started == "gv-engine" or ("-m", "gv_engine") in pairwise(words)
+def is_cli_process() -> bool:
+    """Return True if this process was started as `gv-engine` or `python -m gv_engine`."""
+    program = Path(sys.argv[0] if sys.argv else "").stem
+    return program == "gv-engine" or ("-m", "gv_engine") in pairwise(sys.orig_argv)
 
 
-def end_quietly() -> None:
-    """Let Ctrl-C end the command while it is imported, when nothing else could catch it."""
-    if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+def use_default_sigint() -> None:
+    """Restore the default action of SIGINT in a CLI process, so that Ctrl-C ends the imports
+    silently."""
+    if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def check_neighbours() -> None:
-    """Make sure that `components` and `systems` are the packages beside gv_engine.
+def check_sibling_packages() -> None:
+    """Check that `components` and `systems` are the packages beside gv_engine.
 
-    Both names are common: a folder of that name where Python was started, or another
-    distribution, would be imported in their place.
+    Both names are common: a folder of that name in the current folder, or another distribution,
+    would be imported instead.
 
     Raises:
-        ImportError: Python would import, or has imported, a stranger under one of the names.
+        ImportError: Python would import, or has imported, another package under one of the names.
     """
-    for name in _NEIGHBOURS:
-        found = _found(name)
-        # The parents are compared, not the packages: either of these may itself be a link.
-        if found is None or found.parent.resolve() == HOME.resolve():
+    for name in _SIBLINGS:
+        package = _find_package(name)
+        # compare the parents: each of the packages may itself be a link
+        if package is None or package.parent.resolve() == HOME.resolve():
             continue
         verb = "has already imported" if name in sys.modules else "would import"
         raise ImportError(
             f"gv_engine needs its own package {name!r} from {str(HOME / name)!r}, but Python "
-            f"{verb} {str(found)!r} under that name. Rename or move the latter, run from another "
+            f"{verb} {str(package)!r} under that name. Rename or move the latter, run from another "
             f"folder, or give GV Engine a virtual environment of its own.",
             name=name,
-            path=str(found),
+            path=str(package),
         )
 
 
-def _found(name: str) -> Path | None:
-    """Return the package folder or module file that `import name` gives; None without one."""
+def _find_package(name: str) -> Path | None:
+    """Return the package folder or module file that `import name` gives; None if there is none."""
     module = sys.modules.get(name)
     spec = find_spec(name) if module is None else None
     folders = getattr(module, "__path__", None) or getattr(spec, "submodule_search_locations", None)

@@ -1,15 +1,15 @@
-"""Rule files: Python beside a scenario, imported as modules of this one.
+"""Rule files: Python files beside a scenario, imported as modules of this package.
 
-The file `/home/me/maze/rules.py` is, for scenarios that name no other of its folder, the module
-`gv_engine.scenario.rule_modules./home/me/maze|rules.rules`:
+The file `/home/me/maze/rules.py` is, for scenarios that name no other file of its folder, the
+module `gv_engine.scenario.rule_modules./home/me/maze|rules.rules`:
 
-- rule files of different scenarios never meet, and none is searched along `sys.path`;
-- what they declare is counted in the same order in every process: a package imports the files in
-  its name, `rules,more`, one after the other;
-- a rule file can import its neighbours, `from .things import COIN`;
-- whatever is defined there can be pickled and found again in another process.
+- rule files of different scenarios never clash, and none is searched along `sys.path`;
+- their object types get the same indices in every process: a package imports the files in its name,
+  `rules,more`, in this order;
+- a rule file can import files of its folder, `from .things import COIN`;
+- functions and classes of rule files can be pickled and found again in another process.
 
-No bytecode is kept: after two changes within a second it would be taken for current.
+No bytecode is cached, since two changes within a second would leave stale bytecode.
 """
 
 from __future__ import annotations
@@ -58,206 +58,218 @@ from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resources import PACKAGE
 
-# a module with a path, even an empty one, can have modules below it
+# a module with a path, even an empty one, can have submodules
 __path__: list[str] = []
 
-_LARGEST = 2**24
-"""Bytes of a rule file."""
-_MOST_LOOKED_AT = 100, 2**20
-"""Files, and bytes of each, for a hint."""
-_BROKEN = "broken"
-"""In place of the digest of a package of which a file has failed."""
+_MAX_BYTES = 2**24
+"""Bytes of a rule file at most."""
+_HINT_LIMITS = 100, 2**20
+"""Number of files, and bytes of each, that are searched for a hint."""
+_FAILED_DIGEST = "broken"
+"""Digest of a package with a file that failed to import."""
 
 
 class RuleFileError(Exception):
-    """A rule file that cannot be imported; says where and why."""
+    """A rule file cannot be imported; the message says where and why."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A Python file as it was when it was loaded.
+    """A Python file at the time when it was loaded.
 
     Attributes:
-        path: where it is.
-        digest: of its bytes, but for the kind of its line breaks; empty if it was not there.
+        path: the file.
+        digest: hash of its content, independent of the kind of line breaks; "" for a missing file.
     """
 
     path: Path
     digest: str
 
     @classmethod
-    def of(cls, path: Path) -> SourceFile:
-        """The file as it is now."""
+    def read(cls, path: Path) -> SourceFile:
+        """Return the record of a file as it is now."""
         try:
-            return cls(path, text_digest(read_bytes(path, _LARGEST, "rule files")))
+            return cls(path, hash_text(read_bytes(path, _MAX_BYTES, "rule files")))
         except OSError:
             return cls(path, "")
 
     @property
     def is_current(self) -> bool:
-        """Whether the file is still the same."""
-        return self == SourceFile.of(self.path)
+        """True if the file has not changed."""
+        return self == SourceFile.read(self.path)
 
 
 _loaded: dict[str, SourceFile] = {}
-_former: dict[str, dict[str, ModuleType]] = {}
-"""The modules of packages before they were imported anew."""
+"""Source files of the imported modules, by module name."""
+_replaced_modules: dict[str, dict[str, ModuleType]] = {}
+"""Modules of packages before their newest import."""
 
 
-class _Loader(SourceFileLoader):
-    """Loads from source, always."""
+class _SourceLoader(SourceFileLoader):
+    """Module loader that ignores and writes no bytecode, and records the source file."""
 
     def path_stats(self, path: Any) -> Any:
         raise OSError("no bytecode")
 
     def get_data(self, path: str) -> bytes:
+        """Return the content of a file, and keep its digest for `exec_module`."""
         data = super().get_data(path)
-        self._read = SourceFile(Path(path), text_digest(data))
+        self._source = SourceFile(Path(path), hash_text(data))
         return data
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        _loaded[module.__name__] = self._read
+        _loaded[module.__name__] = self._source
 
 
 class _PackageLoader(Loader):
-    """Imports the files that a package is named after; those that fail say so when they are asked
-    for."""
+    """Loader of a package, which imports the files in its name; a file that fails raises when it is
+    imported itself."""
 
     def exec_module(self, module: ModuleType) -> None:
-        for root in _parts(module.__name__)[1].split(","):
+        """Import the files that the package is named after; ignore errors."""
+        for root in _split_package_name(module.__name__)[1].split(","):
             with suppress(Exception, SystemExit, Stopped):
                 importlib.import_module(f"{module.__name__}.{root}")
 
 
-_LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_Loader, SOURCE_SUFFIXES)
+_LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_SourceLoader, SOURCE_SUFFIXES)
 
 
 class _Finder(MetaPathFinder):
-    """Finds folders as packages, and what really lies in them as their modules."""
+    """Import hook for rule files: folders are packages, and the files in them are their modules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Return the spec of a rule file's module or package; None for other modules.
+
+        Raises:
+            ImportError: the file lies outside of the scenario's folder.
+        """
         if not fullname.startswith(RULE_MODULE_PREFIX):
             return None
-        folder = str(folder_of(fullname))
+        folder = str(get_rule_folder(fullname))
         below = [unquote(part) for part in fullname.removeprefix(RULE_MODULE_PREFIX).split(".")[1:]]
-        # a relative one comes of `from ..name import …`, which leads out of the folder
+        # `from ..name import …` gives a relative folder, outside of the scenario's
         if not below and Path(folder).is_absolute() and Path(folder).is_dir():
             package = ModuleSpec(fullname, _PackageLoader(), is_package=True)
             package.submodule_search_locations = [folder]
             return package
         file = Path(folder, f"{'.'.join(below)}.py")
         if len(below) == 1 and file.is_file():
-            found = spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+            spec = spec_from_file_location(
+                fullname, file, loader=_SourceLoader(fullname, str(file))
+            )
         else:
             finders = (FileFinder(place, *_LOADERS) for place in path or ())
-            found = next(filter(None, (finder.find_spec(fullname) for finder in finders)), None)
-        for place in _places(found):
+            spec = next(filter(None, (finder.find_spec(fullname) for finder in finders)), None)
+        for place in _list_locations(spec):
             if not place.resolve().is_relative_to(Path(folder).resolve()):
                 raise ImportError(f"{place} leads out of its folder, to {place.resolve()}")
-        return found
+        return spec
 
 
-def _places(found: ModuleSpec | None) -> Iterator[Path]:
-    """Where a module is, and where those below it are."""
-    if found is not None:
-        if found.origin is not None:
-            yield Path(found.origin)
-        yield from map(Path, found.submodule_search_locations or ())
+def _list_locations(spec: ModuleSpec | None) -> Iterator[Path]:
+    """Yield the file of a module, and the folders of its submodules."""
+    if spec is not None:
+        if spec.origin is not None:
+            yield Path(spec.origin)
+        yield from map(Path, spec.submodule_search_locations or ())
 
 
 sys.meta_path.insert(0, _Finder())
 
 
-def _parts(name: str) -> tuple[str, str]:
-    """What the name of a rule file's module says: its folder, and the files of its package."""
+def _split_package_name(name: str) -> tuple[str, str]:
+    """Return the quoted folder, and the comma-separated file names, that a module's name
+    contains."""
     folder, _, more = name.removeprefix(RULE_MODULE_PREFIX).partition(".")[0].partition(SEPARATOR)
     return folder, more.partition(SEPARATOR)[0]
 
 
-def folder_of(name: str) -> Path:
-    """The folder of a rule file, by the name of its module."""
-    return Path(unquote(_parts(name)[0]))
+def get_rule_folder(name: str) -> Path:
+    """Return the folder of a rule file, from the name of its module."""
+    return Path(unquote(_split_package_name(name)[0]))
 
 
-def package_for(files: Iterable[Path], offset: int = 0) -> str:
-    """The name of the package of files of one folder, in which their modules are.
+def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
+    """Return the name of the package for rule files of one folder.
 
     Args:
-        files: in the order in which they are imported; resolved.
-        offset: how many indices of object types it leaves to others.
+        files: the resolved files, in the order in which they are imported.
+        offset: number of object type indices that precede those of the package.
     """
     files = list(files)
-    roots = ",".join(_escaped(file.stem) for file in files)
-    parts = [_escaped(str(files[0].parent)), roots, *([str(offset)] if offset else [])]
+    roots = ",".join(_escape(file.stem) for file in files)
+    parts = [_escape(str(files[0].parent)), roots, *([str(offset)] if offset else [])]
     return RULE_MODULE_PREFIX + SEPARATOR.join(parts)
 
 
-def refresh(package: str) -> None:
-    """Forget a package if one of its files has changed, or failed, so that it is imported anew."""
-    own = [name for name in _loaded if name == package or name.startswith(f"{package}.")]
-    if all(_loaded[name].is_current for name in own):
+def forget_changed_package(package: str) -> None:
+    """Remove a package from the loaded modules if one of its files has changed or failed, so that
+    the next import loads it again."""
+    loaded = [name for name in _loaded if name == package or name.startswith(f"{package}.")]
+    if all(_loaded[name].is_current for name in loaded):
         return
-    for name in own:
+    for name in loaded:
         del _loaded[name]
     below = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
-    _former[package] = {name: sys.modules.pop(name) for name in below}
+    _replaced_modules[package] = {name: sys.modules.pop(name) for name in below}
     OBJECT_TYPES.remove_package(package)
 
 
-def rule_file(file: Path) -> Path:
-    """A rule file, resolved.
+def resolve_rule_file(file: Path) -> Path:
+    """Return the resolved path of a rule file.
 
     Raises:
-        RuleFileError: there is no such file.
+        RuleFileError: there is no such Python file.
     """
     file = file.resolve()
     try:
         is_python = file.is_file() and file.suffix == ".py"
-    except OSError as error:  # a name too long
+    except OSError as error:  # the name is too long
         raise RuleFileError(f"{file}: {error.strerror}") from None
     if not is_python:
-        here = sorted(near.name for near in file.parent.glob("*.py"))
-        hint = f"; {describe_allowed(file.name, here)}" if here else ""
+        names = sorted(other.name for other in file.parent.glob("*.py"))
+        hint = f"; {describe_allowed(file.name, names)}" if names else ""
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
     return file
 
 
 def load_rule_file(file: Path, package: str = "") -> ModuleType:
-    """The module of a rule file, as it was when its package was refreshed.
+    """Return the module of a rule file.
 
     Args:
-        package: in which it is; one of its own, refreshed now, if left out.
+        file: the file.
+        package: name of its package; if left out, a package of this file alone, reloaded if the
+            file has changed.
 
     Raises:
-        RuleFileError: there is no such file, or importing it fails.
+        RuleFileError: the file is missing, or fails to import.
     """
-    file = rule_file(file)
+    file = resolve_rule_file(file)
     if not package:
-        package = package_for([file])
-        refresh(package)
+        package = make_package_name([file])
+        forget_changed_package(package)
     try:
-        return import_module(f"{package}.{_escaped(file.stem)}")
+        return import_module(f"{package}.{_escape(file.stem)}")
     except RuleFileError:
-        # what is in play goes on with the old modules, and the next attempt starts here again
-        sys.modules.update(_former.get(package, {}))
-        _loaded[package] = SourceFile(file, _BROKEN)
+        # running worlds keep the old modules, and the next call tries again
+        sys.modules.update(_replaced_modules.get(package, {}))
+        _loaded[package] = SourceFile(file, _FAILED_DIGEST)
         raise
 
 
-def declared_in(folder: Path, name: str) -> str:
-    """The reference to a name that a Python file of a folder seems to declare, or "".
-
-    Nothing is run: the text of the files is looked at.
-    """
+def find_declaration(folder: Path, name: str) -> str:
+    """Return a reference to the function, class or object type `name` in a Python file of the
+    folder, or "". Files are searched as text, and not run."""
     if not name.isidentifier():
         return ""
     declares = re.compile(
         rf"^(?:def|class) {name}\b|\bobject_type\(\s*[\"']{name}[\"']", re.MULTILINE
     )
-    files, size = _MOST_LOOKED_AT
+    files, size = _HINT_LIMITS
     for file in sorted(folder.glob("*.py"))[:files]:
         with suppress(OSError, UnicodeError):
             if declares.search(read_bytes(file, size, "rule files").decode("utf-8")):
@@ -271,22 +283,23 @@ def import_module(name: str) -> ModuleType:
     Raises:
         RuleFileError: the import fails.
     """
-    seen = _loaded.get(name)
+    source = _loaded.get(name)
     try:
-        if seen is None or seen.is_current:
+        if source is None or source.is_current:
             module = importlib.import_module(name)
         else:
-            module = _imported_again(name, seen.path)
-    except (Exception, SystemExit, Stopped) as error:  # whatever an author's file may raise
-        raise RuleFileError(_cause(error)) from None
+            module = _reimport(name, source.path)
+    except (Exception, SystemExit, Stopped) as error:  # an author's file may raise anything
+        raise RuleFileError(_describe_import_error(error)) from None
     file = getattr(module, "__file__", None)
     if file and name not in _loaded and not is_engine_module(name):
-        _loaded[name] = SourceFile.of(Path(file))
+        _loaded[name] = SourceFile.read(Path(file))
     return module
 
 
-def _imported_again(name: str, file: Path) -> ModuleType:
-    spec = spec_from_file_location(name, file, loader=_Loader(name, str(file)))
+def _reimport(name: str, file: Path) -> ModuleType:
+    """Import the module of a changed file again; keep the old module if that fails."""
+    spec = spec_from_file_location(name, file, loader=_SourceLoader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -300,32 +313,35 @@ def _imported_again(name: str, file: Path) -> ModuleType:
     return module
 
 
-def sources(modules: Iterable[ModuleType]) -> list[SourceFile]:
-    """The files of modules, and of those beside them that they import."""
-    found: dict[str, SourceFile] = {}
-    waiting = [module.__name__ for module in modules]
-    while waiting:
-        name = waiting.pop()
-        file = _loaded.get(name) or _not_yet_loaded(name)
-        if file is not None and name not in found:
-            found[name] = file
+def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
+    """Return the source files of modules, and of the rule files that these import."""
+    files: dict[str, SourceFile] = {}
+    pending = [module.__name__ for module in modules]
+    while pending:
+        name = pending.pop()
+        file = _loaded.get(name) or _find_unloaded_file(name)
+        if file is not None and name not in files:
+            files[name] = file
             if is_rule_module(name):
                 folder = name.rpartition(".")[0]
-                waiting += [f"{folder}.{_escaped(near)}" for near in _neighbours(file.path)]
-    return list(found.values())
+                pending += [
+                    f"{folder}.{_escape(other)}" for other in _iter_relative_imports(file.path)
+                ]
+    return list(files.values())
 
 
-def _not_yet_loaded(name: str) -> SourceFile | None:
-    """The rule file of a module that some function imports when it is called."""
-    path = folder_of(name) / f"{unquote(name.rpartition('.')[2])}.py"
-    return SourceFile.of(path) if is_rule_module(name) and path.is_file() else None
+def _find_unloaded_file(name: str) -> SourceFile | None:
+    """Return the file of a rule module that is not imported yet, such as one imported within a
+    function; None for other modules."""
+    path = get_rule_folder(name) / f"{unquote(name.rpartition('.')[2])}.py"
+    return SourceFile.read(path) if is_rule_module(name) and path.is_file() else None
 
 
-def _neighbours(file: Path) -> Iterator[str]:
-    """What a file imports by `from .name import …` or `from . import name`."""
+def _iter_relative_imports(file: Path) -> Iterator[str]:
+    """Yield the modules that a file imports by `from .name import …` or `from . import name`."""
     try:
         tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):  # it has changed since it was loaded
+    except (OSError, SyntaxError, ValueError):  # the file has changed since it was loaded
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 1:
@@ -333,114 +349,124 @@ def _neighbours(file: Path) -> Iterator[str]:
             yield from (name.partition(".")[0] for name in names)
 
 
-def text_digest(data: bytes) -> str:
-    """Hexadecimal digits that stand for a text, whichever line breaks a checkout gave it."""
+def hash_text(data: bytes) -> str:
+    """Return the hexadecimal SHA-256 of a text, independent of its kind of line breaks."""
     return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
-def _escaped(part: str) -> str:
+def _escape(part: str) -> str:
+    """Return a part of a module name with its special characters percent-encoded."""
     for character in ("%", ".", SEPARATOR, ","):
         part = part.replace(character, f"%{ord(character):02X}")
     return part
 
 
-def _cause(error: BaseException) -> str:
+def _describe_import_error(error: BaseException) -> str:
+    """Return the message about an error of an import: the author's line, and the error."""
     if isinstance(error, Stopped):
         return str(error)
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
         return f"{error.filename}:{error.lineno}: {kind}: {error.msg}"
-    what = f"{kind}: {error}" if str(error) else kind
+    message = f"{kind}: {error}" if str(error) else kind
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename).is_file() and frame.filename not in (__file__, importlib.__file__)
     ]
-    # the author's line, not the engine's that it called
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
-    return f"{own[-1].filename}:{own[-1].lineno}: {what}" if own else what
+    # the author's line, not the line of the engine that it called
+    lines = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
+    return f"{lines[-1].filename}:{lines[-1].lineno}: {message}" if lines else message
 
 
-def place_of(error: BaseException) -> str:
-    """`file:line` of an author's code where an error comes from, or empty."""
+def find_author_line(error: BaseException) -> str:
+    """Return `file:line` of the innermost author's code that raised an error; "" if there is
+    none."""
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if _is_authors(frame)
+        if _is_author_frame(frame)
     ]
     return frames[-1] if frames else ""
 
 
-def _is_authors(frame: FrameType) -> bool:
+def _is_author_frame(frame: FrameType) -> bool:
+    """Return True if a frame runs code of a rule file or of a module that a scenario names."""
     name = frame.f_globals.get("__name__", "")
     return is_rule_module(name) or name in _loaded
 
 
-def is_rules(frame: FrameType) -> bool:
-    """Whether what runs there belongs to a rule, an author's or a built-in one."""
-    return _is_authors(frame) or _package(frame) == "systems"
+def is_rule_frame(frame: FrameType) -> bool:
+    """Return True if a frame runs code of a rule, an author's or a built-in one."""
+    return _is_author_frame(frame) or _get_top_package(frame) == "systems"
 
 
-def is_engines(frame: FrameType) -> bool:
-    """Whether what runs there belongs to the engine or to esper, and not to a rule."""
+def is_engine_frame(frame: FrameType) -> bool:
+    """Return True if a frame runs code of the engine or of esper, but not of a rule."""
     name = frame.f_globals.get("__name__", "")
-    return not is_rules(frame) and (is_engine_module(name) or _package(frame) == "esper")
+    return not is_rule_frame(frame) and (
+        is_engine_module(name) or _get_top_package(frame) == "esper"
+    )
 
 
-def _package(frame: FrameType) -> str:
+def _get_top_package(frame: FrameType) -> str:
+    """Return the name of the top-level package of a frame's module."""
     name: str = frame.f_globals.get("__name__", "")
     return name.partition(".")[0]
 
 
-def failure(error: Exception | Stopped) -> RuleError:
-    """The message about an error that came out of a rule, or of what rules have left behind.
+def make_rule_error(error: Exception | Stopped) -> RuleError:
+    """Return a `RuleError` with the author's line for an error that a rule caused.
 
     Raises:
-        Exception: the error itself, if it came from no rule.
+        Exception: the error itself, if no rule caused it.
     """
     if isinstance(error, Stopped):
         return StoppedError(str(error))
     if isinstance(error, RuleError) and isinstance(cause := error.__cause__, Exception):
-        return failure(cause) if place_of(cause) else error
-    place = place_of(error)
+        return make_rule_error(cause) if find_author_line(cause) else error
+    place = find_author_line(error)
     if isinstance(error, GVEngineError):
         return RuleError(f"{place}: {error}" if place else str(error))
     if not place:
         if system_of(error) or isinstance(error, OutOfBoundsError):
-            return in_words(error)
+            return make_system_error(error)
         raise error
-    return RuleError(f"{place}: {_said(error)}")
+    return RuleError(f"{place}: {_describe_error(error)}")
 
 
-def in_words(error: Exception) -> RuleError:
-    """The message about an error that ended a step of one world, by the system it came out of."""
+def make_system_error(error: Exception) -> RuleError:
+    """Return a `RuleError` for an error of a step in one world; the message names the system."""
     system = system_of(error)
-    what = _said(error)
+    message = _describe_error(error)
     if isinstance(error, IndexError):
-        what = str(error)  # which says so itself
+        message = str(error)  # complete in itself
     elif isinstance(error, ZeroDivisionError):
-        what = "ZeroDivisionError: division by zero"  # every compiler has words of its own
-    return RuleError(f"{system.title if system else 'the rules or what they have left'}: {what}")
+        message = "ZeroDivisionError: division by zero"  # compilers differ in the text
+    return RuleError(f"{system.title if system else 'the rules or what they have left'}: {message}")
 
 
-def _said(error: Exception) -> str:
-    """Its class and text; of what a world has not, also what it has."""
-    asked = getattr(error, "obj", None)
-    layout = getattr(asked, "layout", None)
-    columns: Any = getattr(asked, "cls", None)
-    if isinstance(error, AttributeError) and is_component(columns):
-        known = describe_allowed(error.name, ("has", *(field.name for field in fields_of(columns))))
-        return f"{columns.__name__} has no column {error.name!r}; {known}"
+def _describe_error(error: Exception) -> str:
+    """Return the class and text of an error; for an unknown column or component, also the known
+    ones."""
+    owner = getattr(error, "obj", None)
+    layout = getattr(owner, "layout", None)
+    component: Any = getattr(owner, "cls", None)
+    if isinstance(error, AttributeError) and is_component(component):
+        hint = describe_allowed(
+            error.name, ("has", *(field.name for field in fields_of(component)))
+        )
+        return f"{component.__name__} has no column {error.name!r}; {hint}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"
     near = get_close_matches(str(error.name), layout.names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    known = ", ".join(layout.names)
-    return f"this world has no {error.name!r}; its components are {known}{hint}"
+    names = ", ".join(layout.names)
+    return f"this world has no {error.name!r}; its components are {names}{hint}"
 
 
-def defined_in(module: ModuleType) -> list[str]:
-    """The public names that a module defines itself, functions and classes, in order."""
+def list_defined_names(module: ModuleType) -> list[str]:
+    """Return the public functions and classes that a module defines itself, in order."""
     return [
         name
         for name, thing in vars(module).items()
@@ -448,17 +474,18 @@ def defined_in(module: ModuleType) -> list[str]:
     ]
 
 
-def processor_system(cls: type[esper.Processor], phase: Phase) -> System:
-    """The system that an author's esper.Processor is: what its `__init__` takes is its parameters.
+def make_processor_system(cls: type[esper.Processor], phase: Phase) -> System:
+    """Return the system for an author's esper.Processor; the parameters of its `__init__` become
+    the system's.
 
     Raises:
-        TypeError: `__init__` takes *args, **kwargs or keyword-only arguments, or it has no method
+        TypeError: `__init__` has *args, **kwargs or keyword-only parameters, or there is no method
             `process`.
     """
     signature = inspect.signature(cls)
     try:
         hints = get_type_hints(cls.__init__, include_extras=True)
-    except NameError:  # a name that only type checkers import
+    except NameError:  # a name imported for type checkers only
         hints = {}
     parameters = []
     for parameter in signature.parameters.values():

@@ -29,17 +29,23 @@ from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
-from gv_engine.scenario.document import Document, ScenarioIdentity, read_file, read_mapping, watched
+from gv_engine.scenario.document import (
+    Document,
+    ScenarioIdentity,
+    list_watched_files,
+    read_file,
+    read_mapping,
+)
 from gv_engine.scenario.grid_reader import find_shapes, read_document
 from gv_engine.scenario.layout import Layout, round_up_size
-from gv_engine.scenario.library import find
+from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
-from gv_engine.scenario.plugin import KeyCommand, playable_levels
+from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.row_check import repair_rows
 from gv_engine.scenario.rule_modules import SourceFile
-from gv_engine.scenario.trust import parted
-from gv_engine.scenario.type_ids import Numbering
+from gv_engine.scenario.trust import split_options
+from gv_engine.scenario.type_ids import TypeIds
 
 _INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Import path of the factory of object environments, in a package that imports this one."""
@@ -108,7 +114,7 @@ class Scenario:
     code: tuple[SourceFile, ...] = ()
     sharing: TurnPolicy = SINGLE_AGENT
     always_truncates: bool = False
-    numbering: Numbering = field(default_factory=Numbering, repr=False)
+    numbering: TypeIds = field(default_factory=TypeIds, repr=False)
 
     @classmethod
     def load(
@@ -135,10 +141,10 @@ class Scenario:
         Warns:
             UserWarning: something in the scenario is ignored.
         """
-        trust, settings = parted(options)
+        trust, settings = split_options(options)
         if isinstance(source, Mapping):
             return cls.read(read_mapping(source, Path(folder or "."), trust, settings))
-        return cls.read(read_file(find(source, playable_levels()), trust, settings))
+        return cls.read(read_file(find_ref(source, list_playable_scenarios()), trust, settings))
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
@@ -351,14 +357,14 @@ class Scenario:
     def identity(self) -> ScenarioIdentity:
         """Identity of the scenario's contents for replays; independent of file locations."""
         members = [member.identity.digest for member in self.mixture]
-        return ScenarioIdentity.of(
+        return ScenarioIdentity.from_document(
             "grid", self.name, self.document, self.changes, self.code, members
         )
 
     def watched_files(self) -> tuple[Path, ...]:
         """Return the files that the scenario was built from, and all Python files that it may
         import."""
-        own = watched(self.document, self.code)
+        own = list_watched_files(self.document, self.code)
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
     def reload(self) -> Scenario:
@@ -368,7 +374,7 @@ class Scenario:
             ScenarioError: the files have errors; the text lists all of them.
         """
         with OBJECT_TYPES.rollback_on_error():  # types in use stay as they are
-            return _build_scenario(self.document.again(), self.changes)
+            return _build_scenario(self.document.reload(), self.changes)
 
     def with_step_limit(self, max_steps: int) -> Scenario:
         """Return the scenario with another step limit; 0 for no limit.
@@ -412,7 +418,7 @@ def _build_scenario(
     document: Document,
     changes: Mapping[str, Any],
     members: tuple[Scenario, ...] = (),
-    numbering: Numbering | None = None,
+    numbering: TypeIds | None = None,
 ) -> Scenario:
     """Return the scenario of a document, with changed attributes; `members` and `numbering` if
     known."""
@@ -421,7 +427,7 @@ def _build_scenario(
             document, members, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
         )
     else:
-        numbering = numbering or Numbering.of([document])
+        numbering = numbering or TypeIds.assign([document])
         fields = {**read_document(document, numbering), "numbering": numbering}
     scenario = Scenario(document=document, **fields)
     return scenario.with_(**changes) if changes else scenario
@@ -434,8 +440,8 @@ def _load_member_document(
     if isinstance(source, Document):
         document, called = source, source.label
     else:
-        level, called = find(source, playable_levels()), str(source)
-        trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
+        level, called = find_ref(source, list_playable_scenarios()), str(source)
+        trust = mixture.trust.for_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust, settings)
     if document.domain != Scenario.domain:
         fault = f"of the domain {document.domain}, which cannot be mixed"

@@ -1,7 +1,7 @@
-"""Whose Python a scenario may run: asked before any of it is loaded, and kept by the scenario.
+"""Consent to run a scenario's Python code, checked before any of it is loaded.
 
-Naming a scenario is consent to the Python inside its folder and to nothing else; docs/security.md
-is the whole of it.
+Naming a scenario is consent to the Python code inside its folder and to nothing else; see
+docs/security.md.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, TypedDict, Unpack, cast
 
 from gv_engine.scenario.resources import SCENARIOS
 
-GROUP = "gv_engine.rules"
-"""Entry points by which installed packages declare modules that scenarios may name."""
+ENTRY_POINT_GROUP = "gv_engine.rules"
+"""Entry point group by which installed packages declare modules that scenarios may name."""
 
-_ENGINE = ("components", "systems")
+_ENGINE_PACKAGES = ("components", "systems")
 
 
 class Consent(TypedDict, total=False):
-    """Options about a scenario's Python, for whoever loads it; see `Trust`."""
+    """Options about a scenario's Python code; see `Trust`."""
 
     trust: bool
     allow_modules: Iterable[str]
@@ -30,94 +30,116 @@ class Consent(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Trust:
-    """Consent to a scenario's Python, by whoever loads it.
+    """Consent to a scenario's Python code.
 
     Attributes:
-        trust: scenarios that a file merely refers to may run the Python of their folders too.
-        allow_modules: packages and modules that may be named, with all that is below them.
-        code: False if nothing but YAML may be loaded.
-        referrer: the file that refers to the scenario, if nobody has named or trusted it.
-        extended: folders elsewhere that hold what the scenario extends.
-        alone: the scenario came without its folder, so that it may name no other file.
+        trust: True if scenarios that a file only refers to may run the Python code of their folders
+            too.
+        allow_modules: packages and modules that may be named, with their submodules.
+        code: False if only YAML may be loaded.
+        referrer: the file that refers to the scenario; "" if the user named or trusts the scenario.
+        base_folders: other folders, which hold the scenarios that this one extends.
+        is_detached: True if the scenario came without its folder, so that it may name no other
+            file.
     """
 
     trust: bool = False
     allow_modules: tuple[str, ...] = ()
     code: bool = True
     referrer: str = ""
-    extended: tuple[Path, ...] = ()
-    alone: bool = False
+    base_folders: tuple[Path, ...] = ()
+    is_detached: bool = False
 
     @classmethod
-    def given(cls, **consent: Unpack[Consent]) -> Trust:
-        """The trust of somebody who names a scenario.
+    def from_options(cls, **consent: Unpack[Consent]) -> Trust:
+        """Return the trust of a user who names a scenario.
 
         Raises:
-            TypeError: something among it is no such option.
-            ValueError: `allow_modules` is a text, whose letters are no modules, or holds something
-                that is no name of a module.
+            TypeError: an option is unknown.
+            ValueError: `allow_modules` is a text instead of a list, or holds an invalid module
+                name.
         """
         for name in consent:
             if name not in Consent.__annotations__:
-                more = ", ".join(Consent.__annotations__)
-                raise TypeError(f"no option {name!r}: allowed are the named arguments, and {more}")
+                others = ", ".join(Consent.__annotations__)
+                raise TypeError(
+                    f"no option {name!r}: allowed are the named arguments, and {others}"
+                )
         allow_modules = consent.get("allow_modules", ())
         if isinstance(allow_modules, str):
             raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
         modules = tuple(allow_modules)
         for name in modules:
-            if not is_dotted(name):
+            if not is_module_name(name):
                 raise ValueError(
                     f"allow_modules: {name!r} is no name of a module, as caves.rules is"
                 )
         return cls(consent.get("trust", False), modules, consent.get("code", True))
 
-    def of_reference(self, referrer: object) -> Trust:
-        """The consent to a scenario that a file refers to."""
+    def for_reference(self, referrer: object) -> Trust:
+        """Return the trust for a scenario that a file refers to."""
         return self if self.trust else replace(self, referrer=self.referrer or str(referrer))
 
-    def of_member(self, file: Path, folder: Path, mixture: str) -> Trust:
-        """The consent to a scenario in a file that a mixture in a folder lists."""
+    def for_member(self, file: Path, folder: Path, mixture: str) -> Trust:
+        """Return the trust for a scenario file that a mixture lists.
+
+        Args:
+            file: file of the member.
+            folder: folder of the mixture.
+            mixture: name of the mixture.
+        """
         file = file.resolve()
         if any(file.is_relative_to(home.resolve()) for home in (folder, SCENARIOS)):
             return self
-        return self.of_reference(mixture)
+        return self.for_reference(mixture)
 
-    def of_extended(self, base: Path, folder: Path) -> Trust:
-        """The consent to a scenario in a folder, with what it extends from another one."""
+    def for_base(self, base: Path, folder: Path) -> Trust:
+        """Return the trust for a scenario in `folder` that extends another one in the folder
+        `base`."""
         base = base.resolve()
         if base.is_relative_to(folder.resolve()):
             return self
-        return replace(self, extended=(*self.extended, base))
+        return replace(self, base_folders=(*self.base_folders, base))
 
-    def may_name_files(self, folder: Path) -> bool:
-        """Return True where a scenario in a folder may name other files than built-in scenarios."""
-        return not self.alone or folder.is_relative_to(SCENARIOS)
+    def can_name_files(self, folder: Path) -> bool:
+        """Return True if a scenario in a folder may name files other than built-in scenarios."""
+        return not self.is_detached or folder.is_relative_to(SCENARIOS)
 
-    def refusal(self, folder: Path, where: str) -> str:
-        """Why a file of a scenario's folder, or a module, may not be loaded; empty if it may."""
-        in_file = is_file(where)
-        if not in_file and _is_below(where, _ENGINE):
+    def explain_refusal(self, folder: Path, where: str) -> str:
+        """Return why a file of a scenario's folder, or a module, may not be loaded; "" if it may.
+
+        Args:
+            folder: folder of the scenario.
+            where: the file or module as the scenario names it.
+        """
+        is_file = is_file_reference(where)
+        if not is_file and _is_below(where, _ENGINE_PACKAGES):
             return ""
         if not self.code:
-            return "no Python is, as was asked for (--no-code, code=False)"
+            return "Python code is switched off (--no-code, code=False)"
         if self.referrer:
             return (
                 f"{self.referrer} only refers to this scenario; if you trust it, name it yourself, "
                 f"or add --trust (in Python trust=True)"
             )
-        return self._leads_out(folder, where) if in_file else self._unknown(where)
+        return (
+            self._explain_outside_file(folder, where)
+            if is_file
+            else self._explain_unknown_module(where)
+        )
 
-    def _leads_out(self, folder: Path, where: str) -> str:
-        home = next((each for each in self.extended if _is_in(folder / where, each)), None)
+    def _explain_outside_file(self, folder: Path, where: str) -> str:
+        """Return why a file may not be loaded because of its folder; "" if it may."""
+        home = next((base for base in self.base_folders if _is_inside(folder / where, base)), None)
         if home is None:
-            return _leads_out(folder, where)
+            return _explain_path(folder, where)
         if self.trust or home.is_relative_to(SCENARIOS.resolve()):
             return ""
         return "the scenario only extends the one there; if you trust it, add --trust"
 
-    def _unknown(self, module: str) -> str:
-        if _is_below(module, self.allow_modules) or _is_below(module, _declared()):
+    def _explain_unknown_module(self, module: str) -> str:
+        """Return why a module may not be imported; "" if it may."""
+        if _is_below(module, self.allow_modules) or _is_below(module, _list_declared_packages()):
             return ""
         return (
             f"scenarios may name files of their folder; if you trust the module, add "
@@ -125,51 +147,53 @@ class Trust:
         )
 
 
-NAMED = Trust()
-"""The consent to a scenario that is named, and no more."""
+DEFAULT_TRUST = Trust()
+"""The consent that naming a scenario gives."""
 
 
-def taken(options: dict[str, Any]) -> Consent:
-    """The options about Python, taken out of others."""
-    given = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
-    return cast(Consent, given)
+def pop_consent(options: dict[str, Any]) -> Consent:
+    """Remove the options about Python code from `options` and return them."""
+    consent = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
+    return cast(Consent, consent)
 
 
-def parted(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
-    """The consent among options, and all others, which are values of parameters.
+def split_options(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
+    """Return the trust that options give, and all other options, which are values of parameters.
 
     Raises:
-        ValueError: as for `Trust.given`.
+        ValueError: as for `Trust.from_options`.
     """
     settings = dict(options)
-    return Trust.given(**taken(settings)), settings
+    return Trust.from_options(**pop_consent(settings)), settings
 
 
-def is_file(where: str) -> bool:
-    """Whether what stands before the colon of a reference is a file, else it is a module."""
+def is_file_reference(where: str) -> bool:
+    """Return True if the part of a reference before the colon is a file, False for a module."""
     return where.endswith(".py") or where.startswith((".", "/"))
 
 
-def is_dotted(where: str) -> bool:
-    """Whether a text is the name of a module, as far as its letters go."""
+def is_module_name(where: str) -> bool:
+    """Return True if a text is a valid module name."""
     return all(part.isidentifier() for part in where.split("."))
 
 
-def _leads_out(folder: Path, where: str) -> str:
+def _explain_path(folder: Path, where: str) -> str:
+    """Return why a path is not a file inside the scenario's folder; "" if it is."""
     paths = PurePosixPath(where), PureWindowsPath(where)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
         return "files are named from the scenario's folder on and lie in it, as ./rules.py"
     try:
         file = (folder / where).resolve()
-        inside = file.is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError) as error:  # links in a ring, a character of no name
+        is_inside = file.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # a cycle of links, an invalid character
         return f"it cannot be found: {error}"
     if file == folder.resolve():
         return "it is the scenario's folder; files in it are named as ./rules.py"
-    return "" if inside else f"it leads out of the scenario's folder, to {file}"
+    return "" if is_inside else f"it leads out of the scenario's folder, to {file}"
 
 
-def _is_in(file: Path, folder: Path) -> bool:
+def _is_inside(file: Path, folder: Path) -> bool:
+    """Return True if a file lies in a folder, links resolved."""
     try:
         return file.resolve().is_relative_to(folder)
     except (OSError, RuntimeError, ValueError):  # see `_leads_out`
@@ -177,9 +201,10 @@ def _is_in(file: Path, folder: Path) -> bool:
 
 
 def _is_below(module: str, packages: Iterable[str]) -> bool:
+    """Return True if a module is one of the packages, or lies in one."""
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
 
-def _declared() -> list[str]:
-    """The packages and modules that installed packages offer to scenarios; none is imported."""
-    return [point.module for point in entry_points(group=GROUP)]
+def _list_declared_packages() -> list[str]:
+    """Return the modules that installed packages declare for scenarios, without importing them."""
+    return [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]

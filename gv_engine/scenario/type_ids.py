@@ -1,7 +1,8 @@
-"""Indices of object types: the same for the same scenario, whatever else a process has loaded.
+"""Indices of object types: equal for equal scenarios, whatever else the process has loaded.
 
-Those of the engine come first, then what the scenario's rule files declare, folder by folder in the
-order in which it names them, then what it declares in text. Members of a mixture count together.
+The engine's types come first, then the types of the scenario's rule files, folder by folder in the
+order in which the scenario names them, then the types that it declares in text. Members of a
+mixture are numbered together.
 """
 
 from __future__ import annotations
@@ -19,113 +20,119 @@ from gv_engine.rules.objects import OBJECT_TYPES, ObjectType
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import YamlNode
-from gv_engine.scenario.trust import is_dotted, is_file
+from gv_engine.scenario.trust import is_file_reference, is_module_name
 
-MOST_MODULES = 100
-"""That a scenario may name."""
+MAX_MODULES = 100
+"""Modules that a scenario may name at most."""
 _NO_REFERENCES = ("name", "description", "map", "maps")
-"""Keys below which nothing is looked up."""
+"""Keys whose values are not searched for references."""
 
 
 @dataclass(frozen=True)
-class Numbering:
-    """What the rule files and the types in text of one scenario, or of several together, become.
+class TypeIds:
+    """Type indices of one scenario, or of several that are played together.
 
     Attributes:
-        packages: by folder of rule files, the package of their modules.
-        texts: by module and name, the indices of types in text.
+        packages: package of the rule modules, by folder of rule files.
+        text_types: index of each type that is declared in text, by (module, name).
     """
 
     packages: Mapping[Path, str] = field(default_factory=dict)
-    texts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    text_types: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, documents: Sequence[Document]) -> Numbering:
-        """The numbering of documents that are played together; imports what they may name."""
+    def assign(cls, documents: Sequence[Document]) -> TypeIds:
+        """Return the type indices of documents that are played together; imports the modules that
+        they name."""
         files: dict[Path, dict[Path, None]] = {}
-        named: list[str] = []
+        modules: list[str] = []
         for document in documents:
-            asked = chain.from_iterable(map(references, referring(document.root)))
-            for where in [*dict(asked)][:MOST_MODULES]:
-                if document.trust.refusal(document.folder, where):
+            nodes = list_referring_nodes(document.root)
+            references = chain.from_iterable(map(iter_references, nodes))
+            for where in [*dict(references)][:MAX_MODULES]:
+                if document.trust.explain_refusal(document.folder, where):
                     continue
-                with suppress(rule_modules.RuleFileError):  # told when it is asked for
-                    if is_file(where):
-                        file = rule_modules.rule_file(document.folder / where)
+                with suppress(rule_modules.RuleFileError):  # reported by the resolver
+                    if is_file_reference(where):
+                        file = rule_modules.resolve_rule_file(document.folder / where)
                         files.setdefault(file.parent, {})[file] = None
                     else:
-                        named.append(rule_modules.import_module(where).__name__)
-        words = set().union(*map(_words, documents))
+                        modules.append(rule_modules.import_module(where).__name__)
+        names = set().union(*map(_list_possible_names, documents))
         offset, before, first = 0, -1, len(OBJECT_TYPES.built_in)
-        while offset != before:  # rule files may declare what they import from elsewhere
+        while offset != before:  # imports of rule files may declare types too
             before, end, packages = offset, offset, {}
-            for folder, several in files.items():
-                packages[folder] = rule_modules.package_for(several, end)
-                rule_modules.refresh(packages[folder])
+            for folder, rule_files in files.items():
+                packages[folder] = rule_modules.make_package_name(rule_files, end)
+                rule_modules.forget_changed_package(packages[folder])
                 with suppress(ImportError):
                     import_module(packages[folder])
                 end += len(OBJECT_TYPES.of_package(packages[folder]))
-            others = [kind.index for kind in OBJECT_TYPES if _is_meant(kind, named, words)]
+            others = [kind.index for kind in OBJECT_TYPES if _may_be_named(kind, modules, names)]
             if any(first + offset <= index < first + end for index in others):
                 offset = max(others) + 1 - first
-        texts = dict.fromkeys(chain.from_iterable(map(_in_text, documents)))
+        texts = dict.fromkeys(chain.from_iterable(map(_iter_text_types, documents)))
         free = max([first + end, *(index + 1 for index in others)])
         return cls(packages, {kind: free + k for k, kind in enumerate(texts)})
 
 
-def references(node: YamlNode) -> Iterator[tuple[str, str]]:
-    """(file or module, reference) of all references at or below a node, as far as there may be."""
-    for text in _texts(node):
+def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
+    """Yield (file or module, reference) of all texts at or below a node that may be references."""
+    for text in _iter_texts(node):
         where, colon, name = text.rpartition(":")
-        if colon and name.isidentifier() and (is_file(where) or is_dotted(where)):
+        if colon and name.isidentifier() and (is_file_reference(where) or is_module_name(where)):
             yield where, text
 
 
-def module_of_texts(node: YamlNode, folder: Path) -> str:
-    """The name of the module of types in text, after all that they say: equal types of several
-    scenarios are the same ones, and others of the same name are none of their business.
+def make_text_module(node: YamlNode, folder: Path) -> str:
+    """Return the module name of the types that a scenario declares in text: a hash of their
+    declaration.
+
+    Equal declarations of several scenarios so give the same types.
 
     Args:
-        folder: where their references start.
+        node: the declarations.
+        folder: folder that their references are relative to.
     """
-    said = json.dumps(node.plain, default=str)
-    home = str(folder.resolve()) if ".py:" in said else ""
-    return INLINE_TYPES_PREFIX + rule_modules.text_digest(f"{home} {said}".encode())[:16]
+    content = json.dumps(node.plain, default=str)
+    home = str(folder.resolve()) if ".py:" in content else ""
+    return INLINE_TYPES_PREFIX + rule_modules.hash_text(f"{home} {content}".encode())[:16]
 
 
-def _in_text(document: Document) -> Iterator[tuple[str, str]]:
-    """Module and name of the types that a document declares in text."""
-    top = document.root.value
-    node = top.get("objects") if isinstance(top, dict) else None
+def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield (module, name) of the types that a document declares in text."""
+    entries = document.root.value
+    node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):
-        module = module_of_texts(node, document.folder)
+        module = make_text_module(node, document.folder)
         yield from ((module, name) for name in node.value)
 
 
-def _is_meant(kind: ObjectType, modules: Sequence[str], words: set[str]) -> bool:
-    """Whether a type that is no scenario's may be one of these scenarios' own."""
-    return not is_engine_module(kind.module) and (kind.module in modules or kind.name in words)
+def _may_be_named(kind: ObjectType, modules: Sequence[str], names: set[str]) -> bool:
+    """Return True if a type that no scenario declares may be one that these scenarios name."""
+    return not is_engine_module(kind.module) and (kind.module in modules or kind.name in names)
 
 
-def _words(document: Document) -> set[str]:
-    """What may be the name of a type that somebody has declared elsewhere."""
-    words = {word for key in referring(document.root) for word in _texts(key)}
-    return words - {name for _, name in _in_text(document)}
+def _list_possible_names(document: Document) -> set[str]:
+    """Return all texts of a document that may name a type which another module declares."""
+    texts = {text for node in list_referring_nodes(document.root) for text in _iter_texts(node)}
+    return texts - {name for _, name in _iter_text_types(document)}
 
 
-def referring(root: YamlNode) -> list[YamlNode]:
-    """The top-level keys below which there may be references, known or not."""
-    top = root.value if isinstance(root.value, dict) else {}
-    return [node for key, node in top.items() if key not in _NO_REFERENCES]
+def list_referring_nodes(root: YamlNode) -> list[YamlNode]:
+    """Return the values of the top-level keys that may contain references."""
+    entries = root.value if isinstance(root.value, dict) else {}
+    return [node for key, node in entries.items() if key not in _NO_REFERENCES]
 
 
-def _texts(node: YamlNode) -> Iterator[str]:
+def _iter_texts(node: YamlNode) -> Iterator[str]:
+    """Yield all keys and scalars at or below a node."""
     if isinstance(node.value, dict):
         yield from node.value
         for below in node.value.values():
-            yield from _texts(below)
+            yield from _iter_texts(below)
     elif isinstance(node.value, list):
         for below in node.value:
-            yield from _texts(below)
+            yield from _iter_texts(below)
     else:
         yield node.text

@@ -1,13 +1,12 @@
-"""Variants: one scenario file for several levels that differ in little, mostly in size.
+"""Variants: named overrides in one scenario file, for levels that differ little, mostly in size.
 
     variants:
       5x5: {reset_function: {shape: [5, 5]}}
       9x9: {reset_function: {shape: [9, 9]}}
 
-What a variant says goes over what the file says, see `gv_engine.scenario.variants`. Its name is
-that of the scenario with its own behind it, and `file.yaml#9x9` leads to it from elsewhere. The
-file alone is what it says without any of them, or its first variant, if each of them adds to what a
-level begins with.
+A variant is merged over the rest of the file. Its scenario is called `<scenario>-<variant>`, and
+`file.yaml#9x9` refers to it. Without a variant's name, the file stands for its content without
+variants, or for its first variant if that content is incomplete.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gv_engine.scenario.fields import FieldError, YamlNode, mapping, suggestion, unique, word
+from gv_engine.scenario.fields import FieldError, YamlNode, make_unique, mapping, suggestion, text
 from gv_engine.scenario.json_schema import VARIANT, Key, map_of
 
 # ---- merging -------------------------------------------------------------------------------------
@@ -25,35 +24,36 @@ Entries = Mapping[str, YamlNode]
 
 _MAPS = {"map", "maps", "levels"}
 _LEVELS = _MAPS | {"room", "reset_function"}
-"""Of these, a level has one."""
-_OF_MAPS = {"legend", "symmetries"}
+"""Keys that define the level; a scenario has one of them."""
+_MAP_OPTIONS = {"legend", "symmetries"}
 
-_NAMED_BY = "name", "object", "scenario"
-"""Keys by which an entry says what it is."""
-_ABOUT_OBJECTS = {"mission"}
-"""Those whose `object` does not say what they are."""
+_NAME_KEYS = "name", "object", "scenario"
+"""Keys that name an entry of a list."""
+_NOT_NAMED_BY_OBJECT = {"mission"}
+"""Keys of entries that are not named by their `object`."""
 
 
-def over(below: YamlNode, above: YamlNode) -> YamlNode:
-    """A scenario, with what another one says over it.
+def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
+    """Return a scenario with the entries of another one merged over it.
 
     Raises:
-        Wrong: one is no mapping, or an item is taken out that is not there.
+        FieldError: one of them is no mapping, or an item that shall be removed does not exist.
     """
-    entries, said = dict(mapping(below)), dict(mapping(above))
-    # a level is either drawn or built
-    for level in _LEVELS & said.keys():
-        other = {*_LEVELS, *(() if level in _MAPS else _OF_MAPS)} - {level}
+    entries, overrides = dict(mapping(below)), dict(mapping(above))
+    # a level is either a map or built by a function
+    for level in _LEVELS & overrides.keys():
+        other = {*_LEVELS, *(() if level in _MAPS else _MAP_OPTIONS)} - {level}
         entries = {key: node for key, node in entries.items() if key not in other}
-    for known in (entries, said):
-        if "parameters" in known and isinstance(known["parameters"].value, dict):
-            parameters = known["parameters"].value
-            declared = {name: _entry(node, "default") for name, node in parameters.items()}
-            known["parameters"] = replace(known["parameters"], value=declared)
-    return replace(below, value=_merged(entries, said))
+    for part in (entries, overrides):
+        if "parameters" in part and isinstance(part["parameters"].value, dict):
+            parameters = part["parameters"].value
+            declared = {name: _as_mapping(node, "default") for name, node in parameters.items()}
+            part["parameters"] = replace(part["parameters"], value=declared)
+    return replace(below, value=_merge_entries(entries, overrides))
 
 
-def _merged(below: Entries, above: Entries) -> dict[str, YamlNode]:
+def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
+    """Return the entries of two mappings merged; null removes a mapping or list."""
     merged = dict(below)
     for key, node in above.items():
         if key not in below:
@@ -61,69 +61,73 @@ def _merged(below: Entries, above: Entries) -> dict[str, YamlNode]:
         elif node.value is None and isinstance(below[key].value, dict | list):
             del merged[key]
         else:
-            merged[key] = _over(key, below[key], node)
+            merged[key] = _merge_value(key, below[key], node)
     return merged
 
 
-def _over(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
+def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
+    """Return the value of a key, merged if both values are mappings of the same thing, else
+    replaced."""
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):
-        return replace(below, value=_changed(below.value, above.value))
+        return replace(below, value=_merge_items(below.value, above.value))
     if key.endswith("_function"):
-        below = _entry(below, "name")
+        below = _as_mapping(below, "name")
     if not isinstance(below.value, dict):
         return above
-    if key not in _ABOUT_OBJECTS and _names_another(below.value, above.value):
+    if key not in _NOT_NAMED_BY_OBJECT and _has_other_name(below.value, above.value):
         return above
-    return replace(below, value=_merged(below.value, above.value))
+    return replace(below, value=_merge_entries(below.value, above.value))
 
 
-def _names_another(below: Entries, above: Entries) -> bool:
+def _has_other_name(below: Entries, above: Entries) -> bool:
+    """Return True if two entries name different things."""
     return any(
-        key in below and key in above and below[key].text != above[key].text for key in _NAMED_BY
+        key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
     )
 
 
-def _changed(below: list[YamlNode], above: Entries) -> list[YamlNode]:
-    """The items of a list, changed by their names."""
-    found = by_name(below)
+def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
+    """Return the items of a list, changed, added or removed by their names."""
+    result = index_by_name(below)
     for name, node in above.items():
         if node.value is None:
-            if name not in found:
-                raise FieldError(node, f"there is no {name!r} to take out{suggestion(name, found)}")
-            del found[name]
+            if name not in result:
+                hint = suggestion(name, result)
+                raise FieldError(node, f"there is no {name!r} to take out{hint}")
+            del result[name]
         elif not isinstance(node.value, dict):
             hint = "expected a mapping of what differs, or nothing to take it out"
-            raise FieldError(node, f"found {node.found}, {hint}")
-        elif name in found and node.value:
-            item = _entry(found[name], "name")
-            found[name] = replace(item, value=_merged(mapping(item), node.value))
-        elif name not in found:
+            raise FieldError(node, f"found {node.summary}, {hint}")
+        elif name in result and node.value:
+            item = _as_mapping(result[name], "name")
+            result[name] = replace(item, value=_merge_entries(mapping(item), node.value))
+        elif name not in result:
             new = replace(node, value=name, text=name)
-            found[name] = replace(node, value={"name": new, **node.value}) if node.value else new
-    return list(found.values())
+            result[name] = replace(node, value={"name": new, **node.value}) if node.value else new
+    return list(result.values())
 
 
-def by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
-    """The items of a list, by what they name; of the same name, the second is `name_2`."""
+def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
+    """Return the items of a list by name; the second of equal names gets the suffix `_2`."""
     names = []
     for node in nodes:
-        entries = mapping(_entry(node, "name"))
-        named = [entries[key] for key in _NAMED_BY if key in entries]
-        names.append(named[0].text.rpartition(":")[2] if named else "")
-    return dict(zip(unique(names), nodes, strict=True))
+        entries = mapping(_as_mapping(node, "name"))
+        values = [entries[key] for key in _NAME_KEYS if key in entries]
+        names.append(values[0].text.rpartition(":")[2] if values else "")
+    return dict(zip(make_unique(names), nodes, strict=True))
 
 
-def _entry(node: YamlNode, key: str) -> YamlNode:
-    """A mapping as it is; anything else as one with this key alone."""
+def _as_mapping(node: YamlNode, key: str) -> YamlNode:
+    """Return a mapping unchanged; another value as a mapping with `key` alone."""
     return node if isinstance(node.value, dict) else replace(node, value={key: node})
 
 
-def differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
-    """What one scenario says otherwise than another, a line each."""
+def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
+    """Yield the differences between two scenarios, one line each."""
     parts = [
-        by_name(node.value) if isinstance(node.value, list) else node.value
+        index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
     ]
     first, second = parts
@@ -131,13 +135,13 @@ def differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[s
         for key in (*first, *(key for key in second if key not in first)):
             place = f"{path}.{key}" if path else key
             if key not in first:
-                yield f"{place}: {second[key].found} is new"
+                yield f"{place}: {second[key].summary} is new"
             elif key not in second:
-                yield f"{place}: {first[key].found} is left out"
+                yield f"{place}: {first[key].summary} is left out"
             else:
-                yield from differences(first[key], second[key], place)
+                yield from iter_differences(first[key], second[key], place)
     elif before.plain != after.plain:
-        yield f"{path}: {before.found}, now {after.found}"
+        yield f"{path}: {before.summary}, now {after.summary}"
 
 
 # ---- variants ------------------------------------------------------------------------------------
@@ -148,24 +152,24 @@ VARIANTS_KEY = Key(
     map_of(VARIANT, minProperties=1),
 )
 _RESET = "reset_function"
-_BEGINNINGS = ("map", "maps", "room", _RESET)
-"""Keys one of which a level begins with; with the last of them, its arguments count."""
+_LEVEL_SOURCES = ("map", "maps", "room", _RESET)
+"""Keys that define the level; for the last one, its arguments are compared too."""
 _NAME = re.compile(r"[\w.-]+")
 _BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
 
 
-def names_in(text: str) -> list[str]:
-    """Names of the variants of a file of ours, found without reading it as YAML."""
+def find_variant_names(text: str) -> list[str]:
+    """Return the names of the variants of a built-in file, found without parsing YAML."""
     block = _BLOCK.search(text)
     return _ENTRY.findall(block[1]) if block else []
 
 
-def names_of(root: YamlNode) -> tuple[str, ...]:
-    """Names of the variants of a scenario, in its order; mostly ().
+def read_variant_names(root: YamlNode) -> tuple[str, ...]:
+    """Return the names of a scenario's variants in order; () if it has none.
 
     Raises:
-        Wrong: they are no mapping, there are none in it, or a name is none.
+        FieldError: `variants` is no mapping, is empty, or has an invalid name.
     """
     if VARIANTS not in (entries := mapping(root)):
         return ()
@@ -182,40 +186,42 @@ def names_of(root: YamlNode) -> tuple[str, ...]:
     return tuple(variants)
 
 
-def _is_whole(entries: dict[str, YamlNode]) -> bool:
-    """Return True if one of the variants, at least, adds nothing to what a level begins with."""
+def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
+    """Return True if at least one variant adds no key to the level's definition, so that the file
+    without variants is complete."""
     return any(
         all(
-            key in entries and (key != _RESET or _keys(part) <= _keys(entries[key]))
+            key in entries and (key != _RESET or _list_keys(part) <= _list_keys(entries[key]))
             for key, part in mapping(variant).items()
-            if key in _BEGINNINGS
+            if key in _LEVEL_SOURCES
         )
         for variant in mapping(entries[VARIANTS]).values()
     )
 
 
-def _keys(node: YamlNode) -> set[str]:
+def _list_keys(node: YamlNode) -> set[str]:
+    """Return the keys of a mapping; an empty set for other values."""
     return set(node.value) if isinstance(node.value, dict) else set()
 
 
-def chosen(
+def select_variant(
     root: YamlNode, wanted: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
-    """A scenario with what one of its variants says and without the others, the names of all, and
-    that of the chosen one.
+    """Return a scenario with one variant merged in and the others removed, the names of all
+    variants, and the name of the selected one.
 
     Args:
-        root: the whole.
-        wanted: name of the variant; "" for none, or the first, if each adds what the rest lacks.
-        plain: "" for none of them, and the scenario keeps its name.
+        root: the whole scenario.
+        wanted: name of the variant; "" for none, or for the first one if the rest is incomplete.
+        plain: True to select no variant for "", and to keep the scenario's name.
 
     Raises:
-        Wrong: there is none of that name, or one of them is no variant.
+        FieldError: there is no such variant, or a variant is malformed.
     """
-    names = names_of(root)
+    names = read_variant_names(root)
     if not (names or wanted):
         return root, names, wanted
-    if not (wanted or plain or _is_whole(mapping(root))):
+    if not (wanted or plain or _has_complete_variant(mapping(root))):
         wanted = names[0]
     if wanted and wanted not in names:
         others = suggestion(wanted, names) or "; there are none in it"
@@ -225,6 +231,6 @@ def chosen(
     if not wanted:
         return replace(root, value=entries), names, wanted
     if "name" in entries and not plain:
-        named = f"{word(entries['name'])}-{wanted}"
-        entries["name"] = YamlNode(named, "name", entries["name"].line, named)
-    return over(replace(root, value=entries), variant), names, wanted
+        name = f"{text(entries['name'])}-{wanted}"
+        entries["name"] = YamlNode(name, "name", entries["name"].line, name)
+    return merge_over(replace(root, value=entries), variant), names, wanted

@@ -13,7 +13,7 @@ from gv_engine.rules.geometry import ORIENTATIONS, named_action
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.missions import is_field_for
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class Trial:
             ending = self._scenario.describe_ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            return Outcome((), 0.0, {}, "", str(failure(error)))
+            return Outcome((), 0.0, {}, "", str(make_rule_error(error)))
 
 
 def _effect(change: Change) -> str:

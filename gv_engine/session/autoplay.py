@@ -14,8 +14,8 @@ from gv_engine.rollout.policy import SOLVER as SOLVER
 from gv_engine.rollout.policy import load_policies
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.plugin import hooks_of
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.episode import Seen
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import Session
@@ -121,7 +121,7 @@ class PolicyActor:
         except GVEngineError:
             raise
         except Exception as error:  # whatever a policy of one's own may raise
-            raise failure(error) from error
+            raise make_rule_error(error) from error
         return chosen
 
 
@@ -202,7 +202,7 @@ def actor_of(game: Session, named: str) -> Autoplayer:
         PolicyError: there is none of that name.
     """
     if named == SOLVER:
-        return SolverActor(hooks_of(game.scenario).adviser(game.scenario))
+        return SolverActor(get_plugin(game.scenario).make_hint_provider(game.scenario))
     return PolicyActor(game, named)
 
 

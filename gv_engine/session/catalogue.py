@@ -14,25 +14,25 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.document import LARGEST_SCENARIO, read_file
+from gv_engine.scenario.document import MAX_SCENARIO_BYTES, read_file
 from gv_engine.scenario.fields import mapping
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.library import (
     COURSE,
+    FOLDER_FILE,
     GALLERY,
-    IN_FOLDER,
     MINIGRID,
+    MULTI_AGENT,
     PUZZLES,
-    TOGETHER,
     ScenarioRef,
-    find,
+    find_ref,
 )
 from gv_engine.scenario.loading import read_scenario
 from gv_engine.scenario.packs import PackLevel, is_pack
-from gv_engine.scenario.plugin import DOMAINS, built_in_names, playable_levels
+from gv_engine.scenario.plugin import DOMAINS, list_built_in_names, list_playable_scenarios
 from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.trust import Consent, Trust, parted
-from gv_engine.scenario.variants import names_in
+from gv_engine.scenario.trust import Consent, Trust, split_options
+from gv_engine.scenario.variants import find_variant_names
 from gv_engine.session.episode import Playable
 
 # ---- searching -----------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def _is_like(word: str, parts: Sequence[str]) -> bool:
 # ---- catalogue -----------------------------------------------------------------------------------
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
-_GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHER: "Together"}
+_GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", MULTI_AGENT: "Together"}
 """What all levels of a folder stand under."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
@@ -110,8 +110,8 @@ class Entry:
         self, source: str, group: str, missing: str = "", level: PackLevel | None = None
     ) -> None:
         self.source, self.group, self.missing, self.level = source, group, missing, level
-        path, variant = ScenarioRef.at(Path(source))
-        name = path.parent.name if path.name == IN_FOLDER else path.stem
+        path, variant = ScenarioRef.parse(Path(source))
+        name = path.parent.name if path.name == FOLDER_FILE else path.stem
         named = "-".join(filter(None, (name, variant)))
         self.title = f"{named} {level.title}".strip() if level else named
 
@@ -129,8 +129,8 @@ class Entry:
     def levels(self) -> tuple[Entry, ...]:
         """Those of a pack; none of what is no pack, or cannot be read."""
         try:
-            place = find(self.source, playable_levels())
-            text = read_bytes(place.file, LARGEST_SCENARIO, "scenario files")
+            place = find_ref(self.source, list_playable_scenarios())
+            text = read_bytes(place.file, MAX_SCENARIO_BYTES, "scenario files")
             told = is_pack(place.file, text) or _PACK.search(text)
             found = read_file(place).levels if told and not place.variant else ()
         except (ScenarioError, OSError):
@@ -147,7 +147,7 @@ class Entry:
         Raises:
             ScenarioError: it is no such file.
         """
-        entries = mapping(read_file(find(self.source)).root)
+        entries = mapping(read_file(find_ref(self.source)).root)
         return entries["description"].text if "description" in entries else ""
 
 
@@ -162,7 +162,7 @@ def load_playable(source: str | Path, **options: Any) -> Playable:
         ScenarioError: all that is wrong with it, there is no such scenario, or a library that
             its domain needs is missing.
     """
-    return read_playable(source, *parted(options))
+    return read_playable(source, *split_options(options))
 
 
 def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
@@ -172,7 +172,7 @@ def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]
         TrustError: it runs Python of its own, and there is no `trust=True`.
         ScenarioError: see `load_playable`.
     """
-    return read_playable(source, Trust.given(**consent).of_reference(referrer), {})
+    return read_playable(source, Trust.from_options(**consent).for_reference(referrer), {})
 
 
 def read_playable(source: str | Path, trust: Trust, settings: Mapping[str, Any]) -> Playable:
@@ -198,14 +198,14 @@ def source_of(scenario: Playable) -> str:
         if not document.pack_level:
             return scenario.name
         return f"{scenario.name.removesuffix(f'-{document.variant}')}#{document.variant}"
-    return str(scenario.document.level)
+    return str(scenario.document.ref)
 
 
 def built_in_entries() -> list[Entry]:
     """The scenarios that come with the engine, kind by kind."""
     entries: list[Entry] = []
     for domain in DOMAINS.values():
-        levels, missing = domain.playable, domain.missing
+        levels, missing = domain.playable, domain.missing_message
         found = list(levels)
         own = {
             name: group
@@ -267,7 +267,7 @@ def kin(name: str) -> list[str]:
     >>> kin("empty-8x8")
     ['empty-4x4', 'empty-8x8']
     """
-    kind, known = _SIZE.sub("", name), built_in_names()
+    kind, known = _SIZE.sub("", name), list_built_in_names()
     return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
 
 
@@ -294,7 +294,7 @@ def in_folder(folder: Path) -> list[Entry]:
     """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
     try:
         packs = filter(is_pack, folder.iterdir())
-        found = (folder.glob("*.y*ml"), folder.glob(f"*/{IN_FOLDER}"), packs)
+        found = (folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs)
         files = [file for each in found for file in sorted(each)[:_MOST]]
     except OSError:
         return []
@@ -305,10 +305,10 @@ def in_folder(folder: Path) -> list[Entry]:
 def _levels(file: Path) -> list[ScenarioRef]:
     """The levels in a file: a scenario, its variants, or none."""
     try:
-        text = read_bytes(file, LARGEST_SCENARIO, "scenario files").decode()
+        text = read_bytes(file, MAX_SCENARIO_BYTES, "scenario files").decode()
     except (OSError, UnicodeDecodeError):
         text = ""
     told = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
-    if not told and file.name != IN_FOLDER:
+    if not told and file.name != FOLDER_FILE:
         return []
-    return [ScenarioRef(file, variant) for variant in names_in(text) or [""]]
+    return [ScenarioRef(file, variant) for variant in find_variant_names(text) or [""]]

@@ -47,5 +47,5 @@ class Watch:
         known = self._looks.get(path)
         if known is None or known.doubtful or known.stamp != stamp:
             doubtful = time.time_ns() - stamp[0] < _COARSE
-            known = self._looks[path] = _Look(stamp, doubtful, SourceFile.of(path))
+            known = self._looks[path] = _Look(stamp, doubtful, SourceFile.read(path))
         return known.file

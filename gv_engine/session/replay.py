@@ -26,18 +26,18 @@ from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.document import ScenarioIdentity, read_text
 from gv_engine.scenario.files import (
-    bytes_for_people,
-    checked_digest,
-    checked_line,
+    atomic_write,
+    check_digest,
+    check_line,
+    format_bytes,
     is_file_name,
     parse_json,
     read_bytes,
-    replacing,
 )
 from gv_engine.scenario.layout import RNG
-from gv_engine.scenario.library import ScenarioRef, with_whole_files
-from gv_engine.scenario.loading import domain_of
-from gv_engine.scenario.plugin import playable_levels
+from gv_engine.scenario.library import ScenarioRef, add_whole_files
+from gv_engine.scenario.loading import get_domain
+from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.trust import Trust
 from gv_engine.session.catalogue import in_pack, read_playable, says
 from gv_engine.session.episode import Playable
@@ -111,7 +111,7 @@ def _type_names(kinds: NDArray[Any], types: ObjectTypes) -> str:
 
 # ---- brought -------------------------------------------------------------------------------------
 
-_TRUST = replace(Trust.given(code=False), alone=True)
+_TRUST = replace(Trust.from_options(code=False), is_detached=True)
 
 
 def brought(replay: Replay, folder: Path) -> Playable:
@@ -130,19 +130,19 @@ def brought(replay: Replay, folder: Path) -> Playable:
     said = replay.scenario
     why = ""
     for name, variant in _variant_names(said.name):
-        file = folder / checked_digest(said.digest)[:16] / f"{name}.yaml"
+        file = folder / check_digest(said.digest)[:16] / f"{name}.yaml"
         try:
             document = read_text(
                 said.text.encode(), ScenarioRef(file, variant), _TRUST, replay.settings
             )
-            found = cast(Playable, domain_of(document).hooks.read(document))
+            found = cast(Playable, get_domain(document).plugin.read_scenario(document))
         except GVEngineError as error:
             why = f": {error}"
         else:
             if found.identity.digest == said.digest:
                 if not says(str(file), said.text):
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    with replacing(file) as draft:
+                    with atomic_write(file) as draft:
                         draft.write_bytes(said.text.encode())
                 return found
     raise ReplayError(
@@ -241,7 +241,7 @@ class Replay:
             raise OSError(
                 f"{path} cannot be written: {len(self.steps):,} steps are more than a replay holds"
             )
-        with replacing(path) as draft:
+        with atomic_write(path) as draft:
             draft.write_bytes(data)
 
     def to_bytes(self) -> bytes:
@@ -303,7 +303,7 @@ class Replay:
             ReplayError: it is none, or any byte of it is not as it was written.
         """
         if len(data) > _LARGEST:
-            raise ReplayError(f"larger than {bytes_for_people(_LARGEST)}, which no replay is")
+            raise ReplayError(f"larger than {format_bytes(_LARGEST)}, which no replay is")
         # before anything in it is believed
         if _sealed(data.rpartition(_CHECKSUM)[0]) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
@@ -324,7 +324,7 @@ class Replay:
             ScenarioError: the built-in one has no such parameters, or allows no such values.
         """
         name = self.scenario.name
-        names = with_whole_files(playable_levels())
+        names = add_whole_files(list_playable_scenarios())
         named = name if name in names else name.rpartition("-")[0]  # a level of a pack
         if self.settings and self.variant:  # which is in no name of what has settings
             named = f"{name}-{self.variant}"
@@ -427,7 +427,7 @@ def _understood(content: Any) -> Replay:
         raise ValueError(f"its seed is {seed!r}")
     domain, text = _text(said, "domain"), _text(said, "text")
     text.encode()  # it may become a file
-    name, digest = checked_line(said["name"], "name"), checked_digest(said["digest"])
+    name, digest = check_line(said["name"], "name"), check_digest(said["digest"])
     identity = ScenarioIdentity(domain, name, digest, text)
     settings = content["settings"]
     if not isinstance(settings, dict):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import RuleError
-from gv_engine.scenario.lookup import found_again
+from gv_engine.scenario.lookup import load_reference
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.replay import Difference
@@ -24,7 +24,7 @@ class RolloutGames:
     Args:
         path: of the folder.
         scenario: what was played, where the folder's word for it is not to be taken.
-        consent: as for `gv_engine.scenario.lookup.found_again`.
+        consent: as for `gv_engine.scenario.lookup.load_reference`.
 
     Attributes:
         path: the same.
@@ -39,7 +39,7 @@ class RolloutGames:
     ) -> None:
         self.path = path
         self._arrays, about = episode_folder.read(path, check=False)
-        found = scenario or found_again(about["scenario"], path, **consent)
+        found = scenario or load_reference(about["scenario"], path, **consent)
         self._scenario = cast("Playable", found)
 
     def __len__(self) -> int:

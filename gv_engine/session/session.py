@@ -14,7 +14,7 @@ from gv_engine import __version__
 from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedError
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.catalogue import beside_in_pack, kin
 from gv_engine.session.episode import AND, Episode, Playable, Seen, episode_of
 from gv_engine.session.file_watch import Watch
@@ -84,7 +84,7 @@ class SessionView:
         try:
             return self._episode.frame(self.message)
         except (Exception, Stopped) as error:  # whatever an author's system may raise
-            raise failure(error) from error
+            raise make_rule_error(error) from error
 
     def row(self) -> Any:
         """The state at this position, see `Episode.row`; independent of the game."""
@@ -146,7 +146,7 @@ class SessionView:
         try:
             return self._episode.mask()
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise failure(error) from error
+            raise make_rule_error(error) from error
 
     def seen(self) -> Seen:
         """What an agent is handed in the present state, see `Episode.seen`.
@@ -157,7 +157,7 @@ class SessionView:
         try:
             return self._episode.seen()
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise failure(error) from error
+            raise make_rule_error(error) from error
 
     @property
     def taken(self) -> Sequence[TimelineStep]:
@@ -240,7 +240,7 @@ class Session(SessionView):
             watch = Watch(scenario.watched_files())
             super().__init__(Timeline(scenario, episode_of(scenario), seed, watch))
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise failure(error) from error
+            raise make_rule_error(error) from error
         self._lineage = SessionHistory()
 
     @classmethod
@@ -572,7 +572,7 @@ class Session(SessionView):
             except ScenarioError as error:
                 now, wrong = played, str(error)
             except (Exception, Stopped) as error:  # whatever an author's rule may raise
-                now, wrong = played, str(failure(error))
+                now, wrong = played, str(make_rule_error(error))
             if self._course is not played:
                 return ""  # the player has gone on to another game, which looks for itself
             if now is played:
@@ -607,7 +607,7 @@ class Session(SessionView):
             self._course = Timeline(self.scenario, course.episode, seed, course.watch, row)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             course.go(course.position)
-            raise failure(error) from error
+            raise make_rule_error(error) from error
         self.message = self._goal()
 
     def _become(self, course: Timeline, says: str = "") -> None:

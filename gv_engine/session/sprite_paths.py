@@ -9,7 +9,7 @@ from pathlib import Path
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.modules import INLINE_TYPES_PREFIX, is_engine_module
 from gv_engine.rules.objects import ObjectType
-from gv_engine.scenario.fields import located, mapping, suggestion
+from gv_engine.scenario.fields import format_message, mapping, suggestion
 from gv_engine.scenario.files import parse_xml, read_bytes
 from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
@@ -112,7 +112,7 @@ def missing_drawings(scenario: Scenario) -> Iterator[str]:
             letters = ", ".join(tile_letters(_own_types(scenario), name) for name in missing)
             says = f"no {files} beside the scenario, so it is a tile with {letters}"
             if missing:
-                yield located(scenario.document.label, mapping(declared)[kind.name], says)
+                yield format_message(scenario.document.label, mapping(declared)[kind.name], says)
             continue
         for name in missing:
             file = f"{name}.svg"

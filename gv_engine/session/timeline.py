@@ -6,7 +6,7 @@ import copy
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import Stopped
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.episode import Episode, Playable, episode_of
 from gv_engine.session.file_watch import Watch
 from gv_engine.session.replay import Difference, TimelineStep
@@ -122,7 +122,7 @@ class Timeline:
             taken = TimelineStep(action, float(episode.reward), episode.outcome, episode.state())
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             self.go(self.position)
-            raise failure(error) from error
+            raise make_rule_error(error) from error
         self._parts_from_before(action)
         self.forget_beyond(self.position)
         self.steps.append(taken)

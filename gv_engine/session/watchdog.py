@@ -23,8 +23,8 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.rules.errors import Stopped, complain
-from gv_engine.scenario.plugin import from_here
-from gv_engine.scenario.rule_modules import is_engines, is_rules
+from gv_engine.scenario.plugin import format_place
+from gv_engine.scenario.rule_modules import is_engine_frame, is_rule_frame
 
 if sys.platform == "win32":
     from _thread import interrupt_main
@@ -156,9 +156,11 @@ class Watchdog:
             self._asking = False
 
     def _runaway(self, stack: list[FrameType], now: float) -> StuckRule:
-        inner = list(dropwhile(lambda frame: not is_rules(frame), stack))
-        place = from_here(inner[0].f_code.co_filename, inner[0].f_lineno)
-        *_, called = filter(is_rules, takewhile(lambda frame: not is_engines(frame), inner))
+        inner = list(dropwhile(lambda frame: not is_rule_frame(frame), stack))
+        place = format_place(inner[0].f_code.co_filename, inner[0].f_lineno)
+        *_, called = filter(
+            is_rule_frame, takewhile(lambda frame: not is_engine_frame(frame), inner)
+        )
         return StuckRule(called.f_code.co_qualname, place, now - self._since)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
@@ -167,10 +169,10 @@ class Watchdog:
         stopped = Stopped(f"{runaway} ran for {runaway.seconds:.0f} s and was stopped")
         self._tries += 1
         if self._tries > 1:  # it has caught the first one; then its next line raises too
-            for frame in filter(is_rules, stack):
+            for frame in filter(is_rule_frame, stack):
                 frame.f_trace = _raising(stopped)
             sys.settrace(_ignore)
-        if not any(map(is_engines, takewhile(lambda frame: not is_rules(frame), stack))):
+        if not any(map(is_engine_frame, takewhile(lambda frame: not is_rule_frame(frame), stack))):
             raise stopped
 
     def _let_go(self) -> None:
@@ -186,7 +188,7 @@ def _rule_of(frame: FrameType | None) -> list[FrameType]:
     last = 0
     while frame is not None:
         stack.append(frame)
-        if is_rules(frame):
+        if is_rule_frame(frame):
             last = len(stack)
         frame = frame.f_back
     return stack[:last]

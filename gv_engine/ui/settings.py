@@ -18,7 +18,7 @@ from typing import Any
 import platformdirs
 
 from gv_engine.rules.errors import shorten
-from gv_engine.scenario.files import file_name_of, read_bytes, replacing, size_of
+from gv_engine.scenario.files import atomic_write, check_file_size, make_file_name, read_bytes
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.session import Session
@@ -80,7 +80,7 @@ def keep_aside(file: Path) -> str:
     so, as far as it goes."""
     aside = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
-        if size_of(file, sys.maxsize, "settings") > LARGEST_SETTINGS:
+        if check_file_size(file, sys.maxsize, "settings") > LARGEST_SETTINGS:
             file.replace(aside)  # nothing so large is worth the room twice
         else:
             shutil.copyfile(file, aside)
@@ -128,7 +128,7 @@ def keep_unsaved(name: str, text: str) -> Path:
     folder = replay_folder().parent / "unsaved"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}-{datetime.now():%Y%m%d-%H%M%S}.yaml"
-    with replacing(file) as draft:
+    with atomic_write(file) as draft:
         draft.write_text(text, "utf-8")
     return file
 
@@ -142,7 +142,7 @@ def new_file(folder: Path, game: Session, suffix: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return (
         folder
-        / f"{file_name_of(game.title)}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}{suffix}"
+        / f"{make_file_name(game.title)}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}{suffix}"
     )
 
 
@@ -238,7 +238,7 @@ class Settings:
             f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
             for name, value in asdict(self).items()
         ]
-        with replacing(file) as draft:
+        with atomic_write(file) as draft:
             # a name that is no text, as a file's may be, is not worth the rest
             draft.write_text("\n".join(lines) + "\n", "utf-8", errors="replace")
 
@@ -367,5 +367,5 @@ class Progress:
         self.fewest[digest] = min(steps, before)
         lines = [f"{known} = {least}\n" for known, least in [*self.fewest.items()][-_KEPT:]]
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self._file) as draft:
+        with atomic_write(self._file) as draft:
             draft.write_text("".join(lines), "utf-8")

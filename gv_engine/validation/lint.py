@@ -34,9 +34,9 @@ from gv_engine.rules.system import (
     get_system,
     source_location,
 )
-from gv_engine.scenario.fields import YamlNode, located, mapping, suggestion
+from gv_engine.scenario.fields import YamlNode, format_message, mapping, suggestion
 from gv_engine.scenario.map import LEGEND
-from gv_engine.scenario.plugin import from_here
+from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import missing_drawings
 from gv_engine.validation.invariants import (
@@ -73,7 +73,7 @@ def undeclared(scenario: Scenario) -> list[str]:
     """A sentence for each function that names an action which the scenario has not declared."""
     own = [command.name for command in scenario.own_actions]
     said = {
-        f"{from_here(*source_location(function))}: {function.__name__} asks for {action.name}, "
+        f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
         f"which no action_space declares{suggestion(action.name, own, 'declared')}"
         for call in _calls(scenario)
         for function, uses in _functions(call).items()
@@ -203,7 +203,7 @@ class _Examiner:
         for name, look in _LOOKS.items():
             for node, says, cells in look(self):
                 place = node.place._replace(cells=(*node.place.cells, *cells))
-                yield Finding(name, located(label, node, says)), place
+                yield Finding(name, format_message(label, node, says)), place
         for line in missing_drawings(self._scenario):
             named = re.search(r"objects\.(\w+): ", line)
             place = mapping(self._top["objects"])[named[1]].place if named else ProblemPlace()

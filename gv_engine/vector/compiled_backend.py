@@ -19,7 +19,7 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System
 from gv_engine.scenario.layout import RNG
-from gv_engine.scenario.rule_modules import in_words
+from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend, view_as_words
 from gv_engine.world.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, WorldIndex
 from gv_engine.world.columns import RowWorld
@@ -274,7 +274,7 @@ class CompiledBatch(Backend):
         failed = acted[self.rows["error"][acted] != 0].tolist()
         broken, self._errors = self._errors.get(failed[0]), {}
         if broken:
-            rule_error = broken if isinstance(broken, RuleError) else in_words(broken)
+            rule_error = broken if isinstance(broken, RuleError) else make_system_error(broken)
             raise RuleError.in_worlds(failed, rule_error) from broken
         code = int(self.rows["error"][failed[0]])
         errors = (lane.program.errors for lane in self._lanes[0])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.rules.frame import Frame
-from gv_engine.scenario.rule_modules import in_words
+from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend
 from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RANDOM_LEVEL, WorldIndex
@@ -71,7 +71,7 @@ class ObjectBatch(Backend):
                     failed[i] = error
         if failed:
             first = next(iter(failed.values()))
-            rule_error = first if isinstance(first, RuleError) else in_words(first)
+            rule_error = first if isinstance(first, RuleError) else make_system_error(first)
             raise RuleError.in_worlds(failed, rule_error) from first
 
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:

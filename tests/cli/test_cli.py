@@ -16,8 +16,8 @@ from gv_engine import __version__
 from gv_engine.cli import COMMANDS, main
 from gv_engine.cli.output import print_table, progress
 from gv_engine.rules.errors import escape_unprintable
-from gv_engine.scenario.library import gym_id, levels_of_several
-from gv_engine.scenario.plugin import built_in_names
+from gv_engine.scenario.library import gym_id, list_multi_agent_grids
+from gv_engine.scenario.plugin import list_built_in_names
 from tests import ROOT
 from tests.cli.shell import HIDDEN, command, write
 
@@ -201,8 +201,8 @@ def test_list(capsys: pytest.CaptureFixture[str]):
     assert main(["list"]) == 0
     heads, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert heads == ["name", "Gymnasium id", "size", "description"]
-    single = [[name, gym_id(name)] for name in built_in_names()]
-    several = [[name, "gv_engine.parallel_env"] for name in levels_of_several()]
+    single = [[name, gym_id(name)] for name in list_built_in_names()]
+    several = [[name, "gv_engine.parallel_env"] for name in list_multi_agent_grids()]
     assert sorted(row[:2] for row in rows) == sorted(single + several)
     assert ["keydoor-9x9", "9×9"] in [[row[0], row[2]] for row in rows]
     assert all(len(row) == 4 and row[3] for row in rows)

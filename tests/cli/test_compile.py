@@ -9,7 +9,7 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.domains.grid import hooks
-from gv_engine.scenario.plugin import built_in_names
+from gv_engine.scenario.plugin import list_built_in_names
 from tests.cli.shell import RULE, SCENARIO, write
 
 pytestmark = pytest.mark.slow
@@ -45,9 +45,9 @@ def test_compile_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
             warnings.warn("compiled programs cannot be kept", RuntimeWarning, stacklevel=1)
         return "compiled"
 
-    monkeypatch.setattr(hooks, "compile", compile)
+    monkeypatch.setattr(hooks, "compile_scenario", compile)
     assert main(["compile", "--all"]) == 1
     out, said = capsys.readouterr()
-    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == built_in_names()
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == list_built_in_names()
     assert out.count("\tfailed\t") == 1
     assert said == "gv-engine: empty-8x8: compiled programs cannot be kept\n"

@@ -16,7 +16,7 @@ from gv_engine.cli import main
 from gv_engine.compiler.programs import Program
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder, RolloutError
-from gv_engine.scenario.files import replacing
+from gv_engine.scenario.files import atomic_write
 from tests import ROOT
 from tests.cli.shell import write
 
@@ -263,15 +263,15 @@ def test_a_folder_without_a_rollout(here: Path):
 def test_files_appear_whole_or_not_at_all(tmp_path: Path):
     path = tmp_path / "a.npz"
     path.write_text("old")
-    with pytest.raises(UnicodeEncodeError), replacing(path) as draft:
+    with pytest.raises(UnicodeEncodeError), atomic_write(path) as draft:
         draft.write_text("half: \udcff", "utf-8")
     assert path.read_text() == "old"
-    with replacing(path) as draft:
+    with atomic_write(path) as draft:
         draft.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
+    with pytest.raises(OSError, match="is a folder"), atomic_write(tmp_path):
         pass
 
 

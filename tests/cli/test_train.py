@@ -7,8 +7,8 @@ import pytest
 from gv_engine import load_scenario
 from gv_engine.cli import main, parser
 from gv_engine.cli.options import scenario_options, scenario_words
-from gv_engine.scenario.lookup import reference_to
-from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.lookup import make_reference
+from gv_engine.scenario.plugin import get_plugin
 from tests.cli.shell import write
 
 
@@ -16,7 +16,7 @@ def asked_for(words: list[str]) -> Any:
     """The scenario of a command."""
     options = parser()[0].parse_args(["rollout", *words])
     found = load_scenario(options.scenario, **scenario_options(options))
-    return hooks_of(found).limited(found, options.max_steps)
+    return get_plugin(found).with_step_limit(found, options.max_steps)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_scenario_is_named_as_it_was(words, here):
     (here / "deep").mkdir()
     write(here / "deep" / "my cave")
     scenario = asked_for(words)
-    found = asked_for(scenario_words(reference_to(scenario)))
+    found = asked_for(scenario_words(make_reference(scenario)))
     assert found.identity == scenario.identity
     assert found.document.level == scenario.document.level
 

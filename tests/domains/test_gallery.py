@@ -8,7 +8,7 @@ import re
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.scenario.library import built_in_grids
+from gv_engine.scenario.library import list_built_in_grids
 from gv_engine.session.catalogue import built_in_entries
 from gv_engine.session.sprite_paths import broken_drawings, missing_drawings
 from tests import DATA, ROOT
@@ -46,7 +46,7 @@ def test_the_catalogue_shows_it_as_a_group_of_its_own():
 
 
 def test_the_page_tells_of_every_file():
-    levels = built_in_grids()
+    levels = list_built_in_grids()
     files = {name.removesuffix(f"-{levels[name].variant}") for name in OF_GALLERY}
     page = (ROOT / "docs" / "gallery.md").read_text("utf-8")
     assert set(re.findall(r"^\| `(.+?)` ", page, re.MULTILINE)) == files

@@ -7,9 +7,9 @@ import pytest
 
 from gv_engine import GridEnv
 from gv_engine.envs.factory import make_env, make_vector_env
-from gv_engine.scenario.library import grid_names, gym_id
+from gv_engine.scenario.library import gym_id, list_grid_names
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import built_in_names
+from gv_engine.scenario.plugin import list_built_in_names
 from gv_engine.validation.invariants import fault_of_row
 from tests.comparing import same, under_hash_seeds
 
@@ -38,7 +38,7 @@ def played(env, seed, steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", grid_names())
+@pytest.mark.parametrize("name", list_grid_names())
 def test_a_random_player_meets_nothing_unlisted(name):
     env = GridEnv(name, world="object", max_steps=40)
     for shown in played(env, 3, 200):
@@ -46,7 +46,7 @@ def test_a_random_player_meets_nothing_unlisted(name):
         assert not fault_of_row(env.scenario, env.snapshot())
 
 
-@pytest.mark.parametrize("name", built_in_names())
+@pytest.mark.parametrize("name", list_built_in_names())
 def test_a_built_in_scenario_of_any_family_has_the_name_that_leads_to_it(name):
     assert load_scenario(name).name == load_scenario(gym_id(name)).name == name
 
@@ -69,9 +69,9 @@ def test_objects_and_compiled_play_the_same(name):
 TRACE = """
 import hashlib
 from gv_engine import GridEnv
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from tests.domains.test_scenarios import played
-for name in grid_names():
+for name in list_grid_names():
     digest = hashlib.sha256()
     for observation, *rest in played(GridEnv(name, world="object"), 7, 60):
         digest.update(observation["grid"].tobytes() + observation["item"].tobytes())
@@ -84,4 +84,4 @@ for name in grid_names():
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     one, other = under_hash_seeds(TRACE)
     assert one == other
-    assert [line.split()[0] for line in one.splitlines()] == grid_names()
+    assert [line.split()[0] for line in one.splitlines()] == list_grid_names()

@@ -8,7 +8,7 @@ import pytest
 
 import gv_engine
 from gv_engine import Scenario
-from gv_engine.scenario.library import levels_of_several
+from gv_engine.scenario.library import list_multi_agent_grids
 
 KEYS = {
     "f": "MOVE_FORWARD",
@@ -57,7 +57,7 @@ def played(name: str, ways: tuple[str, ...], world: str) -> tuple[Any, dict[str,
 
 
 def test_there_is_a_way_to_win_each():
-    assert set(WINS) == set(levels_of_several())
+    assert set(WINS) == set(list_multi_agent_grids())
     for name in WINS:
         scenario = Scenario.load(name)
         assert not scenario.warnings

@@ -10,7 +10,15 @@ from gv_engine.editor.rules import RULE_PARTS, Rule
 from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.system import system_of
-from gv_engine.scenario.json_schema import COLOR, TEXT, TRUTH, Key, either, named, whole
+from gv_engine.scenario.json_schema import (
+    BOOLEAN,
+    COLOR,
+    TEXT,
+    Key,
+    any_of,
+    enum_schema,
+    integer_schema,
+)
 from systems.terminating import reduce_any
 
 HAPPENS, PAYS, ENDS, WINS = RULE_PARTS
@@ -121,10 +129,12 @@ def test_fields_are_made_from_the_schema():
     words = new_work("room").words
     told = field("color", Key("Its colour.", COLOR), "RED", words)
     assert (told.after(1), told.after(-1)) == ("GREEN", "NONE")
-    told = field("turns", Key("Who.", named(["a", "b"]), required=True), "b", words)
+    told = field("turns", Key("Who.", enum_schema(["a", "b"]), required=True), "b", words)
     assert (told.after(1), told.after(-1)) == ("a", "a")
-    assert field("is", Key("Whether.", TRUTH), None, words).choices == (True, False)
-    told = field("number", Key("How many.", either(whole(1, 9), {"type": "null"})), 4, words)
+    assert field("is", Key("Whether.", BOOLEAN), None, words).choices == (True, False)
+    told = field(
+        "number", Key("How many.", any_of(integer_schema(1, 9), {"type": "null"})), 4, words
+    )
     assert told.expects == "a whole number from 1 to 9 or nothing"
     assert told.read("7") == 7
     with pytest.raises(EditError, match="number: not valid YAML"):

@@ -17,7 +17,7 @@ from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEn
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import GridWorld
 from gv_engine.rules.turns import DONE, ENDS, TURNS
-from gv_engine.scenario.library import levels_of_several
+from gv_engine.scenario.library import list_multi_agent_grids
 from tests.comparing import same
 from tests.processes import traces
 from tests.world.test_worlds import assert_same_rows
@@ -60,7 +60,7 @@ def test_pettingzoos_own_tests(world: str, done: str):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # as above
-@pytest.mark.parametrize("name", levels_of_several())
+@pytest.mark.parametrize("name", list_multi_agent_grids())
 @pytest.mark.parametrize(
     ("world", "cycles"),
     [("object", 40), pytest.param("compiled", 500, marks=[pytest.mark.compiled, THOROUGH])],

@@ -27,7 +27,7 @@ from gv_engine import (
 )
 from gv_engine.compiler import observation as sight
 from gv_engine.compiler import programs
-from gv_engine.domains.grid.hooks import examine
+from gv_engine.domains.grid.hooks import check_scenario
 from gv_engine.envs.factory import make_env
 from gv_engine.scenario.library import gym_id
 from tests.boards import RULES, distances, scenario
@@ -330,7 +330,9 @@ broken.__module__ = "gv_engine.compiler.observation"
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
+@pytest.mark.parametrize(
+    "make", [GridEnv, GridVectorEnv, lambda played: check_scenario(played, 1, 0, 10)]
+)
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
     monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(sight, "write_view", broken)

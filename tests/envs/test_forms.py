@@ -22,7 +22,7 @@ from gv_engine.envs.representations import Representation
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from gv_engine.ui.drawing.tile_canvas import cell_pictures
 from tests.boards import RULES, scenario
 from tests.comparing import same
@@ -173,7 +173,7 @@ def test_every_kind_of_level(name, asked):
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [*((name, "object") for name in grid_names()[::5]), ("keydoor-9x9", "compiled")],
+    [*((name, "object") for name in list_grid_names()[::5]), ("keydoor-9x9", "compiled")],
 )
 def test_cells_tell_all_that_the_default_tells(name, kind):
     plain, coded = (
@@ -219,7 +219,7 @@ def test_pictures_are_those_of_the_game(cell):
         make_encoder(played, {"name": "pixels", "cell": cell}),
     )
     held = 0
-    for frame in hooks.frames(played, "valid", 2, 60):
+    for frame in hooks.iter_frames(played, "valid", 2, 60):
         picture = form.encode(frame.observation, np.array(frame.item, np.uint8))
         drawn = draw(frame)
         if frame.item[0] != NONE_GRID_OBJECT:

@@ -25,7 +25,7 @@ from gv_engine.envs.minigrid import GridObject
 from gv_engine.envs.minigrid_observations import paint_images
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
-from gv_engine.scenario.library import gym_id, minigrid_levels
+from gv_engine.scenario.library import gym_id, list_minigrid_grids
 from gv_engine.session.inspection import Inspection
 from gv_engine.world.rng import generator_from_row
 from tests import DATA
@@ -46,7 +46,9 @@ def many(name: str, number: int, **options: Any) -> Any:
 def test_all_ids_are_registered_as_minigrid_has_them():
     ids = [name for name in gymnasium.registry if name.startswith("GV-MiniGrid-")]
     assert (
-        ids == [f"GV-{name}" for name in minigrid_levels()] == list(map(gym_id, minigrid_levels()))
+        ids
+        == [f"GV-{name}" for name in list_minigrid_grids()]
+        == list(map(gym_id, list_minigrid_grids()))
     )
     assert len(ids) == 76
 

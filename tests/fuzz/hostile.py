@@ -36,8 +36,8 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.document import read_text
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.loading import domain_of, load_scenario
-from gv_engine.scenario.lookup import reference_to
+from gv_engine.scenario.loading import get_domain, load_scenario
+from gv_engine.scenario.lookup import make_reference
 from gv_engine.scenario.map import frame_to_text
 from gv_engine.scenario.optional_deps import MINARI
 from gv_engine.session.catalogue import Entry, load_playable
@@ -288,7 +288,7 @@ class Replays:
             warnings.simplefilter("ignore")
             document = read_text(text.encode(), ScenarioRef(Path(f"{rng.choice('ab')}.yaml")))
             document = replace(document, trust=replace(document.trust, code=False))
-            scenario: Any = domain_of(document).hooks.read(document)
+            scenario: Any = get_domain(document).plugin.read_scenario(document)
             name, digest = scenario.name, scenario.identity.digest
         said = {"domain": "grid", "name": name, "digest": digest, "text": text}
         return self._values.into(rng, said) if rng.random() < 0.3 else said
@@ -331,7 +331,7 @@ class Snapshots:
         self._values = values
         envs = GridVectorEnv(_SMALL, 1, world="object")
         envs.reset(seed=0)
-        self._rows, self._known = envs.snapshot(), reference_to(envs.scenario)
+        self._rows, self._known = envs.snapshot(), make_reference(envs.scenario)
 
     def reference(self, rng: Random) -> dict[str, Any]:
         known = dict(self._known)
@@ -617,7 +617,7 @@ def hostile_kinds(folder: Path) -> dict[str, Kind]:
         "packs": Kind(packs.make, "level.yaml", packs.run, ()),
         "entries": Kind(entries.make, "entry.json", entries.run, ()),
     }
-    if not MINARI.missing:
+    if not MINARI.missing_message:
         datasets = Datasets(values, folder, rollouts)
         found["datasets"] = Kind(datasets.make, "metadata.json", datasets.run, ())
     return found

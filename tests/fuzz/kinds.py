@@ -39,8 +39,8 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import CapacityError, GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.lookup import reference_to
-from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.lookup import make_reference
+from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.session.catalogue import load_playable as load_playable
 from gv_engine.session.replay import Replay, ReplayError, _sealed
@@ -122,9 +122,9 @@ class Scenarios:
             height, width = scenario.area.shape
             if max(scenario.layout.capacity, height * width) > _LARGEST_PLAYED:
                 return
-            env = hooks_of(scenario).make_env(scenario, world="object")
+            env = get_plugin(scenario).make_env(scenario, world="object")
         else:
-            env = hooks_of(scenario).make_env(scenario)
+            env = get_plugin(scenario).make_env(scenario)
         play(env)
 
 
@@ -341,7 +341,7 @@ class Rows:
                 before = row.tobytes()
                 while row.tobytes() == before:
                     _change_row(rng, row)
-        about = np.array(json.dumps(reference_to(worlds.scenario)))
+        about = np.array(json.dumps(make_reference(worlds.scenario)))
         packed = io.BytesIO()
         np.savez(packed, rows=row, scenario=about)
         return {"a.npz": packed.getvalue()}

@@ -31,7 +31,7 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from gv_engine.validation.differential import play_in_lockstep
 
 AREA = [[-3, 0], [-2, 2]]
@@ -133,7 +133,9 @@ def test_a_scenario_without_max_steps():
     assert env.observation_space.grid_shape == scenario.area.shape
 
 
-@pytest.mark.parametrize("name", [name for name in grid_names() if not Scenario.load(name).mixture])
+@pytest.mark.parametrize(
+    "name", [name for name in list_grid_names() if not Scenario.load(name).mixture]
+)
 def test_every_scenario_is_the_same_inside_and_outside(name):
     scenario = Scenario.load(name)
     inner, outer = scenario.inner_env(), GridEnv(scenario, world="object")

@@ -23,7 +23,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.rules.world import World
-from gv_engine.scenario.library import minigrid_levels
+from gv_engine.scenario.library import list_minigrid_grids
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.vector import backend
 from tests import ROOT
@@ -147,7 +147,7 @@ def anchors(page: Path) -> list[str]:
 
 def test_minigrids_ids_are_those_of_its_files():
     rows = ["| file | ids | parameters |", "|---|---|---|"]
-    for file, found in groupby(minigrid_levels().values(), lambda level: level.file):
+    for file, found in groupby(list_minigrid_grids().values(), lambda level: level.file):
         variants = ", ".join(f"`{level.variant}`" for level in found)
         settings = Scenario.load(file).document.parameters
         names = ", ".join(f"`{parameter.name}`" for parameter in settings)

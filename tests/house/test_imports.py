@@ -72,8 +72,8 @@ assert main(["train"]) in (1, 2)  # neither does what is wrong with the asking
 """
 LOADING = """
 import gv_engine
-from gv_engine.scenario.library import grid_names
-for name in grid_names():
+from gv_engine.scenario.library import list_grid_names
+for name in list_grid_names():
     gv_engine.Scenario.load(name)
 """
 

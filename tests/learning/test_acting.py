@@ -23,7 +23,7 @@ from gv_engine.learning.spec import ScenarioSpec
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.rollout.shards import Job
-from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.validation.differential import play_in_lockstep
 from tests.learning.drawn import drawn
@@ -193,8 +193,8 @@ def test_whoever_lets_it_act_is_told():
     ways: list[Callable[[], Any]] = [
         lambda: begin(parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])),
         lambda: play_in_lockstep(other, 1, 5, compiled=False, policy="run"),
-        lambda: [*hooks_of(other).frames(other, "run", 0, 1)],
-        lambda: [*hooks_of(algebra).frames(algebra, "run", 0, 1)],
+        lambda: [*get_plugin(other).iter_frames(other, "run", 0, 1)],
+        lambda: [*get_plugin(algebra).iter_frames(algebra, "run", 0, 1)],
         lambda: load_policy("run", 1, 8),
     ]
     for way in ways:

@@ -8,7 +8,7 @@ import pytest
 from gv_engine import load_scenario
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.numpy_net import NumpyNet
-from gv_engine.scenario.library import built_in_grids, levels_of_several
+from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 
 torch: Any = pytest.importorskip("torch")
 
@@ -127,7 +127,7 @@ def test_what_is_learned_acts_by_numpy_as_by_torch(level, memory):
         assert np.abs(memories - known.numpy()).max() < 1e-5
 
 
-@pytest.mark.parametrize("name", [*built_in_grids(), *levels_of_several()])
+@pytest.mark.parametrize("name", [*list_built_in_grids(), *list_multi_agent_grids()])
 def test_every_level_can_be_learned(name):
     settings = Hyperparameters(num_envs=2, num_steps=4)
     env = ppo.make_training_env(load_scenario(name), settings, world="object")

@@ -33,7 +33,7 @@ from gv_engine.rollout.policy import (
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.lookup import found_again
+from gv_engine.scenario.lookup import load_reference
 from tests.comparing import same
 from tests.rollout.test_rollout import CASES, made
 
@@ -290,7 +290,7 @@ def test_a_scenario_that_cannot_be_found_again_is_told(folder: Path, change: dic
     with pytest.raises(RolloutError, match="is damaged"):
         episode_folder.read(folder)
     with pytest.raises(ScenarioError, match="refers to no scenario"):
-        found_again(known)
+        load_reference(known)
 
 
 def test_more_rows_than_there_are_take_no_memory(folder: Path):

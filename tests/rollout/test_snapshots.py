@@ -23,7 +23,7 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.lookup import reference_to
+from gv_engine.scenario.lookup import make_reference
 from gv_engine.validation.invariants import fault_of_row
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import NEXT_STEP
@@ -160,7 +160,7 @@ def test_columns_that_follow_from_others_are_not_read(tmp_path, level, column, a
     wrong = rows.copy()
     wrong[column][(slice(None), *np.atleast_1d(at).astype(int))] += 1
     assert not np.array_equal(wrong, rows)
-    packed = {"rows": wrong, "scenario": np.array(json.dumps(reference_to(scenario)))}
+    packed = {"rows": wrong, "scenario": np.array(json.dumps(make_reference(scenario)))}
     np.savez(tmp_path / "a.npz", **packed)
     assert np.array_equal(snapshots.load(tmp_path / "a.npz")[1], rows)
     worlds = make_batch(scenario, 3, "object")
@@ -310,7 +310,7 @@ def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
 def parts():
     """A file, and what it is made of: rows, and what tells the scenario."""
     scenario, rows = rows_of("keydoor-5x5", 2)
-    return rows, reference_to(scenario)
+    return rows, make_reference(scenario)
 
 
 def npy(array, **options):
@@ -358,9 +358,9 @@ def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
     [
         *(({name: 7}, f"has no {name}") for name in ("name", "source", "changes", "digest")),
         ({"folder": None}, "has no folder"),
-        ({"changes": {"layout": 7}}, "no file keeps such a change of 'layout'"),
-        ({"changes": {"max_steps": "a"}}, "no file keeps such a change of 'max_steps'"),
-        ({"changes": {"actions": [0, 0]}}, "no file keeps such a change of 'actions'"),
+        ({"changes": {"layout": 7}}, "no reference holds such a change of 'layout'"),
+        ({"changes": {"max_steps": "a"}}, "no reference holds such a change of 'max_steps'"),
+        ({"changes": {"actions": [0, 0]}}, "no reference holds such a change of 'actions'"),
         ({"name": "a" * 5000, "source": "nine-rooms-13x13"}, "cannot go on with"),
     ],
 )
@@ -381,7 +381,7 @@ def test_the_end_of_a_zip64_archive_is_not_believed(tmp_path, parts):
     snapshots.load(file)
     data = file.read_bytes()
     file.write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + data[-22:])
-    with pytest.raises(SnapshotError, match="it is no archive of NumPy's"):
+    with pytest.raises(SnapshotError, match="it is no NumPy archive"):
         snapshots.load(file)
 
 

@@ -25,7 +25,7 @@ from gv_engine.rules.geometry import (
     is_action,
     named_action,
 )
-from gv_engine.scenario.lookup import found_again, reference_to
+from gv_engine.scenario.lookup import load_reference, make_reference
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
@@ -156,13 +156,13 @@ def test_an_action_goes_on_in_copies_replays_and_references():
     replay = Replay.from_bytes(game.replay().to_bytes())
     assert Session.of(replay, again).difference is None
     fewer = scenario.with_(actions=(0, int(named_action("KICK"))))
-    known = json.loads(json.dumps(reference_to(fewer)))
-    found = found_again(known)
+    known = json.loads(json.dumps(make_reference(fewer)))
+    found = load_reference(known)
     assert isinstance(found, Scenario)
     assert found.action_names == ("MOVE_FORWARD", "KICK")
     unknown = {**known, "changes": {"actions": [0, 99]}}
     with pytest.raises(ScenarioError, match="has no action of number 99"):
-        found_again(unknown)
+        load_reference(unknown)
 
 
 def test_environments_tell_the_names():

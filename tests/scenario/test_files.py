@@ -18,13 +18,13 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import read
 from gv_engine.rules.errors import GVEngineError, ScenarioError
 from gv_engine.scenario.files import (
-    Archive,
     ArrayError,
-    Draft,
-    bytes_for_people,
+    AtomicFile,
+    NpzArchive,
+    atomic_write,
+    format_bytes,
     read_bytes,
-    replacing,
-    sweep,
+    remove_stale_drafts,
 )
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.rule_modules import SourceFile
@@ -128,7 +128,7 @@ def test_names_too_long_are_said(tmp_path: Path):
 
 
 def test_sizes_for_people():
-    assert [bytes_for_people(n) for n in (9, 2048, 6_500_000, 2**40)] == [
+    assert [format_bytes(n) for n in (9, 2048, 6_500_000, 2**40)] == [
         *("9 bytes", "2 KiB", "6.2 MiB", "1024 GiB")
     ]
 
@@ -136,17 +136,17 @@ def test_sizes_for_people():
 def test_the_arrays_of_an_archive_are_limited_together(tmp_path: Path):
     zeros = np.zeros(600, np.uint8)
     np.savez_compressed(tmp_path / "a.npz", a=zeros, b=zeros, c=zeros)
-    with Archive(tmp_path / "a.npz", 2000, "archives") as archive:
-        assert archive.read("a").size == archive.read("b", most=1000).size == 600
-        assert archive.read("a").size == 600
+    with NpzArchive(tmp_path / "a.npz", 2000, "archives") as archive:
+        assert archive.read_array("a").size == archive.read_array("b", max_bytes=1000).size == 600
+        assert archive.read_array("a").size == 600
         with pytest.raises(ArrayError, match="c is 728 bytes, in archives at most 544 bytes"):
-            archive.read("c")
+            archive.read_array("c")
 
 
 @posix
 def test_the_digest_of_a_rule_file_waits_for_no_fifo(tmp_path: Path):
     os.mkfifo(tmp_path / "rules.py")
-    assert SourceFile.of(tmp_path / "rules.py").digest == ""
+    assert SourceFile.read(tmp_path / "rules.py").digest == ""
 
 
 # ---- drafts --------------------------------------------------------------------------------------
@@ -154,10 +154,10 @@ def test_the_digest_of_a_rule_file_waits_for_no_fifo(tmp_path: Path):
 
 def test_a_draft_takes_its_place_or_goes(tmp_path: Path):
     file = tmp_path / "a.txt"
-    with replacing(file) as draft:
+    with atomic_write(file) as draft:
         draft.write_text("new")
         assert draft.suffix == ".txt"
-    with pytest.raises(KeyError), replacing(file) as draft:
+    with pytest.raises(KeyError), atomic_write(file) as draft:
         draft.write_text({"newer": "text"}["gone"])
     assert file.read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
@@ -166,11 +166,11 @@ def test_a_draft_takes_its_place_or_goes(tmp_path: Path):
 def test_what_cannot_be_written_is_named(tmp_path: Path):
     with (
         pytest.raises(OSError, match=r"a\.txt cannot be written: No space"),
-        replacing(tmp_path / "a.txt"),
+        atomic_write(tmp_path / "a.txt"),
     ):
         raise OSError(28, "No space left on device")
     with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
-        Draft(tmp_path / "gone" / "b.txt")
+        AtomicFile(tmp_path / "gone" / "b.txt")
 
 
 @posix
@@ -184,7 +184,7 @@ def test_a_draft_has_the_permissions_of_the_file_before_anything_is_written(
     if os.geteuid() == 0:
         os.chown(file, 1234, 2345)
     before = file.stat()
-    with replacing(file) as draft:
+    with atomic_write(file) as draft:
         assert stat.S_IMODE(draft.stat().st_mode) == mode
         draft.write_text("new")
     after = file.stat()
@@ -203,7 +203,7 @@ def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path: Path, monkeypatch: 
         raise PermissionError
 
     monkeypatch.setattr(os, "chown", refuse)
-    with replacing(file) as draft:
+    with atomic_write(file) as draft:
         assert stat.S_IMODE(draft.stat().st_mode) == 0o604
 
 
@@ -213,7 +213,7 @@ def test_behind_a_link_the_file_itself_is_replaced(tmp_path: Path):
     link, file = tmp_path / "link.txt", tmp_path / "kept" / "a.txt"
     for target in (file, Path("kept/a.txt")):
         link.symlink_to(target)
-        with replacing(link) as draft:  # the first time, the file is not there yet
+        with atomic_write(link) as draft:  # the first time, the file is not there yet
             draft.write_text(str(target))
         assert link.is_symlink()
         assert file.read_text() == str(target)
@@ -224,10 +224,10 @@ def test_behind_a_link_the_file_itself_is_replaced(tmp_path: Path):
 def test_what_is_no_file_is_not_replaced(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((tmp_path / "pipe", "FIFO"), (Path("/dev/null"), "device")):
-        with pytest.raises(OSError, match=f"is a {kind}, not a file"), replacing(path):
+        with pytest.raises(OSError, match=f"is a {kind}, not a file"), atomic_write(path):
             pass
     os.mkfifo(tmp_path / ".gv-draft-0.txt")  # nor waited for
-    sweep(tmp_path)
+    remove_stale_drafts(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", ".gv-draft-0.txt"}
 
 
@@ -235,22 +235,22 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path):
 def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
     program = (
         "import os, pathlib, signal\n"
-        "from gv_engine.scenario.files import Draft\n"
-        "draft = Draft(pathlib.Path('a.gif'))\n"
+        "from gv_engine.scenario.files import AtomicFile\n"
+        "draft = AtomicFile(pathlib.Path('a.gif'))\n"
         "draft.path.with_suffix('.mkv').touch()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    at_work = Draft(tmp_path / "a.gif")
+    at_work = AtomicFile(tmp_path / "a.gif")
     at_work.path.with_suffix(".mkv").touch()
     (tmp_path / ".mine-1.gif").touch()
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
     assert len(list(tmp_path.iterdir())) == 5
-    with replacing(tmp_path / "b.txt") as draft:
+    with atomic_write(tmp_path / "b.txt") as draft:
         draft.touch()
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {".mine-1.gif", "b.txt", at_work.path.name, at_work.path.stem + ".mkv"}
-    at_work.keep()
-    sweep(tmp_path)
+    at_work.commit()
+    remove_stale_drafts(tmp_path)
     assert (tmp_path / "a.gif").exists()
 
 
@@ -260,9 +260,9 @@ def test_where_nothing_can_be_locked_drafts_stay(tmp_path: Path, monkeypatch: py
         raise OSError("no locks")
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    draft = Draft(tmp_path / "a.txt")
-    sweep(tmp_path)
-    draft.keep()
+    draft = AtomicFile(tmp_path / "a.txt")
+    remove_stale_drafts(tmp_path)
+    draft.commit()
     assert (tmp_path / "a.txt").exists()
 
 

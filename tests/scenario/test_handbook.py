@@ -9,7 +9,7 @@ from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.cli.rules import page
 from gv_engine.rules.system import REGISTRIES, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
-from gv_engine.scenario.reference_docs import Topic, chapters
+from gv_engine.scenario.reference_docs import Topic, list_chapters
 
 LEVEL = {
     "objects": {"Guard": {"states": ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]}},
@@ -19,7 +19,7 @@ LEVEL = {
     "terminating_function": "reach_exit",
     "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
 }
-CHAPTERS = chapters()
+CHAPTERS = list_chapters()
 LOOKING = ("patrol", "let_pass", "seen")
 """Rules of objects that look somewhere, as no built-in one does."""
 NESTING = {
@@ -66,9 +66,9 @@ def test_every_entry_says_something():
         assert entries, title
         for entry in entries:
             assert (
-                entry.says.endswith((".", "?", ")"))
+                entry.summary.endswith((".", "?", ")"))
                 or title == "Map characters"
-                or " " in entry.says
+                or " " in entry.summary
             )
 
 

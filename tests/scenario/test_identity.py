@@ -12,7 +12,7 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario, load_scenario
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.scenario.lookup import found_again, reference_to
+from gv_engine.scenario.lookup import load_reference, make_reference
 from gv_engine.session.replay import ReplayError
 from gv_engine.session.session import Session
 
@@ -70,7 +70,7 @@ def rollout(folder: Path) -> Open:
     env = GridVectorEnv(folder, 1, world="object", autoreset_mode="Disabled")
     EpisodeFolder(folder.parent / "episodes", env, {}).close(complete=True)
     about = episode_folder.read(folder.parent / "episodes")[1]
-    return lambda: snapshots.found_again(about["scenario"], trust=True)
+    return lambda: snapshots.load_reference(about["scenario"], trust=True)
 
 
 def told(door: Callable[[Path], Open]) -> AbstractContextManager[Any]:
@@ -102,18 +102,18 @@ def test_so_it_does_in_algebra(tmp_path: Path):
         "from .beside import TEXT\n\ndef draw(params, rng):\n    return TEXT, 2\n"
     )
     (tmp_path / "beside.py").write_text("TEXT = '4x + 2x'\n")
-    known = reference_to(load_scenario(level, tmp_path))
-    assert found_again(known, trust=True).name == known["name"]
+    known = make_reference(load_scenario(level, tmp_path))
+    assert load_reference(known, trust=True).name == known["name"]
     (tmp_path / "beside.py").write_text("TEXT = '4x + 3x'\n")
     with pytest.warns(UserWarning, match="is no longer what it was"):
-        found_again(known, trust=True)
+        load_reference(known, trust=True)
 
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "mathy-poly-simplify-normal"])
 def test_built_in_scenarios_are_known_by_name(name: str):
-    known = reference_to(load_scenario(name))
+    known = make_reference(load_scenario(name))
     assert known["source"] == known["name"] == name
-    assert found_again(known).identity == load_scenario(name).identity
-    shorter = reference_to(load_scenario(name).with_(max_steps=7))
+    assert load_reference(known).identity == load_scenario(name).identity
+    shorter = make_reference(load_scenario(name).with_(max_steps=7))
     assert shorter["source"] == name
-    assert found_again(shorter).identity.digest == shorter["digest"] != known["digest"]
+    assert load_reference(shorter).identity.digest == shorter["digest"] != known["digest"]

@@ -76,7 +76,7 @@ def test_every_place_asks(place: Place, changes: dict[str, Any]):
     else:
         place.write(changes)
     own(place)
-    with pytest.raises(TrustError, match=r"\./rules\.py:rule: not loaded, no Python is"):
+    with pytest.raises(TrustError, match=r"\./rules\.py:rule: not loaded, Python code is"):
         load_scenario(place.level, code=False)
     with pytest.raises(TrustError, match="a list only refers to this scenario"):
         _ = catalogue.Entry(str(place.file), "").scenario

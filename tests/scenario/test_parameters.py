@@ -12,7 +12,7 @@ import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError, load_scenario
 from gv_engine.cli import main
 from gv_engine.rules.errors import UnknownOptionError
-from gv_engine.scenario.lookup import found_again, reference_to
+from gv_engine.scenario.lookup import load_reference, make_reference
 from gv_engine.world.simulation import Simulation
 
 HALL = """\
@@ -193,10 +193,10 @@ def test_files_that_refer_to_it_keep_what_was_set(hall):
     scenario = Scenario.load(hall, size=8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        again = found_again(reference_to(scenario))
+        again = load_reference(make_reference(scenario))
     assert again.identity == scenario.identity
     assert shape(scenario.reload()) == (8, 16)
-    built_in = reference_to(Scenario.load("keydoor", size=8))
+    built_in = make_reference(Scenario.load("keydoor", size=8))
     assert [built_in["source"], built_in["settings"]] == ["keydoor", {"size": 8}]
 
 

@@ -35,7 +35,7 @@ from gv_engine.rules.system import (
     TRANSITION,
     VISIBILITY,
 )
-from gv_engine.scenario.library import grid_names, gym_id
+from gv_engine.scenario.library import gym_id, list_grid_names
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
 from tests import DATA
@@ -71,7 +71,7 @@ def arguments(scenario, phase):
 # ---- built-in scenarios and where scenarios come from ----------------------------------------
 
 
-@pytest.mark.parametrize("name", grid_names())
+@pytest.mark.parametrize("name", list_grid_names())
 def test_built_in_scenario_loads_by_name_and_by_id(name):
     by_name, by_id = Scenario.load(name), Scenario.load(gym_id(name))
     assert by_name.name == by_id.name == name
@@ -99,7 +99,9 @@ def built_in_name(recorded):
 
 
 @pytest.mark.filterwarnings("ignore:.*teleport takes no 'random_agent'")
-@pytest.mark.parametrize("name", [name for name in CONFIGS if built_in_name(name) in grid_names()])
+@pytest.mark.parametrize(
+    "name", [name for name in CONFIGS if built_in_name(name) in list_grid_names()]
+)
 def test_recorded_configs_and_built_in_files_agree(name):
     recorded, file = Scenario.load(CONFIGS[name]), Scenario.load(built_in_name(name))
     for attribute in ("objects", "colors", "observation_objects", "observation_colors"):

@@ -125,7 +125,7 @@ def rollout_folder(place: Place, **consent: Any) -> Any:
     assert main(words.split()) == 0
     place.file.write_text(said)
     about = gv_engine.rollout.episode_folder.read("episodes")[1]
-    return snapshots.found_again(about["scenario"], "episodes", **consent)
+    return snapshots.load_reference(about["scenario"], "episodes", **consent)
 
 
 def member_beside(place: Place, **consent: Any) -> Any:

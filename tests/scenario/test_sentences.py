@@ -1,12 +1,12 @@
 """Rules told to players, from the docstrings of the systems that run."""
 
 from gv_engine import Scenario
-from gv_engine.domains.grid.hooks import schedules
-from gv_engine.scenario.reference_docs import sections
+from gv_engine.domains.grid.hooks import list_schedules
+from gv_engine.scenario.reference_docs import list_rule_sections
 
 
 def test_values_of_the_level_stand_behind_the_sentence():
-    told = dict(sections(schedules(Scenario.load("keydoor-9x9"))))
+    told = dict(list_rule_sections(list_schedules(Scenario.load("keydoor-9x9"))))
     pays = dict(told["What pays"])
     assert pays["living reward"] == "Pays the same reward for every step. (reward -0.05)"
     assert pays["getting closer"].startswith("Pays for a step closer to the one exit, or for")
@@ -16,7 +16,7 @@ def test_values_of_the_level_stand_behind_the_sentence():
 
 def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
     scenario = Scenario.load("puzzles-hard#11")
-    told = dict(sections(schedules(scenario), scenario.types))
+    told = dict(list_rule_sections(list_schedules(scenario), scenario.types))
     happens = told["What happens"]
     assert dict(happens)["patrol"].startswith(
         "Guards move over free floor in the direction they face"
@@ -31,7 +31,7 @@ def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
         "The agent stands on lava.",
     ]
     lacks = {kind.index for kind in scenario.types if kind.name not in ("Guard", "Exit")}
-    told = dict(sections(schedules(scenario), scenario.types, lacks))
+    told = dict(list_rule_sections(list_schedules(scenario), scenario.types, lacks))
     assert [name for name, _ in told["What happens"]] == [
         *("move agent", "turn agent", "actuate door", "actuate box", "pickndrop", "teleport"),
         "patrol",
@@ -39,5 +39,5 @@ def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
 
 
 def test_rules_that_members_share_are_told_once():
-    told = dict(sections(schedules(Scenario.load("keydoor-sizes"))))
-    assert told == dict(sections(schedules(Scenario.load("keydoor-9x9"))))
+    told = dict(list_rule_sections(list_schedules(Scenario.load("keydoor-sizes"))))
+    assert told == dict(list_rule_sections(list_schedules(Scenario.load("keydoor-9x9"))))

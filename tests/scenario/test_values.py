@@ -9,11 +9,11 @@ import pytest
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import Area
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, parsed
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, parse_yaml
 
 
 def node(text: str) -> YamlNode:
-    return fields.mapping(parsed(f"value: {text}".encode(), ErrorCollector("f")))["value"]
+    return fields.mapping(parse_yaml(f"value: {text}".encode(), ErrorCollector("f")))["value"]
 
 
 AREA = "[[ymin, ymax], [xmin, xmax]]"
@@ -26,14 +26,14 @@ AREA = "[[ymin, ymax], [xmin, xmax]]"
         (fields.read_pair, "[512, 1]", (512, 1)),
         (fields.read_area, "[[-128, 0], [-64, 64]]", Area(-128, 0, -64, 64)),
         (fields.read_area, "[[3, 3], [-512, -500]]", Area(3, 3, -512, -500)),
-        (fields.read_integer, "-2147483648", -(2**31)),
-        (fields.read_integer, "2147483647", 2**31 - 1),
+        (fields.read_int32, "-2147483648", -(2**31)),
+        (fields.read_int32, "2147483647", 2**31 - 1),
         (fields.number, "1e300", 1e300),
         (fields.number, "-7", -7.0),
-        (fields.truth, "true", True),
-        (fields.word, "a b", "a b"),
-        (fields.word, "'7'", "7"),
-        (fields.words, "''", ""),
+        (fields.boolean, "true", True),
+        (fields.text, "a b", "a b"),
+        (fields.text, "'7'", "7"),
+        (fields.optional_text, "''", ""),
         (fields.read_color, "RED", 1),
         (fields.read_plain, "[1, [true, 2.5]]", (1, (True, 2.5))),
     ],
@@ -62,21 +62,21 @@ def test_values_at_their_bounds(read: Any, text: str, found: Any):
         (fields.read_area, "[[0, 1]]", f"expected two ranges: {AREA}"),
         (fields.read_area, "[[0, 1], [0, 1, 2]]", f"expected two ranges: {AREA}"),
         (fields.read_area, "[7, 8]", "found 7, expected a range: [least, most]"),
-        (fields.read_integer, "2147483648", "allowed are -2147483648 to 2147483647"),
-        (fields.read_integer, "-2147483649", "found -2147483649, allowed are"),
-        (fields.read_integer, "true", "found true, expected a whole number"),
-        (fields.read_integer, "1.0", "found 1.0, expected a whole number"),
+        (fields.read_int32, "2147483648", "allowed are -2147483648 to 2147483647"),
+        (fields.read_int32, "-2147483649", "found -2147483649, allowed are"),
+        (fields.read_int32, "true", "found true, expected a whole number"),
+        (fields.read_int32, "1.0", "found 1.0, expected a whole number"),
         (fields.number, ".inf", "expected a finite number"),
         (fields.number, "1" + "0" * 400, "expected a finite number"),
         (fields.number, "false", "found false, expected a number"),
         (fields.number, "'7'", "found '7', expected a number"),
-        (fields.truth, "1", "found 1, expected true or false"),
-        (fields.word, "''", "found '', expected a text"),
-        (fields.word, "[a]", "found a list of 1, expected a text"),
-        (fields.words, "{a: 1}", "found a mapping, expected a text"),
-        (fields.word, "", "found nothing, expected a text"),
-        (fields.truth, "x" * 40, f"found '{'x' * 40}', expected"),
-        (fields.truth, "x" * 41, f"found '{'x' * 37}...', expected"),
+        (fields.boolean, "1", "found 1, expected true or false"),
+        (fields.text, "''", "found '', expected a text"),
+        (fields.text, "[a]", "found a list of 1, expected a text"),
+        (fields.optional_text, "{a: 1}", "found a mapping, expected a text"),
+        (fields.text, "", "found nothing, expected a text"),
+        (fields.boolean, "x" * 40, f"found '{'x' * 40}', expected"),
+        (fields.boolean, "x" * 41, f"found '{'x' * 37}...', expected"),
         (fields.read_plain, "[1, word]", "found 'word', expected a number, true, false, or a list"),
         (fields.read_color, "RAD", "no colour 'RAD'; did you mean 'RED'?"),
         (fields.mapping, "[1]", "found a list of 1, expected a mapping of names to values"),
@@ -89,15 +89,15 @@ def test_values_beyond_their_bounds(read: Any, text: str, said: str):
 
 
 def test_names_that_stand_twice_get_numbers():
-    assert fields.unique("abaa") == ("a", "b", "a_2", "a_3")
-    assert fields.unique(["a", "a_2", "a", "a"]) == ("a", "a_2", "a_3", "a_4")
+    assert fields.make_unique("abaa") == ("a", "b", "a_2", "a_3")
+    assert fields.make_unique(["a", "a_2", "a", "a"]) == ("a", "a_2", "a_3", "a_4")
 
 
 def test_problems_are_told_in_the_order_of_their_lines():
     problems = ErrorCollector("level.yaml")
-    found = parsed(b"a: 1\nb: {c: 2,\n  d: 3}\nRED: 4\n", problems)
+    found = parse_yaml(b"a: 1\nb: {c: 2,\n  d: 3}\nRED: 4\n", problems)
     entries = fields.mapping(found)
-    fields.check_keys(problems, found, ["a"], ["bb"])
+    fields.read_fields(problems, found, ["a"], ["bb"])
 
     def fail() -> None:
         raise FieldError(fields.mapping(entries["b"])["d"], "is  wrong")
@@ -114,7 +114,7 @@ def test_problems_are_told_in_the_order_of_their_lines():
         "level.yaml:4: RED: unknown key 'RED'",
     ]
     assert [place.line for place in error.value.places] == [2, 3, 4]
-    whole = problems.with_(FieldError(entries["a"], "too"))
+    whole = problems.error_with(FieldError(entries["a"], "too"))
     assert str(whole).splitlines()[0] == "level.yaml:1: a: too"
 
 
@@ -131,7 +131,7 @@ def test_colors_stand_once_in_their_order():
     assert fields.read_colors(problems, node("[BLUE, RED]")) == (1, 3)
     assert len(problems) == 0
     assert fields.read_colors(problems, node("[BLUE, BLUE]")) == (3,)
-    assert "BLUE stands here a second time" in str(problems.with_(FieldError(node("1"), "")))
+    assert "BLUE stands here a second time" in str(problems.error_with(FieldError(node("1"), "")))
     with pytest.raises(FieldError, match="found an empty list, expected at least one name"):
         fields.read_colors(problems, node("[]"))
 
@@ -139,5 +139,5 @@ def test_colors_stand_once_in_their_order():
 @pytest.mark.parametrize("line", [1, 2, 7])
 def test_bytes_that_are_no_text_are_told_with_their_line(line: int):
     with pytest.raises(FieldError, match="byte 0xff is not UTF-8 text") as error:
-        parsed(b"\n" * (line - 1) + b"a: \xff\nb: 1\n", ErrorCollector("f"))
+        parse_yaml(b"\n" * (line - 1) + b"a: \xff\nb: 1\n", ErrorCollector("f"))
     assert error.value.node.line == line

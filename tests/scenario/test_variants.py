@@ -10,9 +10,9 @@ from gv_engine import Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.cli.check import sources_of
 from gv_engine.scenario.document import read_file
-from gv_engine.scenario.library import ScenarioRef, levels
+from gv_engine.scenario.library import ScenarioRef, list_scenarios
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.scenario.variants import names_in
+from gv_engine.scenario.variants import find_variant_names
 from gv_engine.session.catalogue import in_folder, source_of
 from gv_engine.world.simulation import Simulation
 
@@ -140,11 +140,11 @@ def test_names_are_found_without_yaml_as_yaml_has_them():
     assert sum(len(document.variants) > 0 for document in documents.values()) > 10
     for file, document in documents.items():
         named = () if document.levels else document.variants  # those of a pack are numbers
-        assert tuple(names_in(file.read_text())) == named
+        assert tuple(find_variant_names(file.read_text())) == named
 
 
 def test_built_in_levels_come_in_the_order_of_their_names(tmp_path):
     files = {name: tmp_path / f"{name}.yaml" for name in ("oak", "elm")}
     for file in files.values():
         file.write_text("variants:\n  tall: {}\n  small: {}\n")
-    assert list(levels(files)) == ["elm-tall", "elm-small", "oak-tall", "oak-small"]
+    assert list(list_scenarios(files)) == ["elm-tall", "elm-small", "oak-tall", "oak-small"]

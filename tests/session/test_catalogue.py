@@ -8,7 +8,7 @@ import pytest
 
 from gv_engine import Scenario, ScenarioError
 from gv_engine.cli.new import write_starter
-from gv_engine.scenario.plugin import playable_levels
+from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.trust import Trust
 from gv_engine.session import catalogue
 from gv_engine.session.catalogue import read_playable, search
@@ -20,7 +20,7 @@ def test_the_example_in_its_docstring():
 
 def test_every_built_in_scenario_is_there_once_beside_its_family():
     entries = catalogue.built_in_entries()
-    assert sorted(entry.source for entry in entries) == sorted(playable_levels())
+    assert sorted(entry.source for entry in entries) == sorted(list_playable_scenarios())
     groups = [entry.group for entry in entries]
     assert [group for group, _ in itertools.groupby(groups)] == list(dict.fromkeys(groups))
     of = {entry.source: entry.group for entry in entries}

@@ -12,7 +12,7 @@ from gv_engine.domains.grid.stage import GridStage
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.system import REGISTRIES, get_system
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from gv_engine.session.inspection import Entity, Inspection, meanings
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
@@ -182,7 +182,7 @@ def test_actions_are_those_that_would_do_something():
     assert list(inspection.actions())[:2] == ["MOVE_FORWARD", "MOVE_BACKWARD"]
 
 
-@pytest.mark.parametrize("name", grid_names())
+@pytest.mark.parametrize("name", list_grid_names())
 def test_every_cell_of_every_scenario_can_be_looked_at(name: str):
     inspection, simulation = a_look(name, seed=0)
     world = simulation.world

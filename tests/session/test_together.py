@@ -17,7 +17,7 @@ from gv_engine.rollout.policy import PolicyError, load_policies, load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import SeveralAgentsError
-from gv_engine.scenario.library import levels_of_several
+from gv_engine.scenario.library import list_multi_agent_grids
 from gv_engine.session.autoplay import actor_of
 from gv_engine.session.replay import Replay, ReplayError, TimelineStep
 from gv_engine.session.session import Session
@@ -73,7 +73,7 @@ def test_each_agent_has_its_own_view(plates: Scenario):
     assert game.controlled == "ann"
 
 
-@pytest.mark.parametrize("name", levels_of_several())
+@pytest.mark.parametrize("name", list_multi_agent_grids())
 def test_their_games_play_again(name: str):
     scenario, chance = Scenario.load(name), np.random.default_rng(0)
     game = Session(scenario, 1)

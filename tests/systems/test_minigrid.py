@@ -7,7 +7,7 @@ from components.minigrid import BALL
 from gv_engine import Scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
-from gv_engine.scenario.library import minigrid_levels
+from gv_engine.scenario.library import list_minigrid_grids
 from gv_engine.world.simulation import Simulation
 from systems.minigrid.obstacles import in_spawn_order
 from tests import DATA, minigrid
@@ -26,10 +26,10 @@ def test_a_recording_comes_out_equal_where_it_is_compiled():
 
 
 def test_all_ids_have_a_scenario():
-    assert len(minigrid_levels()) == 76
+    assert len(list_minigrid_grids()) == 76
 
 
-@pytest.mark.parametrize("name", minigrid_levels())
+@pytest.mark.parametrize("name", list_minigrid_grids())
 def test_scenarios_are_called_like_their_ids(name):
     scenario = Scenario.load(name)
     assert scenario.name == name

@@ -21,7 +21,7 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
 from gv_engine.scenario.document import read_mapping
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import built_in_names, hooks_of
+from gv_engine.scenario.plugin import get_plugin, list_built_in_names
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.session.session import Session
 from gv_engine.validation.differential import play_in_lockstep
@@ -90,7 +90,7 @@ AIMLESS = ("MiniGrid-Playground-v0",)
 
 
 @pytest.mark.parametrize(
-    "source", [*(name for name in built_in_names() if name not in AIMLESS), STARTER]
+    "source", [*(name for name in list_built_in_names() if name not in AIMLESS), STARTER]
 )
 def test_every_scenario_of_ours_says_what_a_success_is(source):
     assert load_scenario(source).tells_success
@@ -303,7 +303,7 @@ def test_vector_environments_of_algebra_tell_it_in_every_mode(mode):
 @pytest.mark.parametrize("name", ["memory-5x5", "mathy-poly-simplify-easy"])
 def test_rollouts_hold_it(name):
     found = load_scenario(name)
-    env = hooks_of(found).make_vector_env(found, 4, autoreset_mode="Disabled")
+    env = get_plugin(found).make_vector_env(found, 4, autoreset_mode="Disabled")
     num_actions = int(env.single_action_space.n)
     episodes = list(rollout(env, RandomPolicy(4, num_actions, valid=True), 16, 0))
     won = [episode.success for episode in episodes]

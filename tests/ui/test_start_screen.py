@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.cli.new import write_starter
-from gv_engine.scenario.plugin import playable_levels
+from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.ui import settings
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.start import StartScreen
@@ -45,7 +45,7 @@ def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     desk.app.push(start)
     empty = desk.look().copy()
     cards = [card for _, cards in start.sections() for card in cards]
-    assert sorted(card.title for card in cards) == sorted(playable_levels())
+    assert sorted(card.title for card in cards) == sorted(list_playable_scenarios())
     while start.tick(0) is not None:
         pass
     assert all(card.text and not card.wrong for card in cards)

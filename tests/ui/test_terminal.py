@@ -193,7 +193,7 @@ def test_the_help_has_every_key_that_does_something():
     for group in ("grid", "play", "view", "window"):
         for command in GROUPS[group]:
             if command.name in terminal.game.actions:
-                assert command.says in text
+                assert command.description in text
     assert set(_COMMANDS) <= {
         command.name for g in ("grid", "play", "view", "window") for command in GROUPS[g]
     }

@@ -10,7 +10,7 @@ import yaml
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from gv_engine.validation.lint import findings, placed_findings
 from tests.boards import scenario
 
@@ -60,7 +60,7 @@ def test_nothing_is_found_in_what_is_right():
     assert not found()
 
 
-@pytest.mark.parametrize("name", grid_names())
+@pytest.mark.parametrize("name", list_grid_names())
 def test_nothing_is_found_in_what_comes_with_the_engine(name: str):
     assert not findings(Scenario.load(name))
 

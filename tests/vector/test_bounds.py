@@ -424,7 +424,9 @@ def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
 
 def test_check_and_the_game_tell_of_it(folder):
     wrong = "index 999 is out of bounds for axis 0 with size 64"
-    (fault,) = grid_domain.examine(level(folder, stray={"how": 1, "e": 999}), 2, 0, 10).faults
+    (fault,) = grid_domain.check_scenario(
+        level(folder, stray={"how": 1, "e": 999}), 2, 0, 10
+    ).faults
     assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {wrong}")
     for where, parameters in (
         ("rules.py:10: ", {"how": 1}),

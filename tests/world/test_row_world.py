@@ -11,14 +11,14 @@ from gv_engine import Scenario
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
-from gv_engine.scenario.library import grid_names
+from gv_engine.scenario.library import list_grid_names
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from systems.rendering import draw_state_and_observation
 from tests import boards
 
 
-@pytest.mark.parametrize("name", grid_names())
+@pytest.mark.parametrize("name", list_grid_names())
 def test_frames_of_rows_are_those_of_worlds(name: str):
     scenario = Scenario.load(name)
     simulation = Simulation(scenario)

@@ -18,7 +18,7 @@ from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.loading import scenario_of
+from gv_engine.scenario.loading import as_scenario
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """Kinds of observations: nodes alone, or nodes with the edges between them."""
@@ -240,7 +240,7 @@ def algebra_scenario(
         ScenarioError: the scenario has errors.
         ValueError: the scenario belongs to another domain.
     """
-    result = scenario_of(scenario, **options)
+    result = as_scenario(scenario, **options)
     if not isinstance(result, AlgebraScenario):
         raise ValueError(
             f"{result.name} is a scenario of the domain {result.domain!r}, not 'algebra'"

@@ -15,7 +15,7 @@ from gv_engine.domains.algebra.expression import ADD, CA, CONSTANT, MULTIPLY, PO
 from gv_engine.domains.algebra.rule_set import RewriteError
 from gv_engine.domains.algebra.state import MathyEnvState
 from gv_engine.domains.algebra.types import is_terminal_transition
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.autoplay import Way
 
 # ---- search --------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class HintSearch(Thread):
         try:
             self.hint = find_hint(self._env, self._state)
         except Exception as error:  # a user-defined rule may raise anything
-            self._error = str(failure(error))
+            self._error = str(make_rule_error(error))
 
 
 class HintFinder:

@@ -16,14 +16,14 @@ from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
 from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
+from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
 
-adviser = HintFinder
+make_hint_provider = HintFinder
 make_env = ExpressionEnv
-limited = algebra_scenario
+with_step_limit = algebra_scenario
 
 
-def read(document: Document) -> AlgebraScenario:
+def read_scenario(document: Document) -> AlgebraScenario:
     """Return the scenario of a document."""
     return AlgebraScenario.read(document, {})
 
@@ -35,15 +35,15 @@ def make_vector_env(
     return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
 
 
-make_worlds = make_vector_env
+make_rollout_env = make_vector_env
 
 
-def compile(scenario: AlgebraScenario) -> str:
+def compile_scenario(scenario: AlgebraScenario) -> str:
     """Return a message: algebra has nothing to compile."""
     return "nothing to compile"
 
 
-def frames(
+def iter_frames(
     scenario: AlgebraScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
     """Yield the frames of an episode that a policy plays."""
@@ -70,24 +70,24 @@ def _frames(
         yield mirror.frame("")
 
 
-def size(scenario: AlgebraScenario) -> str:
+def describe_size(scenario: AlgebraScenario) -> str:
     """Return the number of nodes of the first problem, as text."""
     env = scenario.make_env()
     env.rng = np.random.default_rng(0)
     return f"{scenario.first_state(env).root.size} nodes"
 
 
-def schedules(scenario: AlgebraScenario) -> Schedules:
+def list_schedules(scenario: AlgebraScenario) -> Schedules:
     """Return the name of the scenario with its calls in order."""
     return [(scenario.name, scenario.order)]
 
 
-def systems(scenario: AlgebraScenario) -> Systems:
+def list_systems(scenario: AlgebraScenario) -> SystemTable:
     """Return the name of the scenario with its systems in order."""
-    return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
+    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
 
 
-def examine(
+def check_scenario(
     scenario: AlgebraScenario,
     episodes: int,
     seed: int,

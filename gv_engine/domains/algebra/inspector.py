@@ -8,7 +8,7 @@ from gv_engine.domains.algebra.episode import TreeCursor
 from gv_engine.domains.algebra.formula_font import formula_font
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.rule_modules import failure
+from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import plate, write
@@ -72,7 +72,7 @@ class TreeInspector:
             reason = world.ending or world.decided_by.replace("_", " ")
             return RuleResult(world.state.agent.problem, float(world.reward), reason)
         except (Exception, Stopped) as error:  # a user-defined rule may raise anything
-            return RuleResult(str(failure(error)), 0.0, "")
+            return RuleResult(str(make_rule_error(error)), 0.0, "")
 
     def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
         """Return (theme colour, text, indent in lines) of each line of the panel, wrapped to a

@@ -36,7 +36,7 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mathy_core":
         raise
-    raise MissingExtraError(MATH.how_to_get, name=error.name) from None
+    raise MissingExtraError(MATH.install_message, name=error.name) from None
 
 
 # ---- systems -------------------------------------------------------------------------------------

@@ -1,23 +1,23 @@
 """Declaration of the algebra domain, importable without mathy_core."""
 
-from gv_engine.scenario.library import levels
+from gv_engine.scenario.library import list_scenarios
 from gv_engine.scenario.optional_deps import MATH
-from gv_engine.scenario.plugin import Domain, KeyCommand, LevelsByName
+from gv_engine.scenario.plugin import Domain, KeyCommand, ScenariosByName
 from gv_engine.scenario.resources import SCENARIOS
 
 _HERE = "gv_engine.domains.algebra"
 
 
-def _built_in() -> LevelsByName:
+def _built_in() -> ScenariosByName:
     """Return the built-in algebra scenarios by name."""
     files = sorted((SCENARIOS / "mathy").glob("*.yaml"))
-    return levels({f"mathy-{path.stem}": path for path in files})
+    return list_scenarios({f"mathy-{path.stem}": path for path in files})
 
 
 DOMAIN = Domain(
     name="algebra",
     title="algebra",
-    hooks_module=f"{_HERE}.hooks",
+    plugin_module=f"{_HERE}.hooks",
     env=f"{_HERE}.gym_env:ExpressionEnv",
     vector_env=f"{_HERE}.vector_env:ExpressionVectorEnv",
     built_in=_built_in,

@@ -33,38 +33,38 @@ from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
     YamlNode,
-    check_keys,
+    boolean,
     integer,
     items,
     mapping,
     number,
-    one_of,
+    optional_text,
+    read_choice,
+    read_fields,
     read_name,
     suggestion,
-    truth,
-    word,
-    words,
+    text,
 )
 from gv_engine.scenario.grid_reader import SHARED_KEYS
 from gv_engine.scenario.json_schema import (
+    BOOLEAN,
     NUMBER,
     REFERENCE,
     TEXT,
-    TRUTH,
-    Format,
-    Functions,
+    FunctionSchema,
     Key,
     KeyTable,
-    defined,
-    either,
+    ScenarioFormat,
+    any_of,
+    definition_ref,
+    enum_schema,
+    integer_schema,
     list_of,
-    named,
     object_schema,
-    whole,
 )
-from gv_engine.scenario.resolver import Names
-from gv_engine.scenario.rule_modules import sources
-from gv_engine.scenario.type_ids import Numbering
+from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.rule_modules import list_source_files
+from gv_engine.scenario.type_ids import TypeIds
 
 RULES: dict[str, type[BaseRule]] = {
     getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
@@ -81,25 +81,25 @@ MAX_MOVES = 10_000
 _MAX_NODES = 1024
 
 
-class _AlgebraNames(Names):
+class _AlgebraNames(NameResolver):
     """Resolver of the names in algebra scenarios."""
 
     successes = False
     """True while names of success functions are resolved."""
 
-    def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
         """Return the system of a phase that a node names, by name or reference."""
         systems, label = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             systems, label = SUCCESS_SYSTEMS, "success function"
-        if ":" not in word(node):
+        if ":" not in text(node):
             return _choose_by_name(node, systems, label)
-        system = self._own_system(node, phase)
+        system = self._resolve_own_system(node, phase)
         if system not in systems.values() and is_engine_module(system.function.__module__):
             raise FieldError(node, f"{system.title} is for grids{suggestion(system.name, systems)}")
         return system
 
-    def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+    def _adapt_state_function(self, node: YamlNode, thing: Any, phase: Phase) -> System:
         """Raise an error: algebra has no functions of states."""
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
@@ -116,13 +116,13 @@ class AlgebraReader:
         self.document = document
         self.changes = changes
         self.problems = document.problems or ErrorCollector(document.label)
-        self.names = _AlgebraNames(document, Numbering.of([document]))
-        self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
+        self.names = _AlgebraNames(document, TypeIds.assign([document]))
+        self.entries = read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
         for key in ("environment", "problem_function", "rules", *_PHASES):
             if key in self.entries:
-                self.names.preload(self.entries[key])
+                self.names.import_references(self.entries[key])
 
     def read_fields(self) -> dict[str, Any]:
         """Return the keyword arguments of the scenario.
@@ -162,9 +162,9 @@ class AlgebraReader:
             "order": {**DEFAULT_ORDER, **order},
             "success": self.read_key("success_function", self.read_success, None),
             "source": self.document.source,
-            "code": tuple(sources(self.names.modules.values())),
+            "code": tuple(list_source_files(self.names.modules.values())),
             "name": self.read_name(),
-            "description": self.read_key("description", words, summary),
+            "description": self.read_key("description", optional_text, summary),
         }
         self.check_problem_source(environment)
         self.problems.raise_if_any()
@@ -236,7 +236,7 @@ class AlgebraReader:
 
     def read_problem_function(self, node: YamlNode) -> ProblemFunction:
         """Return the user-defined function of (params, rng) that samples problems."""
-        function = self.names.function(node)
+        function = self.names.resolve_function(node)
         signature = inspect.signature(function)
         try:
             signature.bind(None, None)
@@ -258,9 +258,9 @@ class AlgebraReader:
 
     def read_environment(self, node: YamlNode) -> type[MathyEnv]:
         """Return the class of the environment, by name or reference."""
-        if ":" not in word(node):
+        if ":" not in text(node):
             return _choose_by_name(node, ENVIRONMENTS, "environment")
-        thing = self.names.thing(node)
+        thing = self.names.resolve_object(node)
         if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
             raise FieldError(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
         return thing
@@ -281,8 +281,8 @@ class AlgebraReader:
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
         name = entries["name"]
-        if ":" in word(name):
-            rule = self.names.thing(name)
+        if ":" in text(name):
+            rule = self.names.resolve_object(name)
             if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
                 raise FieldError(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
         else:
@@ -298,7 +298,7 @@ class AlgebraReader:
     def read_rewards(self, node: YamlNode) -> EnvRewards:
         """Return the rewards, with the default for each that is not listed."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
-        entries = check_keys(self.problems, node, names)
+        entries = read_fields(self.problems, node, names)
         rewards = {}
         for key, value in entries.items():
             with self.problems.collect():
@@ -309,7 +309,7 @@ class AlgebraReader:
 def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T:
     """Return the value whose name a node holds; raise FieldError with a suggestion if there is
     none."""
-    return list(options.values())[one_of(node, options, label)]
+    return list(options.values())[read_choice(node, options, label)]
 
 
 def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
@@ -320,10 +320,10 @@ def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
 def _read_expression(node: YamlNode) -> str:
     """Return the text of an expression; raise FieldError if it cannot be parsed."""
     try:
-        parse(word(node))
+        parse(text(node))
     except ExpressionError as error:
         raise FieldError(node, str(error)) from None
-    return word(node)
+    return text(node)
 
 
 def _read_moves(node: YamlNode) -> int:
@@ -333,7 +333,7 @@ def _read_moves(node: YamlNode) -> int:
 
 def _read_response(node: YamlNode) -> str:
     """Return the response to invalid actions that a node names."""
-    return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
+    return INVALID_ACTION_RESPONSES[read_choice(node, INVALID_ACTION_RESPONSES, "response")]
 
 
 _PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
@@ -341,12 +341,14 @@ _PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TE
 _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _MAX_NODES),
     "invalid_action_response": _read_response,
-    "previous_state_penalty": truth,
-    "preferred_term_commute": truth,
+    "previous_state_penalty": boolean,
+    "preferred_term_commute": boolean,
     "reward_discount": number,
 }
 """Keys that are keyword arguments of the environment."""
-_RULE: KeyTable = {"name": Key("Name of the rule.", either(named(RULES), REFERENCE), required=True)}
+_RULE: KeyTable = {
+    "name": Key("Name of the rule.", any_of(enum_schema(RULES), REFERENCE), required=True)
+}
 _REWARDS: KeyTable = {
     field.name: Key(f"{field.default} if left out.", NUMBER)
     for field in dataclasses.fields(EnvRewards)
@@ -357,53 +359,59 @@ _SYSTEMS = {
     "reward_functions": "Systems that may reward a move; the first that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("Always `algebra`.", named(["algebra"]), required=True),
+    "domain": Key("Always `algebra`.", enum_schema(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
         "Environment that samples problems and defines the goal: a name, or a class.",
-        either(named(ENVIRONMENTS), REFERENCE),
+        any_of(enum_schema(ENVIRONMENTS), REFERENCE),
         required=True,
     ),
-    "difficulty": Key("Difficulty of the problems.", named(MathyEnvDifficulty.__members__)),
+    "difficulty": Key("Difficulty of the problems.", enum_schema(MathyEnvDifficulty.__members__)),
     "problem": Key("Problem of every episode; sampled if left out.", TEXT),
     "problem_function": Key("User-defined function that samples the problems.", REFERENCE),
-    "max_moves": Key("Moves allowed in an episode, instead of the problem's.", whole(1, MAX_MOVES)),
-    "max_steps": Key("Step limit of an episode.", whole(1, MAX_MOVES)),
+    "max_moves": Key(
+        "Moves allowed in an episode, instead of the problem's.", integer_schema(1, MAX_MOVES)
+    ),
+    "max_steps": Key("Step limit of an episode.", integer_schema(1, MAX_MOVES)),
     "rules": Key(
         "Rules; their order numbers the actions.",
         list_of(
-            either(
-                *_RULE["name"].form["anyOf"], {**object_schema(_RULE), "additionalProperties": True}
+            any_of(
+                *_RULE["name"].schema["anyOf"],
+                {**object_schema(_RULE), "additionalProperties": True},
             ),
             minItems=1,
         ),
     ),
-    "rewards": Key("Rewards of moves.", object_schema(_REWARDS), below=_REWARDS),
+    "rewards": Key("Rewards of moves.", object_schema(_REWARDS), nested=_REWARDS),
     "success_function": Key(
-        "Condition of success at the end: `solve`, or a user-defined one.", defined("mathy_success")
+        "Condition of success at the end: `solve`, or a user-defined one.",
+        definition_ref("mathy_success"),
     ),
     **{
-        key: Key(_SYSTEMS[key], list_of(defined(f"mathy_{phase.name.lower()}")))
+        key: Key(_SYSTEMS[key], list_of(definition_ref(f"mathy_{phase.name.lower()}")))
         for key, phase in _PHASES.items()
     },
-    "max_seq_len": Key("Greatest number of nodes of an expression.", whole(1, _MAX_NODES)),
-    "invalid_action_response": Key("Response to an invalid move.", named(INVALID_ACTION_RESPONSES)),
-    "previous_state_penalty": Key(
-        "True if returning to an earlier expression is penalised.", TRUTH
+    "max_seq_len": Key("Greatest number of nodes of an expression.", integer_schema(1, _MAX_NODES)),
+    "invalid_action_response": Key(
+        "Response to an invalid move.", enum_schema(INVALID_ACTION_RESPONSES)
     ),
-    "preferred_term_commute": Key("True if 4x may become x * 4.", TRUTH),
+    "previous_state_penalty": Key(
+        "True if returning to an earlier expression is penalised.", BOOLEAN
+    ),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", BOOLEAN),
     "reward_discount": Key("Discount that is reported while the episode goes on.", NUMBER),
 }
 """Keys of algebra scenarios."""
 
-FORMAT = Format(
+FORMAT = ScenarioFormat(
     ALGEBRA_KEYS,
     {
         **{
-            f"mathy_{phase.name.lower()}": Functions(phase, tuple(SYSTEMS[phase].values()))
+            f"mathy_{phase.name.lower()}": FunctionSchema(phase, tuple(SYSTEMS[phase].values()))
             for phase in _PHASES.values()
         },
-        "mathy_success": Functions(TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS),
+        "mathy_success": FunctionSchema(TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS),
     },
 )

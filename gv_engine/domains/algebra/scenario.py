@@ -24,7 +24,7 @@ from gv_engine.domains.algebra.types import (
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import REWARD, TERMINATING
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
-from gv_engine.scenario.document import Document, ScenarioIdentity, watched
+from gv_engine.scenario.document import Document, ScenarioIdentity, list_watched_files
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import SourceFile
 
@@ -168,12 +168,14 @@ class AlgebraScenario:
     def identity(self) -> ScenarioIdentity:
         """Return the identity that replays store: equal for equal content, wherever the files
         are."""
-        return ScenarioIdentity.of(self.domain, self.name, self.document, self.changes, self.code)
+        return ScenarioIdentity.from_document(
+            self.domain, self.name, self.document, self.changes, self.code
+        )
 
     def watched_files(self) -> tuple[Path, ...]:
         """Return the files that the scenario was read from, and all Python files that it may
         import."""
-        return watched(self.document, self.code)
+        return list_watched_files(self.document, self.code)
 
     def reload(self) -> AlgebraScenario:
         """Return the scenario read again from its current files.
@@ -181,7 +183,7 @@ class AlgebraScenario:
         Raises:
             ScenarioError: the files have errors; the error lists all of them.
         """
-        document = self.document.again()
+        document = self.document.reload()
         return AlgebraScenario.read(document, self.changes)
 
     def __repr__(self) -> str:

@@ -135,7 +135,10 @@ class GridEpisode(Told):
             key = _SECOND_KEYS.get(command.name, "")
             if command.name in self.actions and key and key not in taken:
                 taken.add(key)
-                does, says = f"{self.agents[1]} {command.name}", f"{self.agents[1]}: {command.says}"
+                does, says = (
+                    f"{self.agents[1]} {command.name}",
+                    f"{self.agents[1]}: {command.description}",
+                )
                 second.append(KeyCommand(does, says, (key,), command.repeats))
         return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 

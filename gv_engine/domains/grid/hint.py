@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.plugin import get_plugin
 from gv_engine.session.autoplay import SolverActor
 
 _COMPILE_NOTE_DELAY = 2.0  # seconds
@@ -34,7 +34,9 @@ class GridHint:
         """Start a search from the current state."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._solver = SolverActor(hooks_of(self._scenario).adviser(self._scenario))
+            self._solver = SolverActor(
+                get_plugin(self._scenario).make_hint_provider(self._scenario)
+            )
         self.is_searching, self.message = True, "Looking for a way"
         self._since = time.monotonic()
 

@@ -31,9 +31,9 @@ from gv_engine.rules.system import (
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
-from gv_engine.scenario.json_schema import Format, Functions, object_schema
+from gv_engine.scenario.json_schema import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.scenario.mixture import MIXTURE_KEYS
-from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
+from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import broken_drawings
 from gv_engine.validation.differential import broken
@@ -47,22 +47,22 @@ from gv_engine.world.simulation import Simulation
 
 # ---- format --------------------------------------------------------------------------------------
 
-FORMAT = Format(
+FORMAT = ScenarioFormat(
     GRID_KEYS,
     {
-        "reset_function": Functions(RESET, list_built_in(RESET)),
-        "transition_function": Functions(TRANSITION, list_built_in(TRANSITION), TURN_KEYS),
-        "reward_function": Functions(REWARD, list_built_in(REWARD), TURN_KEYS),
-        "terminating_function": Functions(
+        "reset_function": FunctionSchema(RESET, list_built_in(RESET)),
+        "transition_function": FunctionSchema(TRANSITION, list_built_in(TRANSITION), TURN_KEYS),
+        "reward_function": FunctionSchema(REWARD, list_built_in(REWARD), TURN_KEYS),
+        "terminating_function": FunctionSchema(
             TERMINATING, list_built_in(TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
         ),
-        "visibility_function": Functions(VISIBILITY, list_built_in(VISIBILITY)),
-        "observation_function": Functions(
+        "visibility_function": FunctionSchema(VISIBILITY, list_built_in(VISIBILITY)),
+        "observation_function": FunctionSchema(
             OBSERVATION,
             list_built_in(VISIBILITY),
             VIEW,
             (object_schema(FROM_VISIBILITY),),
-            bare=False,
+            allows_bare_name=False,
         ),
     },
     MIXTURE_KEYS,
@@ -75,7 +75,7 @@ _LEVELS = 20
 """Number of levels that `gv-engine check` searches for a solution."""
 
 
-def read(document: Document) -> Scenario:
+def read_scenario(document: Document) -> Scenario:
     """Return the scenario of a document."""
     return Scenario.read(document)
 
@@ -92,7 +92,7 @@ def make_vector_env(
     return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
 
 
-def make_worlds(
+def make_rollout_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv | AgentsVectorEnv:
     """Return a vector environment for rollouts; with several agents, arrays have an axis of
@@ -101,10 +101,10 @@ def make_worlds(
     return env_class(scenario, num_envs, num_threads=workers, copy=False, **options)
 
 
-adviser = ShortestPathHints
+make_hint_provider = ShortestPathHints
 
 
-def compile(scenario: Scenario) -> str:
+def compile_scenario(scenario: Scenario) -> str:
     """Compile the programs of a scenario into the cache; return "compiled" or "kept already"."""
     worlds = CompiledBatch(scenario, 1)
     if worlds.load():
@@ -113,7 +113,7 @@ def compile(scenario: Scenario) -> str:
     return "compiled"
 
 
-def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
+def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
     """Yield the frames of an episode that a policy plays."""
     if scenario.layout.agents > 1:
         return _frames_of_agents(scenario, policy, seed, steps)
@@ -158,7 +158,7 @@ def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) ->
         yield episode.frame("")
 
 
-def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
+def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
     """Return the scenario with another step limit; with its own if None.
 
     Raises:
@@ -170,7 +170,7 @@ def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
     return limited_scenario
 
 
-def size(scenario: Scenario) -> str:
+def describe_size(scenario: Scenario) -> str:
     """Return height × width of the first level as text; of a mixture, the sizes of all members."""
     sizes: dict[str, None] = {}
     for member in scenario.members:
@@ -180,7 +180,7 @@ def size(scenario: Scenario) -> str:
     return ", ".join(sizes)
 
 
-def schedules(scenario: Scenario) -> Schedules:
+def list_schedules(scenario: Scenario) -> Schedules:
     """Return (name, calls by phase in order) of every member scenario."""
     return [
         (member.name, {phase: member.calls(phase) for phase in Phase})
@@ -188,12 +188,12 @@ def schedules(scenario: Scenario) -> Schedules:
     ]
 
 
-def systems(scenario: Scenario) -> Systems:
+def list_systems(scenario: Scenario) -> SystemTable:
     """Return (name, systems in order) of every member scenario."""
-    return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
+    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
 
 
-def examine(
+def check_scenario(
     scenario: Scenario,
     episodes: int,
     seed: int,

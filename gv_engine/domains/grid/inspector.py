@@ -12,7 +12,7 @@ from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.reference_docs import in_sentences
+from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.action_preview import Outcome, Trial
 from gv_engine.session.inspection import Entity, Inspection, Sight, meanings, visibility_functions
@@ -190,7 +190,9 @@ class GridInspector:
     def _actions_lines(self) -> Iterator[PageLine]:
         """Yield the lines on each action: whether the action is valid, and its effects."""
         commands = (*DOMAIN.keys, *self._inspection.scenario.own_actions)
-        titles = {command.name: command.says.capitalize() for command in commands}  # as in the help
+        titles = {
+            command.name: command.description.capitalize() for command in commands
+        }  # as in the help
         for action, is_valid in self._inspection.actions().items():
             name = titles.get(action, action.replace("_", " ").capitalize())
             yield PageLine(name, "does something" if is_valid else "nothing", is_heading=is_valid)
@@ -212,7 +214,7 @@ class GridInspector:
         yield PageLine("reward of the last step", format_reward(frame.reward), is_heading=True)
         scenario = self._inspection.scenario
         descriptions = {
-            call.name: in_sentences(call, scenario.types)[1]
+            call.name: describe_rule(call, scenario.types)[1]
             for member in scenario.members
             for call in member.calls(REWARD)
         }

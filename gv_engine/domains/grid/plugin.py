@@ -1,7 +1,7 @@
 """Declaration of the grid domain, importable without its dependencies."""
 
 from gv_engine.rules.frame import VIEWS
-from gv_engine.scenario.library import built_in_grids, levels_of_several
+from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.plugin import Domain, KeyCommand
 
 _HERE = "gv_engine.domains.grid"
@@ -10,10 +10,10 @@ _HERE = "gv_engine.domains.grid"
 DOMAIN = Domain(
     name="grid",
     title="grid",
-    hooks_module=f"{_HERE}.hooks",
+    plugin_module=f"{_HERE}.hooks",
     env="gv_engine.envs.environment:GridEnv",
     vector_env="gv_engine.envs.vector_environment:GridVectorEnv",
-    built_in=built_in_grids,
+    built_in=list_built_in_grids,
     format=f"{_HERE}.hooks:FORMAT",
     episode=f"{_HERE}.episode:GridEpisode",
     stage=f"{_HERE}.stage:GridStage",
@@ -37,5 +37,5 @@ DOMAIN = Domain(
         KeyCommand("NOOP", "do nothing", ("Period",)),
     ),
     panels=("inspector",),
-    of_several=levels_of_several,
+    multi_agent=list_multi_agent_grids,
 )

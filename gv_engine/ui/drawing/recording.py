@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.scenario.files import Draft
+from gv_engine.scenario.files import AtomicFile
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
@@ -180,7 +180,7 @@ class Recorder:
         self._draw = views[view](scenario, view, cell)
         self._last: Picture | None = None
         self._held = int(fps) if kind.moves else 0
-        self._draft = Draft(path)
+        self._draft = AtomicFile(path)
         self._file = kind(self._draft.path, fps)
 
     def add(self, frame: Any) -> None:
@@ -213,7 +213,7 @@ class Recorder:
             for _ in range(self._held):  # the end stands still for a second
                 self._file.add(self._last)
             self._file.close(self.shown + self._held)
-            self._draft.keep()
+            self._draft.commit()
 
     def discard(self) -> None:
         """Stop; nothing is left of the file."""

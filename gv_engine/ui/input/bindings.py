@@ -392,7 +392,7 @@ class Bindings:
             for command in self.commands(group):
                 keys = self.keys(group, command.name)
                 if keys and knows(command.name):
-                    yield ", ".join(map(key_label, keys)), command.says
+                    yield ", ".join(map(key_label, keys)), command.description
 
 
 def _left(
@@ -429,7 +429,7 @@ def free_key(group: str, name: str, key: str, beside: Iterable[KeyCommand]) -> s
     """
     found = _key(name, key.upper() if len(key) == 1 else key)
     others = [*beside, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
-    taken = {key: command.says for command in others for key in command.keys}
+    taken = {key: command.description for command in others for key in command.keys}
     if found in taken:
         free = [key for key in (*LETTERS, *DIGITS) if key not in taken]
         why = f"{name}: {found} stands for {taken[found]!r} already; free are {', '.join(free)}"
@@ -459,7 +459,7 @@ def as_toml(bindings: Bindings) -> str:
             if of is bindings and known.intersection(found):
                 continue  # it stands in the place of others, whose keys these are
             keys = ", ".join(f'"{key}"' for key in found)
-            lines.append(f"{command.name} = [{keys}]  # {command.says}")
+            lines.append(f"{command.name} = [{keys}]  # {command.description}")
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from gv_engine.scenario.files import replacing
+from gv_engine.scenario.files import atomic_write
 from gv_engine.ui.input.bindings import GROUPS, PAD, Bindings, BindingsError, key_label, keys_file
 from gv_engine.ui.settings import read_toml
 
@@ -43,7 +43,7 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
         raise BindingsError(f"{file} has {name} in a way that only you can change", name)
     made = Bindings(changes)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(file) as draft:
+    with atomic_write(file) as draft:
         draft.write_text(text, "utf-8")
     return made
 
@@ -51,7 +51,7 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
 def lost(before: Bindings, after: Bindings, name: str) -> str:
     """What other commands than this one have lost, in words; empty if nothing."""
     return " · ".join(
-        f"{', '.join(map(key_label, gone))} no longer: {command.says}"
+        f"{', '.join(map(key_label, gone))} no longer: {command.description}"
         for group in GROUPS
         for command in GROUPS[group]
         if command.name != name

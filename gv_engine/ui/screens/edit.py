@@ -11,7 +11,7 @@ from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.errors import complain, error_text
-from gv_engine.scenario.files import exists
+from gv_engine.scenario.files import path_exists
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter
@@ -155,7 +155,7 @@ class EditScreen(PaintScreen):
         def accept(text: str) -> None:
             file = Path(text.strip()).expanduser()
             file = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
-            if exists(file) and file.absolute() != level.absolute():
+            if path_exists(file) and file.absolute() != level.absolute():
                 raise EditError(f"{file} is there already; choose another name")
             self.write(file.absolute(), then)
 

@@ -196,7 +196,7 @@ class PartsScreen(FormScreen):
         if parts.is_list:
             self._accept(str(len(value or ()) + 1))
         else:
-            words = f"A name of its own. {parts.key.says}"
+            words = f"A name of its own. {parts.key.description}"
             self.app.push(Prompt(self.app, "Name", words, "", self._accept))
 
     def _accept(self, name: str) -> None:
@@ -257,11 +257,11 @@ def _parameters(screen: PaintScreen) -> list[FormField]:
     document = screen.work.document
     found = []
     for each in document.parameters if document else ():
-        says = f"A parameter of the level. {each.says}".strip()
+        says = f"A parameter of the level. {each.description}".strip()
         value, choices = each.default, each.choices
         key = Key(says, {"enum": list(choices)} if choices else {}, required=True)
         made = form_fields({each.name: key}, {each.name: value}, screen.work.words)[0]
-        found.append(made._replace(expects=each.allowed, is_text=each.kind == "text"))
+        found.append(made._replace(expects=each.allowed_text, is_text=each.kind == "text"))
     return found
 
 
@@ -278,7 +278,7 @@ def cell_form(screen: PaintScreen) -> FormScreen:
         thing, words = work.sketch.thing(cell), work.words
         name = str(thing.get("object", ""))
         states = words.types[name].states if name in words.types else ()
-        own = {"state": LEGEND_KEYS["state"]._replace(form={"enum": list(states)})}
+        own = {"state": LEGEND_KEYS["state"]._replace(schema={"enum": list(states)})}
         told = {**LEGEND_KEYS, **(own if states else {})}
         return form_fields(told, thing, words)
 

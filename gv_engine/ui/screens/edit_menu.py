@@ -31,7 +31,7 @@ class EditMenu(Menu):
         return str(file) if file else "It has no file yet."
 
     def rows(self) -> Sequence[MenuRow]:
-        says = {command.name: command.says.capitalize() for command in GROUPS["edit"]}
+        says = {command.name: command.description.capitalize() for command in GROUPS["edit"]}
         label = self.app.bindings.label
         names = [n for n in _IN_MENU if self._screen.has_map or n != "size"]
         drawn = () if self._screen.has_map else (self._row("Draw it as a map", "draw_as_map"),)

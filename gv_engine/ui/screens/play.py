@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.plugin import KeyCommand, hooks_of
-from gv_engine.scenario.reference_docs import sections
+from gv_engine.scenario.plugin import KeyCommand, get_plugin
+from gv_engine.scenario.reference_docs import list_rule_sections
 from gv_engine.session.autoplay import SOLVER, Opponent
 from gv_engine.session.catalogue import next_of_kin, source_of
 from gv_engine.session.replay import SUFFIX, ReplayError
@@ -208,7 +208,7 @@ class PlayScreen(GameScreen):
         scenario = self.game.scenario
         types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
         lacks = self.stage.lacks if self.game.pack_level else ()
-        told = sections(hooks_of(scenario).schedules(scenario), types, lacks)
+        told = list_rule_sections(get_plugin(scenario).list_schedules(scenario), types, lacks)
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, told))
 
     def _race(self) -> None:
@@ -284,7 +284,7 @@ class PlayScreen(GameScreen):
 
     def hints(self) -> Sequence[str]:
         commands = self.app.bindings.commands(self.domain.title)
-        says = {command.name: command.says for command in commands}
+        says = {command.name: command.description for command in commands}
         moves = [self.hint(self.domain.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
         stuck = self.hint("play", "hint", "hint") if self.game.pack_level else ""

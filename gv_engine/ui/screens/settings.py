@@ -49,7 +49,7 @@ class KeysScreen(Menu):
     def _commands(self) -> Sequence[tuple[str, str, str]]:
         """Groups and names of the commands, and what they do."""
         return [
-            (group, command.name, command.says)
+            (group, command.name, command.description)
             for group in self._about
             for command in self.app.bindings.commands(group)
         ]
@@ -175,7 +175,7 @@ class PauseMenu(Menu):
 
     def _row(self, group: str, name: str) -> MenuRow:
         commands = self.app.bindings.commands(group)
-        says = next(command.says for command in commands if command.name == name)
+        says = next(command.description for command in commands if command.name == name)
         key = self.app.bindings.label(group, name)
         return MenuRow(says.capitalize(), partial(self._do, name), key=key)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from gv_engine.scenario.library import IN_FOLDER
+from gv_engine.scenario.library import FOLDER_FILE
 from gv_engine.session.catalogue import Entry, built_in_entries, in_folder, search
 from gv_engine.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.session.rollout_games import is_rollout
@@ -132,7 +132,7 @@ class StartScreen(CardsScreen):
         file = typed_path(self._query)
         if not _leads_somewhere(file):
             return []
-        inner = (file / IN_FOLDER if (file / IN_FOLDER).is_file() else file).absolute()
+        inner = (file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file).absolute()
         return [next((card for card in known if card.file == inner), FileCard(file))]
 
 
@@ -163,7 +163,7 @@ def completed(text: str) -> str:
 
 def _leads_somewhere(file: Path) -> bool:
     try:
-        holds = (file / IN_FOLDER).is_file() or is_rollout(file)
+        holds = (file / FOLDER_FILE).is_file() or is_rollout(file)
         return len(file.parts) > 0 and (file.is_file() or holds)
     except OSError:
         return False

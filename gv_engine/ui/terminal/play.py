@@ -199,7 +199,9 @@ class TerminalGame:
         own, *others = (self._bindings.commands(group) for group in self._groups)
         if any(each.name == name for each in own):  # algebra has hints in both
             return ""
-        return next((each.says for each in chain.from_iterable(others) if each.name == name), "")
+        return next(
+            (each.description for each in chain.from_iterable(others) if each.name == name), ""
+        )
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
@@ -380,7 +382,7 @@ class TerminalGame:
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]
                 if does and keys and self.game.knows(command.name):
-                    says = "leave" if command.name == "menu" else command.says
+                    says = "leave" if command.name == "menu" else command.description
                     found.setdefault(command.name, (keys, says))
         rows = max(1, height - 1)
         columns = min(-(-len(found) // rows), max(1, width // _PANEL))

@@ -16,7 +16,7 @@ from gv_engine.domains.algebra import AlgebraScenario, ExpressionEnv
 from gv_engine.domains.algebra.gym_env import algebra_scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import DOMAINS, built_in_names
+from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 
 OWN = '''
 from gv_engine.domains.algebra import MathyEnvProblem, PolySimplify
@@ -134,7 +134,7 @@ def test_what_is_no_problem_is_said_in_one_line(file, capsys):
 
 def test_names():
     built_in = DOMAINS["algebra"].built_in()
-    assert set(built_in) <= set(built_in_names())
+    assert set(built_in) <= set(list_built_in_names())
     for name in built_in:
         scenario = algebra_scenario(name)
         assert scenario.name == name

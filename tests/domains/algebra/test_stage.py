@@ -17,14 +17,14 @@ from gv_engine.domains.algebra.stage import (
     lay_out_tree,
     measure_text,
 )
-from gv_engine.scenario.plugin import DOMAINS, built_in_names
+from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import font
 from tests.algebra_games import game_of, problem
 
-WORLDS = [name for name in built_in_names() if name.startswith("mathy-")]
+WORLDS = [name for name in list_built_in_names() if name.startswith("mathy-")]
 PINK = (255, 0, 255)
 ROOM = pygame.Rect(10, 20, 780, 420)
 
