@@ -14,7 +14,7 @@ from components.appearance import FLOOR
 from components.mission import Mission
 from components.objects import DOOR, built_in_components, built_in_types
 from gv_engine.rules.call import Call
-from gv_engine.rules.component import column_name, fields_of
+from gv_engine.rules.component import column_name, fields_of, to_snake_case
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import (
