@@ -24,13 +24,13 @@ class _CountedWall(BatchScreen):
     drawn = 0
     since: tuple[float, float, int, int] | None = None
 
-    def draw(self, pen, now):  # type: ignore[no-untyped-def]  # as `Screen`
-        super().draw(pen, now)
+    def draw(self, painter, now):  # type: ignore[no-untyped-def]  # as `Screen`
+        super().draw(painter, now)
         self.drawn += 1
 
     def tick(self, now):  # type: ignore[no-untyped-def]  # as `Screen`
-        assert self.own
-        figures = now, time.process_time(), self.drawn, self.own.steps
+        assert self.local_worlds
+        figures = now, time.process_time(), self.drawn, self.local_worlds.steps
         if self.since is None:
             self.since = (now + WARM, *figures[1:])
         elif now < self.since[0]:

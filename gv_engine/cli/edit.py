@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     def first(app: App) -> None:
         app.push(StartScreen(app))
         if work is None:
-            app.new_level()
+            app.open_new_level_menu()
         else:
             app.push(EditScreen(app, work))
 

@@ -318,7 +318,7 @@ def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse
     # here, so that no other command imports pygame
     from gv_engine.ui.drawing import recording
 
-    views = recording.views_of(scenario)
+    views = recording.find_views(scenario)
     view = options.view or next(iter(views))
     if view not in views:
         raise UsageError(f"--view {view}: {nearest(view, views)}")

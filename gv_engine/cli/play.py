@@ -124,11 +124,11 @@ def run(options: argparse.Namespace) -> int:
         if make is None:
             return
         if actor is not None and game is not None:
-            app.let_act(game, actor)
+            app.watch_agent(game, actor)
         elif rival is not None:
-            app.race(rival)
+            app.start_race(rival)
         else:
-            app.begin(make() if game is None else game)
+            app.play_session(make() if game is None else game)
 
     app = App.load(**consent(options))
     try:
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
     except NoDisplay as error:
         complain(error)
         return 1
-    _say(app.told)
+    _say(app.sessions)
     return 0
 
 

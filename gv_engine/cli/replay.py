@@ -124,7 +124,7 @@ def watch(file: Path, options: argparse.Namespace, given: Playable | None = None
         Replay.load(file)  # of what is none, whether there is a screen or not
     app = App.load(**consent(options))
     try:
-        app.run(lambda app: app.watch(file, given))
+        app.run(lambda app: app.watch_replay(file, given))
     except NoDisplay as error:
         complain(error)
         return 1

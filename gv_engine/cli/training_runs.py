@@ -180,7 +180,7 @@ def _open_viewer(training: Training) -> BatchProcess:
     batch = training.learner.env.batch
     assert isinstance(batch, CompiledBatch)  # it was asked for
     viewer = BatchProcess(batch, f"{len(batch):,} worlds")
-    training.learner.on_step = viewer.look
+    training.learner.on_step = viewer.send_state
     return viewer
 
 
@@ -190,7 +190,7 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
-    viewer.tell(Means(*means, training.steps_per_second))
+    viewer.send_means(Means(*means, training.steps_per_second))
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FormName = str | Mapping[str, Any]
 """The name of a form; or a mapping of `name` and the form's options."""
 
-_CELL_PICTURES = "gv_engine.ui.drawing.tile_canvas:cell_pictures"
+_CELL_PICTURES = "gv_engine.ui.drawing.tile_canvas:render_cells"
 """What draws them, imported when it is needed."""
 
 _LEAST_SIDE = 8

@@ -210,7 +210,7 @@ class Domain:
         format: place of the `gv_engine.scenario.json_schema.Format` of its scenario files.
         episode: place of what makes a `gv_engine.session.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.ui.drawing.stage.Stage` of its games.
-        sketch: place of the `gv_engine.ui.drawing.stage.SketchDrawing` of its
+        sketch: place of the `gv_engine.ui.drawing.stage.MapDrawing` of its
             levels; "" if they are not drawn, and so not edited.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.ui.terminal.picture.TerminalPicture` of its games.

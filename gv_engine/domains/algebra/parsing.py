@@ -27,7 +27,7 @@ from gv_engine.domains.algebra.library import ExpressionParser, ParserException
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import FINER, Letters, blit, font_of_file, letters_of
+from gv_engine.ui.drawing.text import OVERSAMPLING, LineFont, blit_text, cached_font, load_font
 
 from pygame import freetype  # isort: skip
 
@@ -348,12 +348,12 @@ _EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
 _SMALLER = 0.68
 
 
-class Formulas(Letters):
-    """Pygame's own font for expressions in lines of so many pixels; see `Letters`."""
+class Formulas(LineFont):
+    """Pygame's own font for expressions in lines of so many pixels; see `LineFont`."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
-        self._small = font_of_file(None, round(line * 11 / 12 * FINER * _SMALLER))
+        self._small = load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
         """The parts of a text that are written alike, from the left, and with what."""
@@ -368,7 +368,7 @@ class Formulas(Letters):
     def size(self, text: str) -> tuple[int, int]:
         """Width and height of an expression, in pixels."""
         width = sum(font.get_rect(piece).w for piece, font in self._pieces(text) if piece)
-        return -(-width // FINER), -(-self._font.get_rect(text or " ").h // FINER)
+        return -(-width // OVERSAMPLING), -(-self._font.get_rect(text or " ").h // OVERSAMPLING)
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
@@ -376,16 +376,16 @@ class Formulas(Letters):
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
-        large = pygame.Surface((size[0] * FINER, size[1] * FINER), pygame.SRCALPHA)
-        large.fill((*pygame.Color(color)[:3], 0))  # as in `Letters.render`
+        large = pygame.Surface((size[0] * OVERSAMPLING, size[1] * OVERSAMPLING), pygame.SRCALPHA)
+        large.fill((*pygame.Color(color)[:3], 0))  # as in `LineFont.render`
         x = 0
         for piece, font in self._pieces(text):
             if piece:
-                blit(large, (x, 0), font, piece, color)
+                blit_text(large, (x, 0), font, piece, color)
                 x += font.get_rect(piece).w
         return pygame.transform.smoothscale(large, size)
 
 
-def formulas(line: int) -> Letters:
+def formulas(line: int) -> LineFont:
     """Return the letters of expressions for lines of so many pixels."""
-    return letters_of(Formulas, line)
+    return cached_font(Formulas, line)

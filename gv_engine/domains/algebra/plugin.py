@@ -28,7 +28,7 @@ DOMAIN = Domain(
     text="gv_engine.rules.frame:expression_text",
     terminal=f"{_HERE}.terminal:TreePicture",
     views=dict.fromkeys(
-        ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:from_stage"
+        ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"
     ),
     keys=(
         KeyCommand("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),

@@ -15,8 +15,8 @@ from gv_engine.scenario.map import signed
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.text import font, plate, write
-from gv_engine.ui.drawing.widgets import Pixel, wrap
+from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
+from gv_engine.ui.drawing.widgets import Pixel, wrap_text
 
 # ---- tree layout ---------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class TreeStage(Stage):
         theme: its colours.
     """
 
-    taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
+    hinted_commands = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
     glide = 0.35
 
@@ -281,7 +281,7 @@ class TreeStage(Stage):
         self._mouse = None  # who plays with keys wants to see what the move has done
         return moves
 
-    def compare(self, other: ExpressionFrame | None) -> None:
+    def mark_differences(self, other: ExpressionFrame | None) -> None:
         """Mark the nodes that another expression lacks."""
         if other:
             there = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
@@ -291,7 +291,7 @@ class TreeStage(Stage):
             )
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a hint is looked for."""
         return self._advice is not None
 
@@ -331,7 +331,7 @@ class TreeStage(Stage):
         if self.view != "tree":
             self._draw_writing(surface, rest)
         if self.view == "expression":
-            self.draw_story(surface, rest)
+            self.draw_history(surface, rest)
         else:
             self._draw_tree(surface, rest, progress * (2 - progress))
         self._draw_note(surface, note)
@@ -341,9 +341,9 @@ class TreeStage(Stage):
         said = self._note or self._said()
         if said and rect.h:
             card = rect.inflate(min(0, text_width(said, self.line) + self.line - rect.w), 0)
-            surface.blit(plate(card.size, self.line // 2, self._theme.background), card)
+            surface.blit(rounded_rect(card.size, self.line // 2, self._theme.background), card)
             ink = self._theme.accent
-            write(surface, card, said, self.line, ink, "center", letters=formulas)
+            draw_text_line(surface, card, said, self.line, ink, "center", letters=formulas)
 
     def _said(self) -> str:
         """What is pointed at, or what has happened."""
@@ -364,7 +364,7 @@ class TreeStage(Stage):
         rules = () if frame.outcome else self._cursor.chosen.rules
         if not rules:
             said = "" if frame.outcome else "No rule applies to this node"
-            write(surface, rect, said, line, theme.muted, "center")
+            draw_text_line(surface, rect, said, line, theme.muted, "center")
             return
         gap = line // 2
         names = [f"{rule + 1}  {frame.rules[rule]}" for rule in rules]
@@ -376,9 +376,9 @@ class TreeStage(Stage):
             button = pygame.Rect(max(rect.x, x), rect.y, width, rect.h)
             chosen = rule == self._cursor.rule
             color = theme.accent if chosen else theme.card
-            surface.blit(plate(button.size, line // 2, color), button)
+            surface.blit(rounded_rect(button.size, line // 2, color), button)
             ink = theme.on_accent if chosen else theme.text
-            write(surface, button.inflate(-gap, 0), name, line, ink, "center")
+            draw_text_line(surface, button.inflate(-gap, 0), name, line, ink, "center")
             self._buttons.append((button, rule))
             x += width + gap
 
@@ -388,7 +388,9 @@ class TreeStage(Stage):
         room = pygame.Rect(rest.x, rest.y, rest.w, rest.h if alone else rest.h // 3)
         most = self.line * (3 if alone else 5) // (1 if alone else 4)
         writing = Writing(self._frame.text, room, most, self._cursor.chosen.span[0])
-        surface.blit(plate(writing.rect.size, self.line // 2, self._theme.card), writing.rect)
+        surface.blit(
+            rounded_rect(writing.rect.size, self.line // 2, self._theme.card), writing.rect
+        )
         writing.draw(surface, self._theme, self._frame, self._cursor.node)
         self._writing = writing
         rest.h -= writing.rect.h + self.line // 2
@@ -496,10 +498,10 @@ class TreeStage(Stage):
         if chosen:
             rim = theme.gain if node.changed else theme.accent
             ground, ink = theme.accent, theme.on_accent
-        surface.blit(plate(place.size, radius, rim), place)
+        surface.blit(rounded_rect(place.size, radius, rim), place)
         inner = place.inflate(-2 * edge, -2 * edge)
         if min(inner.size) > 0:
-            surface.blit(plate(inner.size, max(0, radius - edge), ground), inner)
+            surface.blit(rounded_rect(inner.size, max(0, radius - edge), ground), inner)
         if line > 5:
             picture = font(line).render(node.text, ink)
             shown = picture.get_bounding_rect()  # some signs stand high in their line
@@ -512,7 +514,7 @@ class TreeStage(Stage):
         if side > 1:
             place = pygame.Rect(0, 0, side, side)
             place.center = middle[0] + self._room.x, middle[1] + self._room.y
-            surface.blit(plate(place.size, side // 2, self._theme.outline), place)
+            surface.blit(rounded_rect(place.size, side // 2, self._theme.outline), place)
 
     def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
         """The whole tree in small, in the corner where fewer nodes are in the way."""
@@ -527,7 +529,7 @@ class TreeStage(Stage):
             setattr(card, name, getattr(room, name))
             cards.append(card.copy())
         card = min(cards, key=lambda one: len(one.collidelistall(moved)))
-        surface.blit(plate(card.size, 2, theme.outline), card)
+        surface.blit(rounded_rect(card.size, 2, theme.outline), card)
         surface.fill(theme.well, card.inflate(-2, -2))
         inner = card.inflate(-4, -4)
         shown = pygame.Rect(
@@ -551,15 +553,17 @@ class TreeStage(Stage):
         """Nothing is ever held."""
         return ""
 
-    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+    def draw_history(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
         """Write the moves so far, the last ones if there is no room for all."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
         aside, rows, ink = 5 * line // 2, rect.h // line - 1, theme.text
-        write(surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted)
+        draw_text_line(
+            surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted
+        )
         shown: list[tuple[str, str, str]] = []  # rule, text and colour, from below
         for entry in reversed(self._frame.history):
-            first, *others = wrap(entry.text, line, rect.w - aside)
+            first, *others = wrap_text(entry.text, line, rect.w - aside)
             shown += [("", text, ink) for text in reversed(others)]
             shown.append((codes.get(entry.rule, ""), first, ink))
             ink = theme.muted
@@ -567,9 +571,9 @@ class TreeStage(Stage):
                 break
         for number, (code, text, ink) in enumerate(reversed(shown[: max(0, rows)]), start=1):
             slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
-            write(surface, slot, code, line, theme.accent)
+            draw_text_line(surface, slot, code, line, theme.accent)
             slot.x, slot.w = slot.right, rect.w - aside
-            write(surface, slot, text, line, ink, letters=formulas)
+            draw_text_line(surface, slot, text, line, ink, letters=formulas)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

@@ -122,7 +122,7 @@ class TreePicture(TerminalPicture):
             self._hint()
         return self._cursor.command(name)
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         """Whether there is a rule of that number, if it is about one."""
         number = name.removeprefix(RULE)
         return number == name or int(number) <= len(self._cursor.frame.rules)

@@ -19,10 +19,10 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import object_words
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.camera import Camera, corner, usual
+from gv_engine.ui.drawing.camera import Camera, default_cell_size, scroll_offset
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.text import font, plate, write
+from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
 
 # ---- arrangement ---------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> Place:
 def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
     """Pixels of a cell's side, and width and height of what can be shown of a grid."""
     wide, tall = max(1, wide), max(1, tall)
-    cell = usual(shape, (tall, wide), readable)
+    cell = default_cell_size(shape, (tall, wide), readable)
     worth = cell or min(tall / shape[0], wide / shape[1])
     cell = max(1, cell)
     return worth, (min(wide, shape[1] * cell), min(tall, shape[0] * cell))
@@ -186,7 +186,7 @@ class GridStage(Stage):
         return frame.as_explored() if self._view == "explored" else frame
 
     @property
-    def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
+    def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
         if not self.steering:
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
@@ -197,7 +197,7 @@ class GridStage(Stage):
         """Directions, where the agent is seen from above."""
         return self._steering.commands if self.steers and self.view != "observation" else ()
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         if self.steering and name in self._steering.replaces:
             return False
         return name not in ACTIONS or name in self._actions
@@ -207,7 +207,7 @@ class GridStage(Stage):
         before = None if previous is None else self._as_shown(previous)
         self._motion = None if before is None else motion(before, self._frame)
         if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
-            self.halt()
+            self.stop_walking()
         self._mouse = None  # who plays with keys wants to see the cell, not its name
         self._lens.begin()
         self._advice.forget()
@@ -215,12 +215,12 @@ class GridStage(Stage):
         self._puts = False
         return self._motion is not None
 
-    def compare(self, other: Frame | None) -> None:
+    def mark_differences(self, other: Frame | None) -> None:
         """Outline the cells that look different in another frame."""
         self._different = other.differing(self._whole) if other else ()
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a hint is looked for."""
         return self._advice.waits
 
@@ -251,16 +251,16 @@ class GridStage(Stage):
     def _draw_label(self, surface: pygame.Surface, name: str, place: Place) -> None:
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
-            write(surface, place.label, text, line, self._theme.muted)
+            draw_text_line(surface, place.label, text, line, self._theme.muted)
 
     def _draw_state(self, surface: pygame.Surface, at: Place, progress: float) -> None:
         self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
-        cell = self._camera.size((height, width), room, self._readable)
+        cell = self._camera.cell_size((height, width), room, self._readable)
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
-        start = corner((height, width), room, center, cell)
+        start = scroll_offset((height, width), room, center, cell)
         lit = self._lens.lit if self.side_panel is self._lens else None
         lit = frame.seen if lit is None else lit
         drawn = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
@@ -292,7 +292,7 @@ class GridStage(Stage):
         room = rect.h, rect.w
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
-        start = corner((height, width), room, frame.observer, cell)
+        start = scroll_offset((height, width), room, frame.observer, cell)
         seen = frame.observation, None, agent, None, 1.0, frame.beneath_seen, frame.color
         self._seen.draw(surface, rect, start, cell, *seen)
 
@@ -353,8 +353,8 @@ class GridStage(Stage):
 
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
         line = self.line * 7 // 8
-        surface.blit(plate(box.size, line // 3, self._theme.card), box)
-        write(surface, box.inflate(-line, 0), text, line, ink)
+        surface.blit(rounded_rect(box.size, line // 3, self._theme.card), box)
+        draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
 
     def _hint(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
         """The cell that is drawn there, and what is in it."""
@@ -379,7 +379,9 @@ class GridStage(Stage):
         kind, state, color = self._frame.item
         if not kind:
             return ""
-        sprite = self._sheet.get(self._sheet.name(kind, state), color, max(1, min(rect.size)))
+        sprite = self._sheet.get(
+            self._sheet.sprite_name(kind, state), color, max(1, min(rect.size))
+        )
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         if self._puts:
             pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
@@ -433,20 +435,20 @@ class GridStage(Stage):
             return ""
         if button == 1 and self.walks and self.side_panel is None:
             looks = self.view == "explored"  # who sees only what is ahead, looks where they go
-            taught = [name for name in self._actions if not (looks and name in SELDOM)]
+            names = [name for name in self._actions if not (looks and name in SELDOM)]
             own = [command.name for command in self._game.commands]
-            self._walk = Walk(cell, (*taught, *own), self._puts)
-            return self.onward()
+            self._walk = Walk(cell, (*names, *own), self._puts)
+            return self.next_walk_action()
         self._lens.choose(cell)
         self.side_panel = self._lens
         return ""
 
-    def hold_out(self) -> None:
+    def select_held_item(self) -> None:
         puts = self.walks and bool(self._frame.item[0]) and not {*PUTTING}.isdisjoint(self._actions)
         self._puts = puts and not self._puts
 
     @property
-    def lacks(self) -> Collection[int]:
+    def absent_types(self) -> Collection[int]:
         frame = self._whole
         layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
         there = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
@@ -457,13 +459,13 @@ class GridStage(Stage):
     def sound(self, before: Frame, after: Frame) -> str:
         return sound_between(before, after)
 
-    def onward(self) -> str:
+    def next_walk_action(self) -> str:
         action = self._walk.next(self._frame, self._game.mask()) if self._walk else ""
         if not action:
-            self.halt()
+            self.stop_walking()
         return action
 
-    def halt(self) -> None:
+    def stop_walking(self) -> None:
         self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
@@ -483,7 +485,7 @@ class GridStage(Stage):
             return
         rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
         whole = max(1, min(rect.h // height, rect.w // width))
-        size = self._camera.size((height, width), (rect.h, rect.w), self._readable)
+        size = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
         self._camera.zoom(notches, size, whole)
 
     def _at(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:

@@ -114,7 +114,7 @@ class GridPicture(TerminalPicture):
             return self._steering.lead(name, self._game.frame, self._game, looks)
         return super().actions(name)
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         """Whether it is one of the level's actions."""
         if self.steering and name in self._steering.replaces:
             return False

@@ -31,14 +31,14 @@ class LevelPicker:
 
     Attributes:
         game: that was chosen; None as long as none is.
-        stale, left, ground: as a game's screen has them.
+        needs_redraw, left, ground: as a game's screen has them.
     """
 
     def __init__(
         self, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
     ) -> None:
         self.game: Session | None = None
-        self.stale = True
+        self.needs_redraw = True
         self.left = False
         self._theme = THEMES[settings.theme]
         self._bindings, self._begin = bindings, begin
@@ -58,9 +58,9 @@ class LevelPicker:
 
     def press(self, key: str) -> None:
         """What a key does, by its name in `gv_engine.ui.input.bindings`."""
-        self.stale = True
+        self.needs_redraw = True
         self._note = ""
-        name = self._bindings.command(key, ("menu",))
+        name = self._bindings.command_name(key, ("menu",))
         last = len(self._found) - 1
         moves = {"up": -1, "down": 1, "page_up": -self._page, "page_down": self._page}
         moves |= {"first": -self._chosen, "last": last - self._chosen}
@@ -89,7 +89,7 @@ class LevelPicker:
 
     def again(self) -> None:
         """The game is over: choose another."""
-        self.game, self.left, self.stale = None, False, True
+        self.game, self.left, self.needs_redraw = None, False, True
         self._progress = Progress()
 
     def _choose(self, entry: Entry) -> None:

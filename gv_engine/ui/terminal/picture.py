@@ -44,7 +44,7 @@ class TerminalPicture(Protocol):
         if action := self.command(name):
             yield action
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         """Whether the level has this command of the group."""
 
 

@@ -40,11 +40,11 @@ class Shown(Protocol):
     """What fills the terminal.
 
     Attributes:
-        stale: whether the lines may have changed since they were asked for.
+        needs_redraw: whether the lines may have changed since they were asked for.
         left: whether the player has had enough.
     """
 
-    stale: bool
+    needs_redraw: bool
     left: bool
 
     @property
@@ -110,9 +110,9 @@ def _show(tty: Tty, screen: Shown) -> bool:
         if now - looked >= _LOOK_EVERY:
             looked = now
             screen.look()
-        if screen.stale or size != tty.size:
+        if screen.needs_redraw or size != tty.size:
             size = tty.size
-            screen.stale = False
+            screen.needs_redraw = False
             tty.show(screen.lines(*size), screen.ground)
     return True
 
@@ -125,13 +125,13 @@ class TerminalGame:
     """The screen of a game, as text; see `gv_engine.ui.input.bindings` for its keys.
 
     Attributes:
-        stale: whether the lines may have changed since they were asked for.
+        needs_redraw: whether the lines may have changed since they were asked for.
         left: whether the player has had enough.
     """
 
     def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
         self.game = game
-        self.stale = True
+        self.needs_redraw = True
         self.left = False
         self._usual = bindings
         self._speed = settings.time_speed
@@ -161,20 +161,20 @@ class TerminalGame:
     def _bindings(self) -> Bindings:
         """The keys, with those of the level's own actions."""
         own = (*self.game.commands, *self._picture.steering)
-        return self._usual.of_level(self._domain.title, own)
+        return self._usual.with_level_commands(self._domain.title, own)
 
     # ---- keys and time -------------------------------------------------------------------
 
     def press(self, key: str) -> None:
         """What a key does, by its name in `gv_engine.ui.input.bindings`."""
-        self.stale = True
+        self.needs_redraw = True
         self._note = ""
         if self._typed is not None:
             self._type(key)
             return
         helping, self._helping = self._helping, False
         leaving, self._leaving = self._leaving, False
-        name = self._bindings.command(key, self._groups)
+        name = self._bindings.command_name(key, self._groups)
         if leaving and name in ("menu", "go_on"):
             self.left = True
         elif helping:
@@ -188,7 +188,7 @@ class TerminalGame:
         elif name:
             self._try(lambda: self._act(name))
             if self.game.frame().success:
-                self._try(lambda: self._progress.solved(self.game, self.game.frame().steps))
+                self._try(lambda: self._progress.add_solution(self.game, self.game.frame().steps))
 
     def _act(self, name: str) -> None:
         for action in self._picture.actions(name):
@@ -238,13 +238,13 @@ class TerminalGame:
         if self._runs and now >= self._beat and not (over or self._leaving or self._helping):
             self._try(lambda: self.game.step(self.game.wait))
             self._beat = now + 1 / self._speed
-            self.stale = True
+            self.needs_redraw = True
 
     def look(self) -> None:
         """Load the scenario again if its files have changed."""
         if self.game.changed():
             self._note = self.game.reload()
-            self.stale = True
+            self.needs_redraw = True
 
     def _enter_seed(self) -> None:
         self._typed = ""
@@ -332,7 +332,7 @@ class TerminalGame:
             said += [
                 Text(),
                 Text(f" {frame.ending} ", f"bold {theme.on_accent} on {theme.accent}"),
-                Text(self._progress.told(self.game, frame.steps)),
+                Text(self._progress.format_result(self.game, frame.steps)),
             ]
         said += [Text(), *self._picture.legend(frame)]
         return [_fitted(line, width) for line in said]
@@ -340,7 +340,7 @@ class TerminalGame:
     def _brief(self) -> str:
         """What the level of a pack says to its players."""
         level = self.game.pack_level
-        return self._bindings.named_in(level.says, self._groups) if level else ""
+        return self._bindings.fill_in_keys(level.says, self._groups) if level else ""
 
     def _reward(self, frame: Scene, value: float) -> tuple[str, str]:
         theme = self._theme
@@ -375,7 +375,7 @@ class TerminalGame:
         found: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for command in self._bindings.commands(group):
-                own = group == self._domain.title and self._picture.knows(command.name)
+                own = group == self._domain.title and self._picture.has_command(command.name)
                 does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]
