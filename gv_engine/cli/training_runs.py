@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.cli import output
 from gv_engine.cli.options import complain, say
-from gv_engine.cli.output import code_after, progress, undisturbed
+from gv_engine.cli.output import delaying_signals, exit_code, progress
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import StopCondition
 from gv_engine.learning.training import Training, TrainingSlices
@@ -101,7 +101,7 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
-        with undisturbed() as interrupts:  # until the checkpoint is saved
+        with delaying_signals() as interrupts:  # until the checkpoint is saved
             with progress(label, stop_condition.steps) as advance:
                 advance(training.metrics.steps)
                 while not (interrupts or stop_condition.is_met(training.metrics)):
@@ -114,7 +114,7 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
                     advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
             training.save_checkpoint()
     except KeyboardInterrupt as interrupt:
-        code = code_after(interrupt)
+        code = exit_code(interrupt)
         complain(f"interrupted; go on by: {plan.resume_command}")
     finally:
         if viewer:
@@ -152,7 +152,7 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     try:
         with progress("steps", stop_condition.steps * len(runs)) as advance:
             for path, files, metrics, seconds in results(slices.train, jobs, address, cores, False):
-                with undisturbed():
+                with delaying_signals():
                     write_run_files(path, files)
                 before = by_run[path].metrics.steps if path in by_run else 0
                 by_run[path] = _RunResult(path, metrics, seconds)
@@ -164,7 +164,7 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
                 state = f"{path}, {done} of {len(runs)} runs done"
                 advance(steps - before, f"{_format_progress(metrics)}{state}")
     except KeyboardInterrupt as interrupt:
-        code = code_after(interrupt)
+        code = exit_code(interrupt)
         complain(f"interrupted; go on by: {plan.resume_command}")
     finished = [by_run[run.path] for run in runs if run.path in by_run]
     _print_results(plan, finished)

@@ -184,7 +184,7 @@ def test_what_was_not_saved_is_kept_when_the_window_is_closed(
     desk.app.quit()
     (file,) = (settings.replay_folder().parent / "unsaved").iterdir()
     assert file.read_text("utf-8") == screen.work.manuscript.text
-    assert capsys.readouterr().err == f"gv-engine: what was edited and not saved is in {file}\n"
+    assert capsys.readouterr().err == f"gv-engine: unsaved edits are in {file}\n"
 
 
 def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):

@@ -293,7 +293,7 @@ def test_a_line_reads_no_other_file(tmp_path: Path, search_texts: dict[str, Any]
     replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
     text = json.dumps(search_texts).replace("FILE", str(file))
     sent = replace(replay, scenario=replay.scenario._replace(text=text))
-    with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
+    with pytest.raises(ReplayError, match="no other file is read for pasted text"):
         brought(sent, tmp_path / "levels")
     assert not (tmp_path / "levels").exists()
 

@@ -41,7 +41,7 @@ def test_the_help_and_the_menu_leave_out_what_a_level_lacks(desk: Desk, tmp_path
     assert "another size or difficulty" in told(desk, playing(desk, "empty-4x4"))
     if find_spec("mathy_core"):
         screen = playing(desk, "mathy-poly-simplify-easy")
-        assert "let time run or wait" not in told(desk, screen)
+        assert "start or stop real time" not in told(desk, screen)
 
 
 def test_undo_redo_rewind(desk: Desk):

@@ -1,6 +1,6 @@
-"""Rubble, and what can be done about it.
+"""Rubble, an object with a rule and a reward.
 
-These functions run as they stand in the window, and compiled where many worlds are stepped at once.
+These functions are interpreted in the window, and compiled when many worlds are stepped at once.
 """
 
 from components import Opaque, Solid
@@ -12,30 +12,30 @@ WHOLE, CRACKED = range(2)
 
 
 # A component is a small dataclass of numbers. Its field is the column w.rubble.damage, with one
-# value per entity; w.rubble.has says which entities are rubble.
+# value per entity; w.rubble.has is True for entities with the component.
 @component
 class Rubble:
-    """Cracks when it is hit, and is gone when it is hit again."""
+    """Cracks when it is hit once, and is removed when it is hit again."""
 
     damage: Int8 = WHOLE
 
 
-# A type of object is a name and what it is made of. Solid blocks movement, Opaque blocks sight.
-# Its states are drawn in rubble_whole.svg and rubble_cracked.svg.
+# An object type has a name and components. Solid blocks movement, Opaque blocks sight.
+# rubble_whole.svg and rubble_cracked.svg are the sprites of its states.
 RUBBLE = object_type(
     "Rubble", Rubble, Solid, Opaque, states=("WHOLE", "CRACKED"), state=(Rubble, "damage")
 )
 
 
 def rubble_ahead(w: World, agent: int, action: int) -> bool:
-    """Whether the action hits rubble."""
+    """Return whether the action hits rubble."""
     return action == ACTUATE and w.rubble.has[ahead(w, agent)]
 
 
-# The rule runs `when` this is so, and agents are told ahead of time for which actions it is.
+# The rule runs when the function `when` returns True; action masks are computed from it, too.
 @system(TRANSITION, when=rubble_ahead)
 def hit_rubble(w: World, agent: int) -> None:
-    """Hit the rubble ahead: it cracks, and is gone the second time."""
+    """Crack the rubble ahead; remove it if it is cracked already."""
     e = ahead(w, agent)
     if w.rubble.damage[e] == WHOLE:
         w.rubble.damage[e] = CRACKED
@@ -44,13 +44,13 @@ def hit_rubble(w: World, agent: int) -> None:
 
 
 def rubble_left(w: World, agent: int) -> int:
-    """How much rubble there is."""
+    """Return the number of rubble objects."""
     return len(all_with(w, w.rubble))
 
 
-# What `remember` measures before the transitions, the reward gets as `was`. The arguments after it
-# are parameters, for scenarios to set.
+# The result of `remember` before the transitions is passed as `was`. The arguments after it are
+# parameters, which scenarios can set.
 @system(REWARD, remember=rubble_left)
 def clear_rubble(w: World, agent: int, was: float, reward: float = 1.0) -> float:
-    """So much for every piece of rubble that is gone."""
+    """Return `reward` for each rubble object that was removed in this step."""
     return reward * (was - rubble_left(w, agent))

@@ -1,4 +1,4 @@
-"""The level can be solved, its rule does what it says, and runs compiled as it runs here."""
+"""The level can be solved, its rule works, and both worlds behave the same."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent
 
 
 def play(*actions: str) -> tuple[GridEnv, list[float]]:
-    """The environment after these actions, and what each of them was worth."""
+    """Return the environment after these actions, and the reward of each action."""
     env = GridEnv(FOLDER, world="object")
     env.reset(seed=0)
     return env, [env.step(ACTIONS.index(action))[1] for action in actions]

@@ -1,4 +1,4 @@
-"""A wall of worlds: what steps in it, what is drawn of it, and a world that is taken out."""
+"""Batch viewer: stepping, drawing, and a world that is opened."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_pixels_are_brought_up_to_date(scenario: Scenario):
     assert layout.cell == 8
 
 
-def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
+def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     worlds.pace = 0.0
     worlds.start()
@@ -171,9 +171,9 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     desk.look()
 
 
-def test_a_wall_shows_grids(capsys: pytest.CaptureFixture[str]):
+def test_view_shows_only_grids(capsys: pytest.CaptureFixture[str]):
     assert main(["view", "mathy-poly-simplify-easy"]) == 2
-    assert "a wall shows grids" in capsys.readouterr().err
+    assert "view shows grids" in capsys.readouterr().err
 
 
 def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: pytest.MonkeyPatch):
