@@ -116,7 +116,7 @@ def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)
-    return parser, list(commands.choices)
+    return parser, [*commands.choices]  # `list` is the module of the command
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import gv_engine
 from gv_engine.scenario.plugin import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
-NAMED_ELSEWHERE = ("gridverse", "commands/starter")
+NAMED_ELSEWHERE = ("gridverse", "cli/starter")
 ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add", "run", "main"}
 """What every domain or command has under the same name."""
 

@@ -266,9 +266,9 @@ def test_broken_files_are_told_and_left_alone(desk: Desk, capsys: pytest.Capture
     settings_file().write_text("theme = 3\n")
     keys_file().write_text("[grid]\nACTUATE = ['nothing']\n")
     app = App.load()
-    search_texts = capsys.readouterr().err
-    assert f"{settings_file()}: theme = 3" in search_texts
-    assert f"{keys_file()}:2" in search_texts
+    said = capsys.readouterr().err
+    assert f"{settings_file()}: theme = 3" in said
+    assert f"{keys_file()}:2" in said
     assert str(keys_file()) in app._note
     assert "nothing" in keys_file().read_text()
 

@@ -261,17 +261,17 @@ def test_letters_that_are_lacking_come_from_the_machine(
 ):
     own = str(Path(pygame.__file__).with_name(pygame.font.get_default_font()))
     (tmp_path / "damaged.ttf").write_bytes(b"no font")
-    monkeypatch.setattr(system_fonts, "_files", lambda: [str(tmp_path / "damaged.ttf"), own])
-    monkeypatch.setattr(system_fonts, "_found", {})
+    monkeypatch.setattr(system_fonts, "_list_fonts", lambda: [str(tmp_path / "damaged.ttf"), own])
+    monkeypatch.setattr(system_fonts, "_font_files", {})
     assert system_fonts.find_font_file("ab") == own
     assert system_fonts.find_font_file("日本") is None
     asked = []
 
-    def font_with(letters: list[str]) -> str:
+    def find_font_file(letters: list[str]) -> str:
         asked.append("".join(letters))
         return own
 
-    monkeypatch.setattr(lettering, "font_with", font_with)
+    monkeypatch.setattr(lettering, "find_font_file", find_font_file)
     letters = lettering.LineFont(20)
     usual = letters.render("a key", "black")
     other = letters.render("a 鍵", "black")

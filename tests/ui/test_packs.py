@@ -287,11 +287,11 @@ def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
 
 
 @pytest.mark.parametrize("said", [{"levels": "FILE"}, {"extends": "FILE"}, {"mixture": ["FILE"]}])
-def test_a_line_reads_no_other_file(tmp_path: Path, search_texts: dict[str, Any]):
+def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
     file = tmp_path / "b.xsb"
     file.write_text("#####\n#@$.#\n#####\n")
     replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
-    text = json.dumps(search_texts).replace("FILE", str(file))
+    text = json.dumps(said).replace("FILE", str(file))
     sent = replace(replay, scenario=replay.scenario._replace(text=text))
     with pytest.raises(ReplayError, match="no other file is read for pasted text"):
         brought(sent, tmp_path / "levels")

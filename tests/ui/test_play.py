@@ -72,9 +72,9 @@ def test_key_taken_door_opened_exit_reached(screen: Screen, folder: Path):
         until(player.sees_the_same, "the level")
         player.does(*actions)
         until(player.sees_the_same, "the end")
-        search_texts = player.leaves()
+        said = player.leaves()
     told = f"return {total:+.6g} in {len(actions)} steps"
-    assert search_texts == f"keydoor-5x5: seed 200, well done, {told}\n"
+    assert said == f"keydoor-5x5: seed 200, well done, {told}\n"
 
 
 # imageio leaves the pipes open through which it reads a video

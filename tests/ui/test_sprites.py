@@ -227,7 +227,7 @@ def test_tiles_of_different_types_have_different_letters():
     sheet = SpriteSheet(types=played.types)
     tiles = {pixels(sheet.get(name, 1, 40)).tobytes() for name in ("onion", "onions", "net")}
     assert len(tiles) == 3
-    letters = [search_texts.rpartition(" ")[2] for search_texts in missing_drawings(played)]
+    letters = [said.rpartition(" ")[2] for said in missing_drawings(played)]
     assert letters == ["O", "N", "E"]
 
 

@@ -71,7 +71,7 @@ def screen(name: str = "keydoor-5x5", seed: int = 200, **settings: object) -> Te
     return TerminalGame(Session(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
 
 
-def search_texts(terminal: TerminalGame | LevelPicker, width: int = 80, height: int = 24) -> str:
+def said(terminal: TerminalGame | LevelPicker, width: int = 80, height: int = 24) -> str:
     """What stands on the screen."""
     lines = terminal.lines(width, height)
     assert len(lines) == height
@@ -81,7 +81,7 @@ def search_texts(terminal: TerminalGame | LevelPicker, width: int = 80, height: 
 
 def test_state_observation_and_panel_stand_side_by_side():
     terminal = screen()
-    text = search_texts(terminal)
+    text = said(terminal)
     assert "keydoor-5x5" in text
     assert "seed 200, step 0 of 500" in text
     assert "Find the key, open the door, reach the exit." in text
@@ -89,7 +89,7 @@ def test_state_observation_and_panel_stand_side_by_side():
     assert "Dy locked yellow door" in text
     for view in ("state", "observation", "both"):
         terminal.press("V")
-        assert ("?" in search_texts(terminal)) == (view != "state")
+        assert ("?" in said(terminal)) == (view != "state")
 
 
 @pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (50, 20), (80, 24), (300, 100)])
@@ -97,30 +97,30 @@ def test_state_observation_and_panel_stand_side_by_side():
 def test_it_fits_any_terminal(size: tuple[int, int], key: str):
     terminal = screen("memory-nine-rooms-13x13", 0)
     terminal.press(key)
-    search_texts(terminal, *size)
+    said(terminal, *size)
 
 
 def test_a_small_terminal_is_told():
-    assert "small" in search_texts(screen(), 40, 10).splitlines()[-1]
-    assert "small" not in search_texts(screen(), 80, 24).splitlines()[-1]
+    assert "small" in said(screen(), 40, 10).splitlines()[-1]
+    assert "small" not in said(screen(), 80, 24).splitlines()[-1]
 
 
 def test_keys_play():
     terminal = screen("empty-4x4", 1)
     terminal.press("Left")
-    assert "turn left -0.05" in search_texts(terminal)
-    assert "living reward -0.05" in search_texts(terminal)
+    assert "turn left -0.05" in said(terminal)
+    assert "living reward -0.05" in said(terminal)
     terminal.press("P")
-    assert "Pick n drop: not in this level" in search_texts(terminal)
+    assert "Pick n drop: not in this level" in said(terminal)
     terminal.press("Ctrl+Z")
-    assert "step 0 of 500 (1 undone)" in search_texts(terminal)
+    assert "step 0 of 500 (1 undone)" in said(terminal)
     terminal.press("N")
-    assert "seed 2" in search_texts(terminal)
+    assert "seed 2" in said(terminal)
     for key in ("G", "7", "A", "8", "Backspace", "3"):
         terminal.press(key)
-    assert "Which seed? 73_" in search_texts(terminal)
+    assert "Which seed? 73_" in said(terminal)
     terminal.press("Return")
-    assert "seed 73" in search_texts(terminal)
+    assert "seed 73" in said(terminal)
     for key in ("Escape", "Left"):
         terminal.press(key)
     assert not terminal.left
@@ -133,43 +133,43 @@ def test_one_key_ends_no_game():
     terminal = screen("empty-4x4", 1)
     for key in ("Left", "R", "Left", "L", "Left"):
         terminal.press(key)
-    assert "empty-8x8" in search_texts(terminal)
+    assert "empty-8x8" in said(terminal)
     for key in ("Z", "Z"):
         terminal.press(key)
-    assert "empty-4x4" in search_texts(terminal)
-    assert "step 1 of 500" in search_texts(terminal)
-    assert "Back to the game before" in search_texts(terminal)
+    assert "empty-4x4" in said(terminal)
+    assert "step 1 of 500" in said(terminal)
+    assert "Back to the game before" in said(terminal)
     terminal.press("Shift+N")
-    assert "seed 0" in search_texts(terminal)
+    assert "seed 0" in said(terminal)
 
 
 def test_what_the_window_alone_does_is_said():
     terminal = screen("keydoor-5x5")
     terminal.press("F4")
-    assert "Only in the window: hint: the next step" in search_texts(terminal, 140)
+    assert "Only in the window: hint: the next step" in said(terminal, 140)
     terminal.press("Left")
-    assert "Only in the window" not in search_texts(terminal, 140)
+    assert "Only in the window" not in said(terminal, 140)
 
 
 def test_a_seed_below_zero_is_refused():
     terminal = screen("empty-4x4", 1)
     for key in ("G", "Minus", "5", "Return"):
         terminal.press(key)
-    assert "seed 1," in search_texts(terminal)
-    assert "Seeds are whole numbers from 0 on, such as 7, not -5" in search_texts(terminal, 140)
+    assert "seed 1," in said(terminal)
+    assert "Seeds are whole numbers from 0 on, such as 7, not -5" in said(terminal, 140)
 
 
 def test_speed_of_replays_is_not_that_of_games():
     terminal = screen("dynamic-obstacles-7x7", 1, speed=60)
     terminal.press("T")
-    assert "time runs: 4 steps a second" in search_texts(terminal)
+    assert "time runs: 4 steps a second" in said(terminal)
 
 
 def test_a_solved_level_says_so():
     terminal = screen("empty-4x4", 0)
     terminal.game = Session(Scenario.load({**LINE}), 0)
     terminal.press("Up")
-    text = search_texts(terminal)
+    text = said(terminal)
     assert "Well done!" in text
     assert "Enter: next level" in text
     terminal.press("Return")
@@ -189,7 +189,7 @@ LINE = {
 def test_the_help_has_every_key_that_does_something():
     terminal = screen()
     terminal.press("H")
-    text = search_texts(terminal)
+    text = said(terminal)
     for group in ("grid", "play", "view", "window"):
         for command in GROUPS[group]:
             if command.name in terminal.game.actions:
@@ -205,11 +205,11 @@ def test_actions_of_a_level_have_their_keys_and_words():
     terminal = TerminalGame(Session(Scenario.load(level), 0), Settings(), Bindings())
     terminal.press("K")
     assert terminal.game.frame().action == "KICK"
-    assert "kick 0" in search_texts(terminal)
+    assert "kick 0" in said(terminal)
     terminal.press("Period")
     assert terminal.game.frame().action == "NOOP"
     terminal.press("H")
-    text = search_texts(terminal)
+    text = said(terminal)
     assert re.search(r"K +kick the ball", text)
     assert "pick up what is ahead" not in text
 
@@ -234,10 +234,10 @@ def test_replays_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     terminal.press("Ctrl+S")
     (file,) = (tmp_path / "replays").iterdir()
     assert Replay.load(file) == terminal.game.replay()
-    assert file.name in search_texts(terminal, 200).replace("\n", "")
+    assert file.name in said(terminal, 200).replace("\n", "")
     monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: file)
     terminal.press("Ctrl+S")
-    assert "exists" in search_texts(terminal)
+    assert "exists" in said(terminal)
 
 
 def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
@@ -246,10 +246,10 @@ def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
     terminal = screen(str(file), 0)
     file.write_text(file.read_text() + "\nmax_stps: 3\n")
     terminal.check_files()
-    assert "max_stps" in search_texts(terminal)
+    assert "max_stps" in said(terminal)
     file.write_text(file.read_text().replace("stps", "steps"))
     terminal.check_files()
-    assert "step 0 of 3" in search_texts(terminal)
+    assert "step 0 of 3" in said(terminal)
 
 
 # ---- a list of levels ------------------------------------------------------------------------
@@ -264,10 +264,10 @@ def picker() -> LevelPicker:
 
 def test_a_level_is_chosen_by_typing():
     levels = picker()
-    assert "type to search" in search_texts(levels)
+    assert "type to search" in said(levels)
     for key in "KEYDOR":
         levels.press(key)
-    text = search_texts(levels)
+    text = said(levels)
     assert "keydor_" in text
     assert "keydoor-5x5" in text
     assert "open the door" in text
@@ -280,7 +280,7 @@ def test_a_level_is_chosen_by_typing():
     levels.reset()
     for _ in range(3):
         levels.press("Backspace")
-    assert "key_" in search_texts(levels)
+    assert "key_" in said(levels)
     left = []
     for _ in range(2):
         levels.press("Escape")
@@ -293,7 +293,7 @@ def test_a_list_of_levels_fits_any_terminal(size: tuple[int, int]):
     levels = picker()
     for key in ("End", "PageUp", "Down", "Z", "Z", "Z", "Z"):
         levels.press(key)
-        search_texts(levels, *size)
+        said(levels, *size)
 
 
 def test_a_level_that_cannot_be_played_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -302,7 +302,7 @@ def test_a_level_that_cannot_be_played_is_told(tmp_path: Path, monkeypatch: pyte
     levels = picker()
     levels.press("Return")
     assert not levels.left
-    assert "broken.yaml:1" in search_texts(levels, 200)
+    assert "broken.yaml:1" in said(levels, 200)
 
 
 # ---- a real terminal -------------------------------------------------------------------------

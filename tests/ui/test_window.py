@@ -114,9 +114,9 @@ def test_broken_files_are_told_and_play_goes_on(screen: Screen, folder: Path):
         player.screen.xdotool("key", "--delay", "30", "Right", "Up")
         time.sleep(0.3)
         player.screen.close(player.window)
-        search_texts, wrong = player.process.communicate(timeout=PATIENCE)
+        said, wrong = player.process.communicate(timeout=PATIENCE)
     assert player.process.returncode == 0
-    assert "return +5.1 in 2 steps" in search_texts
+    assert "return +5.1 in 2 steps" in said
     assert "keys.toml:2" in wrong
     assert "settings.toml" in wrong
     assert "Traceback" not in wrong
@@ -349,9 +349,9 @@ def test_one_plays_with_a_policy(screen: Screen, folder: Path):
     with started(screen, folder, *words) as player:
         for _ in range(3):
             player.screen.xdotool("key", "--delay", "30", "Up")
-        search_texts = player.leaves()
-    assert "seed 1, left" in search_texts
-    assert "in 3 steps" in search_texts
+        said = player.leaves()
+    assert "seed 1, left" in said
+    assert "in 3 steps" in said
 
 
 def test_a_rule_that_is_saved_flows_back(screen: Screen, folder: Path):

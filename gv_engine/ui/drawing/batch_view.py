@@ -13,7 +13,7 @@ from gv_engine.session.batch_viewer import BEYOND
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import SMALL, SpriteSheet, pygame
 
-GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
+WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
 FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
 MAX_CELL = 32  # pixels of a cell's side
 MIN_CELL = 2
@@ -48,7 +48,7 @@ def lay_out_batch(
         min_cell: smallest side of a cell, in pixels.
     """
     for cell in range(MAX_CELL, min_cell - 1, -1):
-        gap = max(GAP, cell * max(shape) // 32)
+        gap = max(WORLD_GAP, cell * max(shape) // 32)
         tall, wide = shape[0] * cell + gap, shape[1] * cell + gap
         columns, rows = max(1, (room[0] + gap) // wide), max(1, (room[1] + gap) // tall)
         if columns * rows >= number or cell == min_cell:

@@ -60,30 +60,31 @@ def lay_out_screen(
     stage.h = hints_rect.y - gap // 2 - stage.y
     is_wide, is_large = area.w >= WIDE_ASPECT * area.h, area.w >= 44 * line
     wide = (is_wide or is_large) if has_side_panel else (is_wide and is_large)
-    side = Rect(stage.right, stage.bottom, 0, 0)
+    side_panel = Rect(stage.right, stage.bottom, 0, 0)
     if wide:
         share = max(22 * line, stage.w * 2 // 5) if has_side_panel else max(14 * line, stage.w // 4)
         width = min(share, 40 * line if has_side_panel else 22 * line, stage.w * 3 // 5)
-        side = Rect(stage.right - width, stage.y, width, stage.h)
+        column = Rect(stage.right - width, stage.y, width, stage.h)
         stage.w -= width + gap
         if has_side_panel:
-            side, panel = side, Rect(stage.x, 0, stage.w, (2 if stage.w >= 24 * line else 4) * line)
+            side_panel = column
+            panel = Rect(stage.x, 0, stage.w, (2 if stage.w >= 24 * line else 4) * line)
         else:
-            panel = side
+            panel = column
     else:
         panel = Rect(stage.x, 0, stage.w, _panel_lines(area, line) * line)
         if has_side_panel:
             panel.h = 2 * line
-            side = Rect(stage.x, 0, stage.w, stage.h // 2)
-            side.bottom = stage.bottom
-            stage.h -= side.h + gap
+            side_panel = Rect(stage.x, 0, stage.w, stage.h // 2)
+            side_panel.bottom = stage.bottom
+            stage.h -= side_panel.h + gap
     if has_side_panel or not wide:
         panel.bottom = stage.bottom
         stage.h -= panel.h + gap
     controls_rect = Rect(stage.x, 0, stage.w, int(controls * line))
     controls_rect.bottom = stage.bottom
     stage.h -= controls_rect.h + gap // 2
-    return ScreenLayout(header, stage, panel, side, controls_rect, hints_rect)
+    return ScreenLayout(header, stage, panel, side_panel, controls_rect, hints_rect)
 
 
 PanelButton = tuple[str, Callable[[], None]]

@@ -110,7 +110,7 @@ class Prompt(Screen):
 # ---- export --------------------------------------------------------------------------------------
 
 SLICE_SECONDS = 0.03  # s of drawing before events are handled again
-TYPE_NAMES = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
+EXPORT_NAMES = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
 
 
 class ExportScreen(Menu):
@@ -139,7 +139,7 @@ class ExportScreen(Menu):
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each option."""
         settings = self.app.settings
-        suffixes = {suffix: TYPE_NAMES.get(suffix, suffix) for suffix in EXPORTS}
+        suffixes = {suffix: EXPORT_NAMES.get(suffix, suffix) for suffix in EXPORTS}
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         return (
             MenuRow("Export", lambda _: self._begin()),
