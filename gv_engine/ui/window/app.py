@@ -6,7 +6,7 @@ The loop sleeps while nothing moves. `Screen.tick` returns when it wants to be c
 `Keyboard.keys` (screens/keyboard.py) names a key press, `Bindings.find` (input/bindings.py) finds
 its command, and the screen on top runs the command: `PlayScreen.run_command` (screens/play.py). The
 stage of the domain turns the command into an action (`GridStage.command` in domains/grid/stage.py),
-which `PlayScreen.take` passes to `Session.step` (session/session.py), and the session to its
+which `PlayScreen.take_action` passes to `Session.step` (session/session.py), and the session to its
 episode's `step` (domains/grid/episode.py).
 """
 
