@@ -70,9 +70,7 @@ def add(commands: Commands) -> None:
         help="seed of the first episode (default: 0)",
     )
     parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="do not compile, and do not search for solutions",
+        "--quick", action="store_true", help="do not compile, and do not search for solutions"
     )
     parser.add_argument(
         "--limit",

@@ -5,14 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gv_engine.cli.options import (
-    Commands,
-    UsageError,
-    add_command,
-    add_consent,
-    consent,
-    say,
-)
+from gv_engine.cli.options import Commands, UsageError, add_command, add_consent, consent, say
 
 _EXAMPLES = """\
 gv-engine minari keydoor/valid-v0 --from keydoor-episodes --author "A. Name" --email a@name.org

@@ -35,10 +35,7 @@ def add(commands: Commands) -> None:
     """Add the command's parser."""
     parser = add_command(commands, run, "replay", "Watch, verify or record a replay", _EXAMPLES)
     parser.add_argument(
-        "file",
-        metavar="FILE",
-        type=Path,
-        help="a replay, or the folder of a rollout to watch",
+        "file", metavar="FILE", type=Path, help="a replay, or the folder of a rollout to watch"
     )
     parser.add_argument(
         "--verify", action="store_true", help="replay all steps and compare every state; no window"

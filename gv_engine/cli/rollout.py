@@ -219,9 +219,7 @@ def add(commands: Commands) -> None:
         help="representation of the observations, as compact, cells or onehot",
     )
     parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue FOLDER after its last complete episode",
+        "--resume", action="store_true", help="continue FOLDER after its last complete episode"
     )
     parser.add_argument(
         "--first",

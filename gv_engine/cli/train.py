@@ -140,9 +140,7 @@ def add(commands: Commands) -> None:
     add_ray(parser, "train all runs at once")
     add_levels(parser, "train on these levels alone")
     parser.add_argument(
-        "--watch",
-        action="store_true",
-        help="show the worlds in a window, as `gv-engine view` does",
+        "--watch", action="store_true", help="show the worlds in a window, as `gv-engine view` does"
     )
     add_consent(parser)
 

@@ -70,10 +70,7 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
     options = {"world": "compiled"} if watch else {}
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
-        with (
-            run.lock(),
-            closing(Training(run, plan.scenario, plan.levels, **options)) as training,
-        ):
+        with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
             code = _train(training, plan, label, watch)
             results.append(_RunResult(run.path, training.metrics, training.seconds))
             rows, steps = _report_rows(training), steps + training.steps

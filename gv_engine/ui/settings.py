@@ -180,7 +180,7 @@ class Settings:
     """View of the stage; empty for the default view."""
     animation: bool = True
     steering: str = "agent"
-    """How arrow keys move the agent, a key of `STEERING`."""
+    """Meaning of arrow keys, a key of `STEERING`."""
     scale: float = 0.0
     """Scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides it."""
     window: list[int] = field(default_factory=list)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gv_engine.session.batch_viewer import BEYOND
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import SMALL, SpriteSheet, pygame
+from gv_engine.ui.drawing.sprites import SMALL, Rect, SpriteSheet, pygame
 
 WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
 FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
@@ -138,12 +138,12 @@ class BatchView:
         self._table = TileTable(sheet, MIN_CELL, theme)
         self._first = 0
         self._drawn: NDArray[np.uint32] | None = None
-        self._rect = pygame.Rect(0, 0, 0, 0)
+        self._rect = Rect(0, 0, 0, 0)
         self._number = 0
         self.layout = BatchLayout(MIN_CELL, 1, 1, 1, 1)
 
     def draw(
-        self, surface: pygame.Surface, rect: pygame.Rect, codes: NDArray[np.uint32], first: int = 0
+        self, surface: pygame.Surface, rect: Rect, codes: NDArray[np.uint32], first: int = 0
     ) -> None:
         """Draw worlds into a rectangle of the surface.
 
@@ -196,12 +196,12 @@ class BatchView:
         x, y = (max(0, room - size) // 2 for room, size in zip(self._rect.size, used.size))
         return self._rect.x + x, self._rect.y + y
 
-    def world_rect(self, world: int) -> pygame.Rect:
+    def world_rect(self, world: int) -> Rect:
         """Return the rectangle of a world on the surface."""
         row, column = divmod(world - self._first, self.layout.columns)
         x, y = self._origin
         size = self.layout.wide, self.layout.tall
-        return pygame.Rect((x + column * size[0], y + row * size[1]), size)
+        return Rect((x + column * size[0], y + row * size[1]), size)
 
     def world_at(self, position: tuple[int, int]) -> int | None:
         """Return the number of the world at x, y of the surface, or None."""

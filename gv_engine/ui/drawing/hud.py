@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import signed
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import Stage
 from gv_engine.ui.drawing.text import join_into_lines
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 
-Rect = pygame.Rect
 _MISSION_LINES = 6  # lines from which on a panel shows the mission at its top
 _MAX_MISSION_LINES = 3  # lines
 WIDE_ASPECT = 1.45  # width : height from which on the panel is beside the stage, else below

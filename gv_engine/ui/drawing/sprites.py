@@ -29,6 +29,7 @@ from gv_engine.ui.colors import PALETTES
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
 
 import pygame as pygame  # re-exported: its greeting is off now
+from pygame import Rect as Rect
 
 DIM = (138, 131, 150)  # red, green, blue of 255: brightness of cells out of sight
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT

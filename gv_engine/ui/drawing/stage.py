@@ -11,7 +11,7 @@ from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 
 # ---- stage ---------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ class SidePanel(Protocol):
 
     title: str
 
-    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+    def draw(self, surface: pygame.Surface, rect: Rect, line: int) -> None:
         """Draw the panel; `line` is the height of a line of text in pixels."""
 
     def event(self, event: pygame.event.Event) -> bool:
@@ -103,7 +103,7 @@ class Stage(Protocol):
         frame."""
         return None
 
-    def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+    def draw(self, surface: pygame.Surface, rect: Rect, progress: float) -> None:
         """Draw the world into a rectangle of the surface, and nothing outside of it.
 
         Args:
@@ -112,11 +112,11 @@ class Stage(Protocol):
             progress: progress of the movement from the previous frame to this one; 1 at its end.
         """
 
-    def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
+    def draw_item(self, surface: pygame.Surface, rect: Rect) -> str:
         """Draw the held item into a small square; return the item's name, empty if nothing is
         held."""
 
-    def draw_history(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+    def draw_history(self, surface: pygame.Surface, rect: Rect) -> bool:
         """Draw the history of the episode into a part of the panel; return False if the domain has
         none."""
         return False
@@ -125,7 +125,7 @@ class Stage(Protocol):
         """Return short texts for the status panel."""
         return ()
 
-    def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+    def draw_thumbnail(self, surface: pygame.Surface, rect: Rect) -> None:
         """Draw only the world, as large as fits, centred in a rectangle."""
 
     def command(self, name: str) -> str:
@@ -186,12 +186,7 @@ class MapDrawing(Protocol):
     """Draws the map of an edited level, and finds the cell at a pixel."""
 
     def draw(
-        self,
-        surface: pygame.Surface,
-        rect: pygame.Rect,
-        line: int,
-        sketch: MapModel,
-        cursor: MapCell,
+        self, surface: pygame.Surface, rect: Rect, line: int, sketch: MapModel, cursor: MapCell
     ) -> None:
         """Draw the level, or the part around the cursor, into a rectangle.
 
@@ -204,14 +199,14 @@ class MapDrawing(Protocol):
         """
 
     def outline_cells(
-        self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
+        self, surface: pygame.Surface, rect: Rect, cells: Mapping[MapCell, str]
     ) -> None:
         """Outline cells, each in the theme's colour of that name."""
 
     def cell_at(self, position: tuple[int, int]) -> MapCell | None:
         """Return the cell at x, y of the surface, or None."""
 
-    def cell_rect(self, cell: MapCell) -> pygame.Rect:
+    def cell_rect(self, cell: MapCell) -> Rect:
         """Return the rectangle of a cell in the last picture."""
 
     def zoom(self, notches: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from gv_engine.ui.drawing.sprites import load_svg, pygame
+from gv_engine.ui.drawing.sprites import Rect, load_svg, pygame
 
 from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
 
@@ -54,7 +54,7 @@ def _count_glyphs(file: str, letters: str) -> int:
 
 def draw_text_line(
     surface: pygame.Surface,
-    rect: pygame.Rect,
+    rect: Rect,
     text: str,
     line_height: int,
     color: str,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect, shorten_text
 
 Pixel = tuple[int, int]
@@ -19,7 +19,7 @@ SHADE = 150  # of 255: opacity of the shade behind an overlay
 class HitArea(NamedTuple):
     """Rectangle of the picture that reacts to presses of the mouse button."""
 
-    rect: pygame.Rect
+    rect: Rect
     press: Callable[[Pixel], None]
     drag: bool
     """True to call `press` again whenever the mouse moves while the button is down."""
@@ -91,20 +91,20 @@ class Painter:
         self.area = surface.get_rect()
         self._hit_areas: list[HitArea] = []
         self._dragged: HitArea | None = previous._dragged if previous else None
-        self._hovered: pygame.Rect | None = None
+        self._hovered: Rect | None = None
 
     def color(self, name: str) -> str:
         """Return a colour of the theme by its name."""
         color: str = getattr(self.theme, name)
         return color
 
-    def draw_card(self, rect: pygame.Rect, color: str = "card") -> None:
+    def draw_card(self, rect: Rect, color: str = "card") -> None:
         """Draw a filled panel with round corners."""
         if rect.w > 0 and rect.h > 0:
             radius = min(self.line_height // 2, rect.w // 2, rect.h // 2)
             self.surface.blit(rounded_rect(rect.size, radius, self.color(color)), rect)
 
-    def draw_outline(self, rect: pygame.Rect, color: str = "accent") -> None:
+    def draw_outline(self, rect: Rect, color: str = "accent") -> None:
         """Draw the outline of a rectangle."""
         pygame.draw.rect(
             self.surface,
@@ -116,7 +116,7 @@ class Painter:
 
     def draw_text(
         self,
-        rect: pygame.Rect,
+        rect: Rect,
         text: str,
         color: str = "text",
         align: str = "left",
@@ -140,12 +140,7 @@ class Painter:
         return draw_text_line(self.surface, rect, text, line, self.color(color), align, middle)
 
     def draw_lines(
-        self,
-        rect: pygame.Rect,
-        text: str,
-        color: str = "text",
-        size: float = 1.0,
-        align: str = "left",
+        self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
     ) -> int:
         """Draw wrapped text from the top of a rectangle, as many lines as fit; return the height in
         pixels.
@@ -157,7 +152,7 @@ class Painter:
         most = max(1, rect.h // line)
         shown = wrap_text(text, line, rect.w, most)
         for number, words in enumerate(shown):
-            slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
+            slot = Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
             self.draw_text(slot, shorten_text(words, line, rect.w, is_path), color, align, size)
         return len(shown) * line
@@ -178,14 +173,12 @@ class Painter:
         line = self.line_height
         width = min(self.area.w - line, self.text_width(text) + 2 * line)
         shown = wrap_text(text, line, width - 2 * line, 4)
-        rect = pygame.Rect(0, 0, width, len(shown) * line + line)
+        rect = Rect(0, 0, width, len(shown) * line + line)
         rect.midbottom = self.area.centerx, self.area.bottom - line // 2
         self.draw_card(rect, "accent")
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 
-    def add_hit_area(
-        self, rect: pygame.Rect, press: Callable[[Pixel], None], drag: bool = False
-    ) -> bool:
+    def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
         """Call a function with the mouse position when a rectangle is pressed.
 
         Args:
@@ -204,7 +197,7 @@ class Painter:
 
     def draw_button(
         self,
-        rect: pygame.Rect,
+        rect: Rect,
         label: str,
         press: Callable[[], None],
         key: str = "",
@@ -235,7 +228,7 @@ class Painter:
         self.draw_text(inner, label, text_color, "left" if key else "center")
 
     def draw_bar(
-        self, rect: pygame.Rect, share: float, move: Callable[[float], None] | None = None
+        self, rect: Rect, share: float, move: Callable[[float], None] | None = None
     ) -> None:
         """Draw a bar filled to a share from 0 to 1; with `move`, the bar can be dragged to a
         share."""
@@ -245,7 +238,7 @@ class Painter:
         filled.w = round(groove.w * min(1.0, max(0.0, share)))
         self.draw_card(filled, "accent")
         if move is not None:
-            knob = pygame.Rect(0, 0, rect.h * 3 // 4, rect.h)
+            knob = Rect(0, 0, rect.h * 3 // 4, rect.h)
             knob.center = groove.x + filled.w, rect.centery
             self.draw_card(knob.clamp(rect.inflate(knob.w, 0)), "text")
             self.add_hit_area(
@@ -254,7 +247,7 @@ class Painter:
                 drag=True,
             )
 
-    def draw_scrollbar(self, groove: pygame.Rect, first: int, shown: int, count: int) -> None:
+    def draw_scrollbar(self, groove: Rect, first: int, shown: int, count: int) -> None:
         """Draw a scrollbar for `shown` of `count` rows from row `first` on; nothing if all rows are
         shown."""
         if shown < count:

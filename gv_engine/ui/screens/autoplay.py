@@ -9,7 +9,7 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.session.autoplay import Autoplayer, Choice, Opponent, actor_of
 from gv_engine.session.episode import AND
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.game_screen import POLL_INTERVAL
 from gv_engine.ui.screens.play import PlayScreen
@@ -163,17 +163,17 @@ class AutoplayScreen(PlayScreen):
         undo = self.hint("play", "undo", "undo")
         return (*hints, undo, race, self.hint("view", "help", "all keys"))
 
-    def draw_controls(self, painter: Painter, rect: pygame.Rect) -> None:
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the timeline, the pause button, the agent's choice and its action probabilities."""
         line = painter.line_height
-        super().draw_controls(painter, pygame.Rect(rect.x, rect.y, rect.w, line))
-        rest = pygame.Rect(rect.x, rect.y + line * 5 // 4, rect.w, rect.h - line * 5 // 4)
-        header = pygame.Rect(rest.x + line // 2, rest.y, rest.w - line, line * 3 // 2)
+        super().draw_controls(painter, Rect(rect.x, rect.y, rect.w, line))
+        rest = Rect(rect.x, rect.y + line * 5 // 4, rect.w, rect.h - line * 5 // 4)
+        header = Rect(rest.x + line // 2, rest.y, rest.w - line, line * 3 // 2)
         button = header.copy()
         button.w = min(header.w // 2, 14 * line)
         label, key = "Pause" if self._is_acting else "Let it act", self.app.bindings.label
         painter.draw_button(button, label, lambda: self._press("agent"), key("agent", "agent"))
-        text_rect = pygame.Rect(button.right + line // 2, header.y, 0, header.h)
+        text_rect = Rect(button.right + line // 2, header.y, 0, header.h)
         text_rect.w = header.right - text_rect.x
         painter.draw_text(text_rect, self._describe_choice(), "muted")
         if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.chances:
@@ -192,7 +192,7 @@ class AutoplayScreen(PlayScreen):
             and f"{self.autoplayer.name}: {_describe_action(self._choice.action)}"
         )
 
-    def _draw_probabilities(self, painter: Painter, rect: pygame.Rect, choice: Choice) -> None:
+    def _draw_probabilities(self, painter: Painter, rect: Rect, choice: Choice) -> None:
         """Draw a bar for each action with its probability, the most likely actions if there are
         many."""
         line = painter.line_height
@@ -201,11 +201,11 @@ class AutoplayScreen(PlayScreen):
         width = rect.w // columns
         for number, (action, chance) in enumerate(shown):
             column, row = divmod(number, BAR_ROWS)
-            row_rect = pygame.Rect(rect.x + column * width, rect.y + row * line, width - line, line)
+            row_rect = Rect(rect.x + column * width, rect.y + row * line, width - line, line)
             color = "accent" if action == choice.action else "text" if chance else "muted"
-            name = pygame.Rect(row_rect.x, row_rect.y, row_rect.w * 9 // 20, line)
+            name = Rect(row_rect.x, row_rect.y, row_rect.w * 9 // 20, line)
             painter.draw_text(name, _describe_action(action), color, size=0.9)
-            share = pygame.Rect(row_rect.right - 5 * line // 2, row_rect.y, 5 * line // 2, line)
+            share = Rect(row_rect.right - 5 * line // 2, row_rect.y, 5 * line // 2, line)
             painter.draw_text(
                 share,
                 f"{chance:.1%}" if 0 < chance < 0.0995 else f"{chance:.0%}",
@@ -213,7 +213,7 @@ class AutoplayScreen(PlayScreen):
                 "right",
                 0.9,
             )
-            bar = pygame.Rect(name.right + line // 4, row_rect.y + line // 4, 0, line // 2)
+            bar = Rect(name.right + line // 4, row_rect.y + line // 4, 0, line // 2)
             bar.w = share.x - line // 4 - bar.x
             painter.draw_card(bar, "well")
             bar.w = round(bar.w * min(1.0, max(0.0, chance)))

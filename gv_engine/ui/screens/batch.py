@@ -11,7 +11,7 @@ from gv_engine.session.autoplay import PolicyActor
 from gv_engine.session.batch_viewer import BatchViewer, Means, WallLook, Watched
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.batch_view import MAX_CELL, MIN_CELL, BatchView
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.autoplay import AutoplayScreen
 from gv_engine.ui.screens.screen import AppContext, Screen
@@ -178,9 +178,9 @@ class BatchScreen(Screen):
         line = painter.line_height
         inner = painter.area.inflate(-line, -line // 2)
         roomy = inner.h >= 24 * line
-        header = pygame.Rect(inner.x, inner.y, inner.w, (4 if roomy else 5 / 4) * line)
-        footer = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
-        room = pygame.Rect(inner.x, header.bottom + line // 4, inner.w, 0)
+        header = Rect(inner.x, inner.y, inner.w, (4 if roomy else 5 / 4) * line)
+        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
+        room = Rect(inner.x, header.bottom + line // 4, inner.w, 0)
         room.h = footer.y - line // 4 - room.y
         self._draw_header(painter, header, roomy)
         state = self.worlds.shown()
@@ -215,34 +215,30 @@ class BatchScreen(Screen):
         key = label("batch", "batch_open") if self._selected is not None else ""
         return [*keys, *([f"{key or 'click a world'} to open it"] if self.local_worlds else [])]
 
-    def _draw_header(self, painter: Painter, rect: pygame.Rect, roomy: bool) -> None:
+    def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
         """Draw the name, the number of steps and the curves."""
         line = painter.line_height
-        title = pygame.Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
+        title = Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
         painter.draw_text(title, self.worlds.scenario.name, size=1.3)
         points = list(self.worlds.curves)
         last = points[-1] if points else Means(*(math.nan,) * 4)
         if roomy:
             description = f"{self._policy_name}, {self._describe_speed()}"
-            painter.draw_text(
-                pygame.Rect(title.x, title.bottom, title.w, line), description, "muted"
-            )
+            painter.draw_text(Rect(title.x, title.bottom, title.w, line), description, "muted")
             state = self.worlds.shown()
             steps = f"{state.steps:,} steps each" if state else "not begun"
-            painter.draw_text(
-                pygame.Rect(title.x, title.bottom + line, title.w, line), steps, "muted"
-            )
+            painter.draw_text(Rect(title.x, title.bottom + line, title.w, line), steps, "muted")
         width = (rect.right - title.right) // len(CURVES)
         for number, curve in enumerate(CURVES):
-            slot = pygame.Rect(title.right + number * width, rect.y, width - line // 2, rect.h)
+            slot = Rect(title.right + number * width, rect.y, width - line // 2, rect.h)
             value = getattr(last, curve.field)
             value_text = "-" if math.isnan(value) else curve.format_value(value)
-            row = pygame.Rect(slot.x, slot.y, slot.w, line)
+            row = Rect(slot.x, slot.y, slot.w, line)
             value_width = painter.draw_text(row, value_text, "accent", "right", 0.9)
             row.w -= value_width + line // 4
             painter.draw_text(row, curve.name, "muted", size=0.9)
             if roomy:
-                well = pygame.Rect(slot.x, row.bottom, slot.w, slot.bottom - row.bottom)
+                well = Rect(slot.x, row.bottom, slot.w, slot.bottom - row.bottom)
                 painter.draw_card(well, "well")
                 values = [getattr(point, curve.field) for point in points]
                 _draw_curve(painter, well.inflate(-line // 2, -line // 2), values)
@@ -256,7 +252,7 @@ class BatchScreen(Screen):
         return text if pace else "paused"
 
 
-def _draw_curve(painter: Painter, rect: pygame.Rect, values: Sequence[float]) -> None:
+def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:
     """Draw values from left to right, scaled to their range; NaN values are left out."""
     known_values = [(n, value) for n, value in enumerate(values) if not math.isnan(value)]
     if len(known_values) < 2 or min(rect.size) < 2:

@@ -13,7 +13,7 @@ from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import make_stage
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.screen import AppContext
@@ -85,19 +85,19 @@ class Card:
         """
         raise GVEngineError(f"{self.title} is no level to edit")
 
-    def draw(self, painter: Painter, rect: pygame.Rect, chosen: bool) -> None:
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
         """Draw the card into a rectangle, with an outline if it is chosen."""
         line = painter.line_height
         painter.draw_card(rect)
         if chosen:
             painter.draw_outline(rect)
         side = rect.h - line
-        well = pygame.Rect(rect.x + line // 2, rect.y + line // 2, side, side)
+        well = Rect(rect.x + line // 2, rect.y + line // 2, side, side)
         self.draw_thumbnail(painter, well)
-        text = pygame.Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
+        text = Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
         text.w = rect.right - line // 2 - text.x
         painter.draw_text(text, self.title, size=1.15, middle=True)
-        below = pygame.Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
+        below = Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
         painter.draw_lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
     def _draw_start(self, game: Session, theme: Theme, side: int) -> None:
@@ -106,7 +106,7 @@ class Card:
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
-    def draw_thumbnail(self, painter: Painter, well: pygame.Rect) -> None:
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
         """Draw the thumbnail, or an empty panel until it is loaded."""
         if self._thumbnail is None:
             painter.draw_card(well, "well")
@@ -196,12 +196,12 @@ class ReplayCard(Card):
     def open(self, app: AppContext) -> None:
         app.watch_replay(self.file)
 
-    def draw_thumbnail(self, painter: Painter, well: pygame.Rect) -> None:
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
         """Draw the thumbnail with a play symbol."""
         super().draw_thumbnail(painter, well)
         symbol = well.inflate(-well.w // 2, -well.h // 2)
         if self._thumbnail is not None:  # in the corner of a picture
-            symbol = pygame.Rect(0, 0, well.w // 4, well.h // 4)
+            symbol = Rect(0, 0, well.w // 4, well.h // 4)
             symbol.bottomright = (
                 well.right - painter.line_height // 4,
                 well.bottom - painter.line_height // 4,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gv_engine.session.catalogue import Entry, search
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.cards import Card, ScenarioCard
 from gv_engine.ui.screens.keyboard import paste_from_clipboard
@@ -20,14 +20,14 @@ from gv_engine.ui.settings import Progress
 
 CARD_LINES = 5  # height of a card
 COLUMN_WIDTH = 22
-EMPTY_RECT = pygame.Rect(0, 0, 0, 0)
+EMPTY_RECT = Rect(0, 0, 0, 0)
 
 
 class PlacedCard(NamedTuple):
     """A card and its rectangle, relative to the top of all cards."""
 
     card: Card
-    rect: pygame.Rect
+    rect: Rect
 
 
 class CardsScreen(Screen):
@@ -54,7 +54,7 @@ class CardsScreen(Screen):
         self._viewport = EMPTY_RECT
         self._line = 1
         self._columns = 1
-        self._headings: list[tuple[str, pygame.Rect]] = []
+        self._headings: list[tuple[str, Rect]] = []
         self._cards: list[PlacedCard] = []
         self._is_outdated = True
         self._theme: Theme | None = None
@@ -174,10 +174,10 @@ class CardsScreen(Screen):
         self._line = line = painter.line_height
         gap = line // 2
         inner = painter.area.inflate(-2 * gap, -gap)
-        header = pygame.Rect(inner.x, inner.y, inner.w, 2 * line)
+        header = Rect(inner.x, inner.y, inner.w, 2 * line)
         self._draw_header(painter, header)
-        footer = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
-        self._viewport = pygame.Rect(inner.x, header.bottom + gap, inner.w, 0)
+        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
+        self._viewport = Rect(inner.x, header.bottom + gap, inner.w, 0)
         self._viewport.h = footer.y - gap - self._viewport.y
         self._side = self._card_height - line
         if self._theme != painter.theme:
@@ -190,9 +190,7 @@ class CardsScreen(Screen):
         if not self._placed_cards:
             nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
             painter.draw_lines(self._viewport.inflate(-2 * line, -2 * line), nothing, "muted")
-        groove = pygame.Rect(
-            painter.area.right - line // 3, self._viewport.y, line // 4, self._viewport.h
-        )
+        groove = Rect(painter.area.right - line // 3, self._viewport.y, line // 4, self._viewport.h)
         painter.draw_scrollbar(groove, int(self._scroll), self._viewport.h, height)
         keys = self.app.bindings
         hints = (
@@ -206,23 +204,21 @@ class CardsScreen(Screen):
         )
         painter.draw_text(footer, " · ".join(hints), "muted", "center", 0.9)
 
-    def _draw_header(self, painter: Painter, rect: pygame.Rect) -> None:
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title, the buttons and the search field."""
         line = painter.line_height
         field_rect = rect.copy()
         wide = field_rect.w > 40 * line
         if wide:
             title_width = painter.draw_text(
-                pygame.Rect(field_rect.x, field_rect.y, 15 * line, field_rect.h),
-                self.title,
-                size=1.5,
+                Rect(field_rect.x, field_rect.y, 15 * line, field_rect.h), self.title, size=1.5
             )
             field_rect.x += title_width + line
             field_rect.w -= title_width + line
             for label, group, name in self.buttons:
                 key = self.app.bindings.label(group, name)
                 width = painter.text_width(label + key) + 3 * line
-                slot = pygame.Rect(field_rect.right - width, field_rect.y, width, field_rect.h)
+                slot = Rect(field_rect.right - width, field_rect.y, width, field_rect.h)
                 painter.draw_button(
                     slot, label, partial(self.run_command, name), key, ground="card"
                 )
@@ -253,12 +249,12 @@ class CardsScreen(Screen):
             taken = min(len(cards), self._columns)
             if column + taken > self._columns:
                 column, top = 0, bottom
-            rect = pygame.Rect(column * width, top, taken * width - gap, high)
+            rect = Rect(column * width, top, taken * width - gap, high)
             self._headings.append((heading, rect))
             for number, card in enumerate(cards):
                 row, place = divmod(number, taken)
                 y = top + high + row * (self._card_height + gap)
-                rect = pygame.Rect((column + place) * width, y, width - gap, self._card_height)
+                rect = Rect((column + place) * width, y, width - gap, self._card_height)
                 self._cards.append(PlacedCard(card, rect))
                 bottom = max(bottom, rect.bottom + gap)
             column += taken
@@ -314,7 +310,7 @@ class LevelCard(ScenarioCard):
     def search_texts(self) -> tuple[str, str]:
         return self.entry.title, self.entry.group
 
-    def draw(self, painter: Painter, rect: pygame.Rect, chosen: bool) -> None:
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
         super().draw(painter, rect, chosen)
         if self.fewest:
             draw_check_mark(painter, rect)
@@ -349,7 +345,7 @@ class PackCard(ScenarioCard):
         super().load_content(app, theme, side)
         self._description = self.text
 
-    def draw(self, painter: Painter, rect: pygame.Rect, chosen: bool) -> None:
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
         """Draw the card with the number of solved levels."""
         self.text = f"{self._progress_text}. {self._description}"
         super().draw(painter, rect, chosen)
@@ -401,6 +397,7 @@ class PackScreen(CardsScreen):
         self._chosen = next(unsolved, 0)
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+        """Yield the levels of the pack that match the search, under the number of solved levels."""
         cards = self._pack.levels
         for card in cards:
             card.show_pack_name(False)
@@ -409,10 +406,10 @@ class PackScreen(CardsScreen):
         yield self._progress_text, cards
 
 
-def draw_check_mark(painter: Painter, rect: pygame.Rect) -> None:
+def draw_check_mark(painter: Painter, rect: Rect) -> None:
     """Draw a check mark in the upper right corner of a card."""
     line = painter.line_height
-    disc = pygame.Rect(rect.right - line * 7 // 4, rect.y + line // 2, line * 5 // 4, line * 5 // 4)
+    disc = Rect(rect.right - line * 7 // 4, rect.y + line // 2, line * 5 // 4, line * 5 // 4)
     pygame.draw.circle(painter.surface, painter.color("gain"), disc.center, disc.w // 2)
     x, y, s = disc.x, disc.y, disc.w / 10
     tick = [(x + 2.7 * s, y + 5.2 * s), (x + 4.4 * s, y + 7 * s), (x + 7.4 * s, y + 3.4 * s)]

@@ -13,7 +13,7 @@ from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.errors import complain, reason
 from gv_engine.scenario.files import exists
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.edit_board import PaintScreen
 from gv_engine.ui.screens.edit_forms import cell_form, level_form
@@ -294,7 +294,7 @@ class EditScreen(PaintScreen):
             layout.hints, " · ".join(filter(None, self._hints())), "muted", "center", 0.9
         )
 
-    def _draw_header(self, painter: Painter, rect: pygame.Rect) -> None:
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title and the buttons."""
         title_rect = rect.copy()
         keys = self.app.bindings
@@ -303,7 +303,7 @@ class EditScreen(PaintScreen):
             width = painter.text_width(label) + painter.text_width(key) + 2 * painter.line_height
             if width > title_rect.w - 9 * painter.line_height:
                 break
-            slot = pygame.Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
+            slot = Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
             painter.draw_button(slot, label, partial(self.run_command, name), key, ground="card")
             title_rect.w -= width + painter.line_height // 2
         painter.draw_text(title_rect, self.work.title, size=1.3, middle=True)

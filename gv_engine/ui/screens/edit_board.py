@@ -9,7 +9,7 @@ from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.map_model import FLOOR_THING, Brushes, MapCell, box
 from gv_engine.editor.symbols import CellThing
 from gv_engine.editor.yaml_text import EditError
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import MapDrawing, make_map_drawing
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.edit_panels import EditLayout
@@ -201,7 +201,7 @@ class PaintScreen(Screen):
             self._drawing_key = key
         return self._drawing
 
-    def _draw_board(self, painter: Painter, rect: pygame.Rect, drawing: MapDrawing) -> None:
+    def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw the map with its outlined cells, or, without a map, an example level."""
         painter.draw_card(rect, "well")
         inner = rect.inflate(-painter.line_height // 2, -painter.line_height // 2)
@@ -220,7 +220,7 @@ class PaintScreen(Screen):
             marks |= dict.fromkeys(box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
-    def _draw_without_map(self, painter: Painter, rect: pygame.Rect, drawing: MapDrawing) -> None:
+    def _draw_without_map(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw an explanation, a button that makes a map, and the level of seed 0."""
         line = painter.line_height
         text = (
@@ -230,15 +230,15 @@ class PaintScreen(Screen):
         )
         if self.work.document is None:
             text = "The file cannot be read as it is: " + self.work.faults[0].says
-        height = painter.draw_lines(pygame.Rect(rect.x, rect.y, rect.w, 6 * line), text, "muted")
+        height = painter.draw_lines(Rect(rect.x, rect.y, rect.w, 6 * line), text, "muted")
         if self.work.scenario is None:
             return
-        slot = pygame.Rect(rect.x, rect.y + height + line // 2, min(rect.w, 16 * line), 2 * line)
+        slot = Rect(rect.x, rect.y + height + line // 2, min(rect.w, 16 * line), 2 * line)
         painter.draw_button(
             slot, "Draw it as a map", partial(self._press, self.draw_as_map), ground="card"
         )
         self._preview = self._preview or self.work.with_level_drawn(0)
-        level_rect = pygame.Rect(rect.x, slot.bottom + line, rect.w, 0)
+        level_rect = Rect(rect.x, slot.bottom + line, rect.w, 0)
         level_rect.h = rect.bottom - level_rect.y
         if level_rect.h > 4 * line and self._preview.sketch.rows:
             drawing.draw(painter.surface, level_rect, line, self._preview.sketch, (0, 0))

@@ -12,7 +12,7 @@ from gv_engine.editor.yaml_text import EditError, KeyPath, has
 from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.menu import Menu, MenuRow
@@ -165,16 +165,16 @@ class FormScreen(Menu):
         faults = (
             wrap_text(wrong[0], line, width - 2 * line, _MAX_DESCRIPTION_LINES) if wrong else []
         )
-        card = pygame.Rect(0, 0, width, (len(shown) + len(faults) + 1) * line)
+        card = Rect(0, 0, width, (len(shown) + len(faults) + 1) * line)
         card.midbottom = painter.area.centerx, painter.area.bottom - line // 2
         painter.draw_card(card)
         painter.draw_outline(card, "outline")
         inner = card.inflate(-2 * line, -line)
         height = painter.draw_lines(
-            pygame.Rect(inner.x, inner.y, inner.w, len(shown) * line), description, "muted"
+            Rect(inner.x, inner.y, inner.w, len(shown) * line), description, "muted"
         )
         if faults:
-            rest = pygame.Rect(inner.x, inner.y + height, inner.w, len(faults) * line)
+            rest = Rect(inner.x, inner.y + height, inner.w, len(faults) * line)
             painter.draw_lines(rest, wrong[0], "loss")
 
 

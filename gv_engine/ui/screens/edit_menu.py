@@ -133,6 +133,7 @@ class ConflictMenu(Menu):
         self._screen, self._then = screen, then
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each way to resolve the conflict."""
         return (
             MenuRow("Go on editing", lambda _: self.app.pop()),
             MenuRow("Write mine over it", lambda _: self._write()),

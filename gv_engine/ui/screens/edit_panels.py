@@ -12,7 +12,7 @@ from gv_engine.editor.map_model import Brushes, MapCell
 from gv_engine.editor.symbols import AGENT_KEY, CellThing
 from gv_engine.rules.component import snake_case
 from gv_engine.rules.objects import COLORS
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import MapDrawing
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.screen import AppContext
@@ -54,44 +54,42 @@ _MAX_FAULT_LINES = 8
 class EditLayout(NamedTuple):
     """Rectangles of the parts of the editor; they are disjoint."""
 
-    header: pygame.Rect
-    palette: pygame.Rect
-    board: pygame.Rect
-    report: pygame.Rect
-    hints: pygame.Rect
+    header: Rect
+    palette: Rect
+    board: Rect
+    report: Rect
+    hints: Rect
 
 
-def lay_out_editor(area: pygame.Rect, line: int) -> EditLayout:
+def lay_out_editor(area: Rect, line: int) -> EditLayout:
     """Return the rectangles of the editor's parts; in wide windows the report is beside the map."""
     gap = max(3, line // 2)
     inner = area.inflate(-2 * gap, -gap)
-    header = pygame.Rect(inner.x, inner.y, inner.w, line * 7 // 4)
-    hints = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
-    body = pygame.Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
+    header = Rect(inner.x, inner.y, inner.w, line * 7 // 4)
+    hints = Rect(inner.x, inner.bottom - line, inner.w, line)
+    body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
     body.h = hints.y - gap // 2 - body.y
-    palette = pygame.Rect(body.x, body.y, max(6 * line, min(10 * line, body.w // 5)), body.h)
-    board = pygame.Rect(palette.right + gap, body.y, body.right - palette.right - gap, body.h)
+    palette = Rect(body.x, body.y, max(6 * line, min(10 * line, body.w // 5)), body.h)
+    board = Rect(palette.right + gap, body.y, body.right - palette.right - gap, body.h)
     if board.w >= 32 * line:
         width = max(12 * line, board.w // 4)
-        report = pygame.Rect(board.right - width, board.y, width, board.h)
+        report = Rect(board.right - width, board.y, width, board.h)
         board.w -= width + gap
     else:
         height = max(4 * line, board.h // 4)
-        report = pygame.Rect(board.x, board.bottom - height, board.w, height)
+        report = Rect(board.x, board.bottom - height, board.w, height)
         board.h -= height + gap
     return EditLayout(header, palette, board, report, hints)
 
 
-def draw_palette(
-    painter: Painter, rect: pygame.Rect, screen: EditContext, drawing: MapDrawing
-) -> None:
+def draw_palette(painter: Painter, rect: Rect, screen: EditContext, drawing: MapDrawing) -> None:
     """Draw the palette of objects, and the state, colour and tool of the chosen object."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
     side = line * 2
     columns = max(1, inner.w // side)
-    chosen_rect = pygame.Rect(inner.x, inner.y, inner.w, 5 * line)
+    chosen_rect = Rect(inner.x, inner.y, inner.w, 5 * line)
     inner.y, inner.h = chosen_rect.bottom + line // 2, inner.h - chosen_rect.h - line // 2
     rows = max(1, inner.h // side)
     chosen = brushes.names.index(brushes.chosen)
@@ -101,7 +99,7 @@ def draw_palette(
         row, column = divmod(number, columns)
         if not 0 <= row - first < rows:
             continue
-        slot = pygame.Rect(inner.x + column * side, inner.y + (row - first) * side, side, side)
+        slot = Rect(inner.x + column * side, inner.y + (row - first) * side, side, side)
         slot = slot.inflate(-line // 4, -line // 4)
         is_hovered = painter.add_hit_area(slot, partial(_choose_object, screen, name))
         painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
@@ -110,7 +108,7 @@ def draw_palette(
         size = slot.w - line // 3
         picture = _object_picture(drawing, screen, name, size)
         painter.surface.blit(picture, picture.get_rect(center=slot.center))
-    groove = pygame.Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
+    groove = Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
     painter.draw_scrollbar(groove, first, rows, count)
     _draw_chosen(painter, chosen_rect, screen)
 
@@ -131,12 +129,12 @@ def _object_picture(
     return drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
 
 
-def _draw_chosen(painter: Painter, rect: pygame.Rect, screen: EditContext) -> None:
+def _draw_chosen(painter: Painter, rect: Rect, screen: EditContext) -> None:
     """Draw the name of the chosen object, and buttons for its next state, colour and tool."""
     brushes, line, keys = screen.brushes, painter.line_height, screen.app.bindings
     name = brushes.chosen
     painter.draw_text(
-        pygame.Rect(rect.x, rect.y, rect.w, line), _name_in_words(name), size=1.1, middle=True
+        Rect(rect.x, rect.y, rect.w, line), _name_in_words(name), size=1.1, middle=True
     )
     states, colors = brushes.states(name), brushes.colors(name)
     rows = [
@@ -145,7 +143,7 @@ def _draw_chosen(painter: Painter, rect: pygame.Rect, screen: EditContext) -> No
         ("next_tool", screen.tool),
     ]
     for number, (command, text) in enumerate(rows):
-        slot = pygame.Rect(rect.x, rect.y + line + number * line * 4 // 3, rect.w, line * 5 // 4)
+        slot = Rect(rect.x, rect.y + line + number * line * 4 // 3, rect.w, line * 5 // 4)
         if text:
             key = keys.label("edit", command)
             painter.draw_button(slot, text, partial(screen.run_command, command), key)
@@ -156,7 +154,7 @@ def _name_in_words(name: str) -> str:
     return name if name == AGENT_KEY else snake_case(name).replace("_", " ")
 
 
-def draw_report(painter: Painter, rect: pygame.Rect, screen: EditContext) -> None:
+def draw_report(painter: Painter, rect: Rect, screen: EditContext) -> None:
     """Draw the description of the cursor's cell, whether the level can be won, and the errors."""
     line = painter.line_height
     painter.draw_card(rect)
@@ -164,20 +162,20 @@ def draw_report(painter: Painter, rect: pygame.Rect, screen: EditContext) -> Non
     y = inner.y
     texts = [(_describe_cursor_cell(screen), "text"), screen.verdict]
     for text, color in texts:
-        room = pygame.Rect(inner.x, y, inner.w, max(line, min(3 * line, inner.bottom - y)))
+        room = Rect(inner.x, y, inner.w, max(line, min(3 * line, inner.bottom - y)))
         if text and y + line <= inner.bottom:
             y += painter.draw_lines(room, text, color) + line // 3
-    _draw_faults(painter, pygame.Rect(inner.x, y, inner.w, inner.bottom - y), screen)
+    _draw_faults(painter, Rect(inner.x, y, inner.w, inner.bottom - y), screen)
 
 
-def _draw_faults(painter: Painter, rect: pygame.Rect, screen: EditContext) -> None:
+def _draw_faults(painter: Painter, rect: Rect, screen: EditContext) -> None:
     """Draw the errors from the chosen one on, and how many more there are."""
     line, faults, y = painter.line_height, screen.faults, rect.y
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
         fault = faults[number]
         height = len(wrap_text(fault.says, line, rect.w, _MAX_FAULT_LINES)) * line
-        slot = pygame.Rect(rect.x, y, rect.w, min(height, rect.bottom - y))
+        slot = Rect(rect.x, y, rect.w, min(height, rect.bottom - y))
         remaining = len(faults) - number
         if slot.h < line or (slot.h < height and number > first):
             slot.h = line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.editor.rules import RULE_PARTS, KnownRule, Rule, RulePart, faulty
 from gv_engine.session.catalogue import search
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.edit_forms import rule_form
 from gv_engine.ui.screens.screen import Screen
@@ -85,10 +85,10 @@ class _ListScreen(Screen):
         card.centerx = painter.area.centerx
         painter.draw_card(card)
         inner = card.inflate(-2 * line, -line)
-        painter.draw_text(pygame.Rect(inner.x, inner.y, inner.w, 2 * line), self.title, size=1.4)
-        foot = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
+        painter.draw_text(Rect(inner.x, inner.y, inner.w, 2 * line), self.title, size=1.4)
+        foot = Rect(inner.x, inner.bottom - line, inner.w, line)
         painter.draw_text(foot, " · ".join(filter(None, self.hints())), "muted", "center", 0.9)
-        body = pygame.Rect(inner.x, inner.y + 5 * line // 2, inner.w, 0)
+        body = Rect(inner.x, inner.y + 5 * line // 2, inner.w, 0)
         body.h = foot.y - line // 2 - body.y
         self._chosen = max(0, min(self._chosen, len(rows) - 1))
         heights = [self._row_height(line, body.w, row) for row in rows]
@@ -97,11 +97,11 @@ class _ListScreen(Screen):
             self._first += 1
         y, number = body.y, self._first
         while number < len(rows) and y + heights[number] <= body.bottom:
-            slot = pygame.Rect(body.x, y, body.w, heights[number] - line // 4)
+            slot = Rect(body.x, y, body.w, heights[number] - line // 4)
             self._draw_row(painter, slot, rows[number], number)
             y, number = y + heights[number], number + 1
         self._page = max(1, number - self._first)
-        groove = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
+        groove = Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
         painter.draw_scrollbar(groove, self._first, self._page, len(rows))
 
     def _row_height(self, line: int, width: int, row: _Row) -> int:
@@ -109,7 +109,7 @@ class _ListScreen(Screen):
         lines = wrap_text(row.says, line, width - 2 * line, _MAX_SENTENCE_LINES) if row.says else []
         return (len(lines) + 1) * line + line // 2 + line // 4
 
-    def _draw_row(self, painter: Painter, slot: pygame.Rect, row: _Row, number: int) -> None:
+    def _draw_row(self, painter: Painter, slot: Rect, row: _Row, number: int) -> None:
         """Draw a row, highlighted if it is chosen."""
         line, chosen = painter.line_height, number == self._chosen
         painter.add_hit_area(slot, partial(self._press, number))
@@ -118,11 +118,11 @@ class _ListScreen(Screen):
         if row.rule is None and row.part is not None and not chosen:
             color = "accent"
         inner = slot.inflate(-line, -line // 2)
-        name = pygame.Rect(inner.x, inner.y, inner.w, line)
+        name = Rect(inner.x, inner.y, inner.w, line)
         painter.draw_text(name, row.name, "loss" if row.wrong and not chosen else color)
         if row.wrong:
             painter.draw_text(name, "something is wrong", color if chosen else "loss", "right")
-        sentence = pygame.Rect(inner.x + line, inner.y + line, inner.w - line, inner.h - line)
+        sentence = Rect(inner.x + line, inner.y + line, inner.w - line, inner.h - line)
         if row.says:
             painter.draw_lines(sentence, row.says, muted_color)
 

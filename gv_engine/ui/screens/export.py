@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from gv_engine.rules.errors import GVEngineError, reason
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.recording import Recorder, find_views
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.menu import Menu, MenuRow
@@ -86,14 +86,14 @@ class Prompt(Screen):
         line = painter.line_height
         width = min(painter.area.w - line, 30 * line)
         words = wrap_text(self._words, line, width - 2 * line, 3)
-        card = pygame.Rect(0, 0, width, (8 + len(words)) * line)
+        card = Rect(0, 0, width, (8 + len(words)) * line)
         card.center = painter.area.center
         painter.draw_card(card)
         rest = card.inflate(-2 * line, -line)
-        painter.draw_text(pygame.Rect(rest.x, rest.y, rest.w, 2 * line), self._title, size=1.4)
-        slot = pygame.Rect(rest.x, rest.y + 2 * line, rest.w, len(words) * line)
+        painter.draw_text(Rect(rest.x, rest.y, rest.w, 2 * line), self._title, size=1.4)
+        slot = Rect(rest.x, rest.y + 2 * line, rest.w, len(words) * line)
         painter.draw_lines(slot, self._words, "muted")
-        field = pygame.Rect(rest.x, slot.bottom + line // 2, rest.w, 2 * line)
+        field = Rect(rest.x, slot.bottom + line // 2, rest.w, 2 * line)
         painter.draw_card(field, "well")
         painter.draw_outline(field)
         painter.draw_text(
@@ -101,9 +101,9 @@ class Prompt(Screen):
         )
         half = rest.w // 2 - line // 4
         keys = self.app.bindings
-        accept = pygame.Rect(rest.x, field.bottom + line // 2, half, line * 7 // 4)
+        accept = Rect(rest.x, field.bottom + line // 2, half, line * 7 // 4)
         painter.draw_button(accept, "OK", self._accept_text, keys.label("menu", "choose"), True)
-        leave = pygame.Rect(rest.right - half, accept.y, half, accept.h)
+        leave = Rect(rest.right - half, accept.y, half, accept.h)
         painter.draw_button(leave, "Cancel", self.app.pop, keys.label("menu", "leave"))
 
 
@@ -217,13 +217,13 @@ class ExportScreen(Menu):
             super().draw(painter, now)
             return
         line = painter.line_height
-        card = pygame.Rect(0, 0, min(painter.area.w - line, 26 * line), 6 * line)
+        card = Rect(0, 0, min(painter.area.w - line, 26 * line), 6 * line)
         card.center = painter.area.center
         painter.draw_card(card)
         inner = card.inflate(-2 * line, -line)
         text = f"{self._pictures} of {self._total} pictures"
-        painter.draw_text(pygame.Rect(inner.x, inner.y, inner.w, line), text)
-        bar = pygame.Rect(inner.x, inner.y + 3 * line // 2, inner.w, line)
+        painter.draw_text(Rect(inner.x, inner.y, inner.w, line), text)
+        bar = Rect(inner.x, inner.y + 3 * line // 2, inner.w, line)
         painter.draw_bar(bar, self._pictures / max(1, self._total))
-        leave = pygame.Rect(inner.x, bar.bottom + line // 2, inner.w, line * 7 // 4)
+        leave = Rect(inner.x, bar.bottom + line // 2, inner.w, line * 7 // 4)
         painter.draw_button(leave, "Stop", self._stop, self.app.bindings.label("menu", "leave"))

@@ -17,7 +17,7 @@ from gv_engine.ui.drawing.hud import (
     is_small_window,
     lay_out_screen,
 )
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import SidePanel, Stage, make_stage
 from gv_engine.ui.drawing.text import join_into_lines
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
@@ -59,7 +59,7 @@ class GameScreen(Screen):
     menu_commands: tuple[str, ...] = ()
     """Commands of the pause menu, besides actions that no gamepad button has."""
     resume_label, leave_label = "Go on playing", "Leave this level"
-    """What its menu calls going on and leaving."""
+    """Labels of the rows of the pause menu that resume and leave."""
     error_text = ""
     """Error that is shown until it is fixed."""
     extra_groups: tuple[str, ...] = ()
@@ -163,17 +163,17 @@ class GameScreen(Screen):
         ""."""
         return self.game.difference.message if self.game.difference else ""
 
-    def _draw_difference_mark(self, painter: Painter, bar: pygame.Rect) -> None:
+    def _draw_difference_mark(self, painter: Painter, bar: Rect) -> None:
         """Mark the first step that differs on the timeline."""
         difference = self._watched_session.difference
         if difference is not None:
             x = bar.x + bar.w * difference.step // max(1, self.game.length)
-            mark = pygame.Rect(0, bar.y, max(3, painter.line_height // 4), bar.h)
+            mark = Rect(0, bar.y, max(3, painter.line_height // 4), bar.h)
             mark.centerx = min(x, bar.right)
             painter.draw_card(mark, "loss")
             painter.add_hit_area(mark.inflate(mark.w, 0), lambda _: self._press("first_change"))
 
-    def _draw_difference(self, painter: Painter, rect: pygame.Rect) -> None:
+    def _draw_difference(self, painter: Painter, rect: Rect) -> None:
         """Draw the text about the difference, and buttons to that step and to the game before."""
         line, difference = painter.line_height, self._watched_session.difference
         step = difference.step if difference else 0
@@ -182,9 +182,7 @@ class GameScreen(Screen):
             key = self.app.bindings.label("view", name)
             width = painter.text_width(label) + painter.text_width(key) + 2 * line
             if label and text_rect.w - width > 16 * line:
-                button = pygame.Rect(
-                    text_rect.right - width, 0, width, min(text_rect.h, line * 7 // 4)
-                )
+                button = Rect(text_rect.right - width, 0, width, min(text_rect.h, line * 7 // 4))
                 button.centery = text_rect.centery
                 painter.draw_button(button, label, partial(self._press, name), key, ground="card")
                 text_rect.w -= width + line // 2
@@ -296,7 +294,7 @@ class GameScreen(Screen):
         controls_rect.h -= int(difference_lines * painter.line_height)
         self.draw_controls(painter, controls_rect)
         if difference_lines:
-            difference_rect = pygame.Rect(
+            difference_rect = Rect(
                 controls_rect.x,
                 controls_rect.bottom,
                 controls_rect.w,
@@ -311,7 +309,7 @@ class GameScreen(Screen):
                 else [message]
             )
         for number, hint in enumerate(hints):
-            slot = pygame.Rect(
+            slot = Rect(
                 layout.hints.x,
                 layout.hints.y + number * painter.line_height,
                 layout.hints.w,
@@ -320,7 +318,7 @@ class GameScreen(Screen):
             color = "muted" if hint != message else "loss" if self.error_text else "accent"
             painter.draw_text(slot, hint, color, "center", 0.9)
 
-    def draw_stage(self, painter: Painter, rect: pygame.Rect, progress: float) -> None:
+    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw the stage into a rectangle."""
         self.stage.draw(painter.surface, rect, progress)
 
@@ -362,7 +360,7 @@ class GameScreen(Screen):
         order = (None, *self.stage.side_panels)
         return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
-    def draw_controls(self, painter: Painter, rect: pygame.Rect) -> None:
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the controls below the stage: the timeline."""
         length = self.game.length
         if length:
@@ -390,7 +388,7 @@ class GameScreen(Screen):
         key = self.app.bindings.label(group, name)
         return f"{key} {description}" if key else ""
 
-    def _draw_header(self, painter: Painter, rect: pygame.Rect) -> None:
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title and the buttons."""
         title_rect = rect.copy()
         for label, group, name in self.buttons():
@@ -398,7 +396,7 @@ class GameScreen(Screen):
             width = painter.text_width(label) + painter.text_width(key) + 2 * painter.line_height
             if width > title_rect.w - 9 * painter.line_height:
                 break
-            slot = pygame.Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
+            slot = Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
             painter.draw_button(slot, label, partial(self._press, name), key, ground="card")
             title_rect.w -= width + painter.line_height // 2
         level = self.game.pack_level

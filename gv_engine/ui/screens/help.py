@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gv_engine.scenario.reference_docs import Section
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.input.bindings import format_keys_file, keys_file
 from gv_engine.ui.screens.screen import AppContext, Screen
@@ -71,8 +71,8 @@ class HelpScreen(Screen):
         card.center = painter.area.center
         inner = card.inflate(-2 * line, -line)
         painter.draw_card(card)
-        painter.draw_text(pygame.Rect(inner.x, inner.y, inner.w, 2 * line), "Keys", size=1.4)
-        footer = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
+        painter.draw_text(Rect(inner.x, inner.y, inner.w, 2 * line), "Keys", size=1.4)
+        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
         file = keys_file()
         if file.exists():
             painter.draw_text(footer, f"Yours are in {file}", "muted", size=0.9)
@@ -80,7 +80,7 @@ class HelpScreen(Screen):
             footer.w = min(inner.w, 26 * line)
             footer.h, footer.y = line * 3 // 2, inner.bottom - line * 3 // 2
             painter.draw_button(footer, "Make a file to change them", self._write_keys_file)
-        body = pygame.Rect(inner.x, inner.y + line * 5 // 2, inner.w, 0)
+        body = Rect(inner.x, inner.y + line * 5 // 2, inner.w, 0)
         body.h = footer.y - line // 2 - body.y
         row_height = line * 5 // 4
         self._page = max(1, body.h // row_height)
@@ -89,14 +89,14 @@ class HelpScreen(Screen):
         for number, (keys, description) in enumerate(pairs):
             column, row = divmod(number, rows)
             if 0 <= row - self._scroll < self._page:
-                slot = pygame.Rect(body.x + column * width, body.y, width - line, row_height)
+                slot = Rect(body.x + column * width, body.y, width - line, row_height)
                 slot.y += (row - self._scroll) * row_height
-                left = pygame.Rect(slot.x, slot.y, slot.w // 2 - line // 2, row_height)
+                left = Rect(slot.x, slot.y, slot.w // 2 - line // 2, row_height)
                 painter.draw_text(left, keys, "accent")
                 painter.draw_text(
-                    pygame.Rect(slot.x + slot.w // 2, slot.y, slot.w // 2, row_height), description
+                    Rect(slot.x + slot.w // 2, slot.y, slot.w // 2, row_height), description
                 )
-        groove = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
+        groove = Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
         painter.draw_scrollbar(groove, self._scroll, self._page, rows)
 
     def _write_keys_file(self) -> None:
@@ -174,18 +174,18 @@ class RulesScreen(Screen):
         card.centery = painter.area.centery
         inner = card.inflate(-2 * line, -line)
         painter.draw_card(card)
-        head = pygame.Rect(inner.x, inner.y, inner.w, 2 * line)
+        head = Rect(inner.x, inner.y, inner.w, 2 * line)
         painter.draw_text(head, self._title, size=1.4, middle=True)
-        body = pygame.Rect(inner.x, head.bottom, inner.w, inner.bottom - head.bottom)
+        body = Rect(inner.x, head.bottom, inner.w, inner.bottom - head.bottom)
         self._page = max(1, body.h // line)
         self._scroll = max(0, min(self._scroll, len(rows) - self._page))
         for number, row in enumerate(rows[self._scroll : self._scroll + self._page]):
-            slot = pygame.Rect(body.x, body.y + number * line, self._name_width - line // 2, line)
+            slot = Rect(body.x, body.y + number * line, self._name_width - line // 2, line)
             painter.draw_text(slot, row.name, "muted", size=0.9)
             indent = 0 if row.is_heading else self._name_width
-            slot = pygame.Rect(body.x + indent, slot.y, body.w - indent, line)
+            slot = Rect(body.x + indent, slot.y, body.w - indent, line)
             painter.draw_text(slot, row.text, "accent" if row.is_heading else "text")
-        groove = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
+        groove = Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
         painter.draw_scrollbar(groove, self._scroll, self._page, len(rows))
 
     def _wrap_rules(self, line_height: int, width: int) -> Iterator[RuleLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, wrap_text
 from gv_engine.ui.screens.screen import AppContext, Screen
 
@@ -116,20 +116,20 @@ class Menu(Screen):
         room = painter.area.copy()
         room.h -= self.free_lines * line
         self._page = max(1, min(len(rows), (room.h - line - header_height) // row_height))
-        card = pygame.Rect(0, 0, width, header_height + self._page * row_height + line // 2)
+        card = Rect(0, 0, width, header_height + self._page * row_height + line // 2)
         card.center = room.center
         painter.draw_card(card)
         inner = card.inflate(-2 * line, 0)
         painter.draw_text(
-            pygame.Rect(inner.x, card.y + line // 2, inner.w, 2 * line), self.title, size=1.4
+            Rect(inner.x, card.y + line // 2, inner.w, 2 * line), self.title, size=1.4
         )
-        text = pygame.Rect(inner.x, card.y + 5 * line // 2, inner.w, len(text_above) * line)
+        text = Rect(inner.x, card.y + 5 * line // 2, inner.w, len(text_above) * line)
         painter.draw_lines(text, self.text_above, "muted")
         self.chosen = min(self.chosen, len(rows) - 1)
         self._first = max(self.chosen - self._page + 1, min(self._first, self.chosen))
         rows_top = card.y + header_height
         slots = {
-            self._first + place: pygame.Rect(
+            self._first + place: Rect(
                 inner.x, rows_top + place * row_height, inner.w, row_height - line // 4
             )
             for place in range(self._page)
@@ -137,11 +137,11 @@ class Menu(Screen):
         self._choose_hovered(painter.mouse, slots)
         for number, slot in slots.items():
             self._draw_row(painter, slot, rows[number], number)
-        groove = pygame.Rect(card.right - line * 3 // 4, card.y + header_height, line // 4, 0)
+        groove = Rect(card.right - line * 3 // 4, card.y + header_height, line // 4, 0)
         groove.h = self._page * row_height
         painter.draw_scrollbar(groove, self._first, self._page, len(rows))
 
-    def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, pygame.Rect]) -> None:
+    def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
         """Choose the row under the mouse, if the mouse moved."""
         has_moved = self._mouse not in (NO_POSITION, mouse)
         self._mouse = mouse
@@ -149,7 +149,7 @@ class Menu(Screen):
             hovered = [number for number, slot in slots.items() if slot.collidepoint(mouse)]
             self.chosen = hovered[0] if hovered else self.chosen
 
-    def _draw_row(self, painter: Painter, slot: pygame.Rect, row: MenuRow, number: int) -> None:
+    def _draw_row(self, painter: Painter, slot: Rect, row: MenuRow, number: int) -> None:
         """Draw a row as a button, or with its value between arrows."""
 
         def press(step: int = 1) -> None:
@@ -163,9 +163,9 @@ class Menu(Screen):
         painter.add_hit_area(slot, lambda at: press(-1 if at[0] < slot.centerx else 1))
         painter.draw_card(slot, "accent" if chosen else "well")
         inner = slot.inflate(-painter.line_height, 0)
-        value_rect = pygame.Rect(inner.centerx, inner.y, inner.w // 2, inner.h)
+        value_rect = Rect(inner.centerx, inner.y, inner.w // 2, inner.h)
         color = "on_accent" if chosen else "text"
-        painter.draw_text(pygame.Rect(inner.x, inner.y, inner.w // 2, inner.h), row.label, color)
+        painter.draw_text(Rect(inner.x, inner.y, inner.w // 2, inner.h), row.label, color)
         # freesansbold has these two signs
         painter.draw_text(value_rect, "<", color)
         painter.draw_text(

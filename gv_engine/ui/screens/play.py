@@ -17,7 +17,7 @@ from gv_engine.session.catalogue import next_of_kin, source_of
 from gv_engine.session.replay import SUFFIX, ReplayError
 from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
 from gv_engine.ui.drawing.recording import Recorder
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
@@ -25,12 +25,7 @@ from gv_engine.ui.screens.help import RulesScreen
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.screens.sounds import choose_sound
-from gv_engine.ui.settings import (
-    new_file,
-    recording_folder,
-    replay_folder,
-    save_unfinished,
-)
+from gv_engine.ui.settings import new_file, recording_folder, replay_folder, save_unfinished
 
 
 class PlayScreen(GameScreen):
@@ -340,18 +335,16 @@ class PlayScreen(GameScreen):
         if self.frame.outcome and self._layout:
             self._draw_end(painter, self._layout.panel)
 
-    def draw_stage(self, painter: Painter, rect: pygame.Rect, progress: float) -> None:
+    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw the stage, with the pack level's instructions above."""
         instructions = self._instructions
         if instructions:
             line = painter.line_height
             rows = len(wrap_text(instructions, line, rect.w - line))
-            text_rect = pygame.Rect(
-                rect.x, rect.y, rect.w, min(rows * line + line // 2, rect.h // 2)
-            )
+            text_rect = Rect(rect.x, rect.y, rect.w, min(rows * line + line // 2, rect.h // 2))
             painter.draw_card(text_rect)
             painter.draw_lines(text_rect.inflate(-line, -(line // 2)), instructions, "accent")
-            rect = pygame.Rect(rect.x, text_rect.bottom + line // 2, rect.w, 0)
+            rect = Rect(rect.x, text_rect.bottom + line // 2, rect.w, 0)
             rect.h = text_rect.y + self._layout.stage.h - rect.y if self._layout else 0
         super().draw_stage(painter, rect, progress)
 
@@ -386,7 +379,7 @@ class PlayScreen(GameScreen):
         steps, prefix = self.frame.steps, f"Return {self.frame.total:+.6g} in"
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
-    def _draw_end(self, painter: Painter, room: pygame.Rect) -> None:
+    def _draw_end(self, painter: Painter, room: Rect) -> None:
         """Draw the result and the choices over the panel; without room only the result."""
         line, choices = painter.line_height, self._end_choices()
         keys = [self.app.bindings.label("play", name) for _, name in choices]
@@ -404,17 +397,15 @@ class PlayScreen(GameScreen):
         rows = -(-len(choices) // columns)
         if header_height + rows * 2 * line > room.h:  # then the hints tell what to press
             rows, is_one_line, header_height = 0, True, room.h
-        card = pygame.Rect(0, 0, room.w, header_height + rows * 2 * line)
+        card = Rect(0, 0, room.w, header_height + rows * 2 * line)
         card.midbottom = room.midbottom
         painter.draw_card(card)
         painter.draw_outline(card, "accent")
-        text_rect = (
-            pygame.Rect(card.x, card.y + line // 2, card.w, 2 * line) if rows else card.copy()
-        )
+        text_rect = Rect(card.x, card.y + line // 2, card.w, 2 * line) if rows else card.copy()
         text_rect.inflate_ip(-2 * line, 0)
         title_width = painter.draw_text(text_rect, title, "accent", size=1.4)
         if is_one_line:
-            result_rect = pygame.Rect(
+            result_rect = Rect(
                 text_rect.x + title_width + line,
                 text_rect.y,
                 text_rect.w - title_width - line,
@@ -422,12 +413,12 @@ class PlayScreen(GameScreen):
             )
             painter.draw_text(result_rect, result, align="right")
         else:
-            painter.draw_text(pygame.Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
+            painter.draw_text(Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
         column_width = (card.w - line) // columns
         for number, ((label, name), key) in enumerate(zip(choices, keys, strict=True)):
             row, column = divmod(number, columns)
             if row < rows:
-                slot = pygame.Rect(0, 0, column_width - line // 2, line * 7 // 4)
+                slot = Rect(0, 0, column_width - line // 2, line * 7 // 4)
                 slot.topleft = (
                     card.x + line * 3 // 4 + column * column_width,
                     card.y + header_height - line // 4 + row * 2 * line,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.session.autoplay import Opponent, standing, verdict
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import Stage, make_stage
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.game_screen import POLL_INTERVAL
@@ -89,7 +89,7 @@ class RaceScreen(PlayScreen):
 
     # ---- what is seen ----------------------------------------------------------------
 
-    def draw_stage(self, painter: Painter, rect: pygame.Rect, progress: float) -> None:
+    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw both games side by side, or one below the other, with their standings."""
         line = painter.line_height
         is_wide = rect.w >= rect.h
@@ -107,7 +107,7 @@ class RaceScreen(PlayScreen):
             self._end_reason or waiting_text or standing(self.opponent.name, self.opponent.game)
         )
         for room, text in ((player_rect, player_text), (opponent_rect, opponent_text)):
-            painter.draw_text(pygame.Rect(room.x, room.y, room.w, line), text, "muted", "center")
+            painter.draw_text(Rect(room.x, room.y, room.w, line), text, "muted", "center")
             room.y += line * 5 // 4
             room.h -= line * 5 // 4
         super().draw_stage(painter, player_rect, progress)

@@ -8,7 +8,7 @@ from functools import partial
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutGames
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.export import ExportScreen
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
@@ -112,11 +112,7 @@ class ReplayScreen(GameScreen):
             self.show(glide=steps == 1)
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
-        return (
-            ("Leave", "replay", "leave"),
-            ("Export", "replay", "export"),
-            *super().buttons(),
-        )
+        return (("Leave", "replay", "leave"), ("Export", "replay", "export"), *super().buttons())
 
     def facts(self) -> Sequence[str]:
         return (*super().facts(), f"Speed: {self.app.settings.speed} steps a second")
@@ -134,14 +130,14 @@ class ReplayScreen(GameScreen):
         hints = [self.hint("replay", name, description) for name, description in commands]
         return (*hints, self.hint("view", "help", "all keys"))
 
-    def draw_controls(self, painter: Painter, rect: pygame.Rect) -> None:
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the timeline, the buttons and the step number."""
         line, game = painter.line_height, self.game
-        bar = pygame.Rect(rect.x, rect.y, rect.w, line).inflate(-line, -line // 4)
+        bar = Rect(rect.x, rect.y, rect.w, line).inflate(-line, -line // 4)
         length = max(1, game.length)
         painter.draw_bar(bar, game.position / length, lambda to: self.seek(round(to * length)))
         self._draw_difference_mark(painter, bar)
-        row = pygame.Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
+        row = Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
         choices = (
             ("To the beginning", "|<", "first"),
             ("Back", "<", "back"),
@@ -152,13 +148,13 @@ class ReplayScreen(GameScreen):
         width = min(8 * line, (row.w - 2 * line) // len(choices))
         x = row.centerx - len(choices) * width // 2
         for label, sign, name in choices:
-            slot = pygame.Rect(x, row.y, width - line // 2, row.h)
+            slot = Rect(x, row.y, width - line // 2, row.h)
             press = partial(self._press, name)
             painter.draw_button(slot, sign or label, press, chosen=not sign, ground="card")
             x += width
         if rect.h < 4 * line:
             return
-        below = pygame.Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
+        below = Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
         source = "as the files are now" if game.difference else "as recorded"
         painter.draw_text(
             below, f"Step {game.position} of {game.length}, {source}", "muted", "center"

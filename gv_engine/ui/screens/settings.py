@@ -38,6 +38,7 @@ class KeysScreen(Menu):
 
     @property
     def text_above(self) -> str:
+        """Text that tells how to change keys, or asks for the next key."""
         label = self.app.bindings.label
         if self._pending_command is not None:
             description = self._commands()[self._pending_command][2]

@@ -56,12 +56,7 @@ class Viewer:
 
     result = None
 
-    def __init__(
-        self,
-        title: str,
-        sprite_folders: Iterable[Path] = (),
-        fps: float = 0,
-    ) -> None:
+    def __init__(self, title: str, sprite_folders: Iterable[Path] = (), fps: float = 0) -> None:
         self.closed = False
         self._title, self._fps = title, fps
         self._keyboard, (self._bindings, _) = Keyboard(), Bindings.load()
