@@ -47,7 +47,7 @@ class FormScreen(Menu):
     """
 
     groups = ("list", "menu", "window")
-    foot = 6
+    free_lines = 6
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ class EditMenu(Menu):
         self._screen = screen
 
     @property
-    def words(self) -> str:
+    def text_above(self) -> str:
         """Path of the file."""
         file = self._screen.work.manuscript.file
         return str(file) if file else "It has no file yet."
@@ -126,7 +126,7 @@ class ConflictMenu(Menu):
     """
 
     title = "Changed elsewhere"
-    words = "The file is no longer as it was read here. Undo leads back to either."
+    text_above = "The file is no longer as it was read here. Undo leads back to either."
 
     def __init__(self, screen: EditContext, then: Callable[[], None]) -> None:
         super().__init__(screen.app)

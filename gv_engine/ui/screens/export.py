@@ -133,7 +133,7 @@ class ExportScreen(Menu):
         self._pictures = self._total = 0
 
     @property
-    def words(self) -> str:
+    def text_above(self) -> str:
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
