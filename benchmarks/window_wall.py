@@ -25,15 +25,15 @@ class _CountingBatchScreen(BatchScreen):
     drawn = 0
     since: tuple[float, float, int, int] | None = None
 
-    def draw(self, pen, now):  # type: ignore[no-untyped-def]  # as `Screen`
+    def draw(self, painter, now):  # type: ignore[no-untyped-def]  # as `Screen`
         """Draw the screen and count the picture."""
-        super().draw(pen, now)
+        super().draw(painter, now)
         self.drawn += 1
 
     def tick(self, now):  # type: ignore[no-untyped-def]  # as `Screen`
         """Print the figures and quit after the measured time."""
-        assert self.own
-        figures = now, time.process_time(), self.drawn, self.own.steps
+        assert self.local_worlds
+        figures = now, time.process_time(), self.drawn, self.local_worlds.steps
         if self.since is None:
             self.since = (now + WARM_UP, *figures[1:])
         elif now < self.since[0]:

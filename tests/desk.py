@@ -33,37 +33,37 @@ class Desk:
         """Press and release keys, as bindings name them."""
         for key in keys:
             for down in (True, False):
-                self.app.take([_event(key, down)])
+                self.app.handle_events([_event(key, down)])
             self.look()
 
     def hold(self, key: str, times: int) -> None:
         """Hold a key until it has repeated so many times, one look each, and let go."""
         for _ in range(times + 1):
-            self.app.take([_event(key, True)])
-        self.app.take([_event(key, False)])
+            self.app.handle_events([_event(key, True)])
+        self.app.handle_events([_event(key, False)])
 
     def type(self, text: str) -> None:
         for letter in text:
-            self.app.take([pygame.event.Event(pygame.TEXTINPUT, text=letter)])
+            self.app.handle_events([pygame.event.Event(pygame.TEXTINPUT, text=letter)])
         self.look()
 
     def dash_off(self, text: str, *keys: str) -> None:
         """Type and press keys, all between two pictures."""
         typed = [pygame.event.Event(pygame.TEXTINPUT, text=letter) for letter in text]
-        self.app.take([*typed, *(_event(key, True) for key in keys)])
+        self.app.handle_events([*typed, *(_event(key, True) for key in keys)])
         self.look()
 
     def click(self, at: tuple[int, int], button: int = 1) -> None:
         for kind in (pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
-            self.app.take([pygame.event.Event(kind, pos=at, button=button)])
+            self.app.handle_events([pygame.event.Event(kind, pos=at, button=button)])
         self.look()
 
     def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
-        self.app.take([pygame.event.Event(pygame.MOUSEBUTTONDOWN, pos=start, button=1)])
-        self.app.take(
+        self.app.handle_events([pygame.event.Event(pygame.MOUSEBUTTONDOWN, pos=start, button=1)])
+        self.app.handle_events(
             [pygame.event.Event(pygame.MOUSEMOTION, pos=end, rel=(0, 0), buttons=(1, 0, 0))]
         )
-        self.app.take([pygame.event.Event(pygame.MOUSEBUTTONUP, pos=end, button=1)])
+        self.app.handle_events([pygame.event.Event(pygame.MOUSEBUTTONUP, pos=end, button=1)])
         self.look()
 
     def look(self) -> np.ndarray:
@@ -123,11 +123,11 @@ def watching(desk: Desk, *actions: str) -> ReplayScreen:
     """The screen of a replay of these actions."""
     screen = playing(desk)
     for action in actions:
-        screen.take(action)
+        screen.take_action(action)
     screen.save_replay()
     (file,) = settings.replay_folder().iterdir()
     desk.back_to_start()
-    desk.app.watch(file)
+    desk.app.watch_replay(file)
     desk.look()
     assert isinstance(desk.app.top, ReplayScreen)
     return desk.app.top

@@ -63,7 +63,7 @@ for _ in range(40):
     game.step("TURN_LEFT")
 game.replay().save(pathlib.Path("a.gvreplay"))
 desk = Desk()
-desk.app.watch(pathlib.Path("a.gvreplay"), None)
+desk.app.watch_replay(pathlib.Path("a.gvreplay"), None)
 screen = export.ExportScreen(desk.app, desk.app.top.game)
 desk.app.push(screen)
 desk.app.settings.export_as, desk.app.settings.export_cell = "{suffix}", 16

@@ -104,7 +104,7 @@ def _played(desk: Desk, name: str, *keys: str) -> None:
 def _acting(desk: Desk) -> None:
     desk.app.push(StartScreen(desk.app))
     game = Session(load_playable("keydoor-9x9"), 3)
-    desk.app.let_act(game, actor_of(game, "solver"))
+    desk.app.watch_agent(game, actor_of(game, "solver"))
     desk.look()
     while game.position < 4:  # it thinks in a thread of its own
         time.sleep(0.01)
@@ -123,7 +123,7 @@ def _replay(desk: Desk, *keys: str) -> None:
 
 def _race(desk: Desk) -> None:
     desk.app.push(StartScreen(desk.app))
-    desk.app.race(Opponent.named("valid", Session(load_playable("keydoor-9x9"), 3)))
+    desk.app.start_race(Opponent.named("valid", Session(load_playable("keydoor-9x9"), 3)))
     desk.look()
     desk.press("Left", "Up")
     desk.wait(1.0)
@@ -136,7 +136,7 @@ def _broken(desk: Desk) -> None:
 
 def _edited(desk: Desk, *keys: str) -> None:
     desk.app.push(StartScreen(desk.app))
-    desk.app.begin_level("keydoor")
+    desk.app.edit_new_level("keydoor")
     desk.look()
     desk.press(*keys)
 

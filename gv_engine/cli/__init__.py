@@ -1,6 +1,7 @@
-"""The command line: one module per command, imported at once; what they need, only when they run.
+"""The command line `gv-engine`: one module per command.
 
-A command module has `add`, which describes its arguments, and `run`, which returns an exit code.
+A command module has `add`, which adds the command's parser, and `run`, which runs the command and
+returns the exit code. Slow imports are inside of `run`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from gv_engine.cli import (
     view,
 )
 from gv_engine.cli.options import UsageError, complain
-from gv_engine.cli.output import code_after
+from gv_engine.cli.output import exit_code
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.fields import suggestion
@@ -63,38 +64,38 @@ COMMANDS = (
 
 _EXAMPLES = """\
 examples:
-  gv-engine play                      choose a level in a window, and play
-  gv-engine list                      what else there is
-  gv-engine new cave                  a folder with a level and a rule of your own
-  gv-engine edit cave                 paint it, order its rules, and play it
-  gv-engine rules                     what its file and its rules can name
-  gv-engine schema                    the same, for editors
-  gv-engine check cave                is it sound, and does it compile?
-  gv-engine solve cave                can it be won, and how?
-  gv-engine train keydoor-5x5         learn it, by the extra rl
-  gv-engine view keydoor-9x9         a wall of a thousand worlds
+  gv-engine play                      choose a level in a window and play it
+  gv-engine list                      list the built-in scenarios
+  gv-engine new cave                  make a folder with a level and a rule
+  gv-engine edit cave                 edit its map and its rules, and play it
+  gv-engine rules                     list what scenarios and rules can name
+  gv-engine schema                    print the JSON schema for editors
+  gv-engine check cave                find errors, and compile it
+  gv-engine solve cave                find a shortest solution
+  gv-engine train keydoor-5x5         train a policy (needs the extra rl)
+  gv-engine view keydoor-9x9          watch a thousand worlds
   gv-engine rollout cave --episodes 1000 --out cave-episodes
 
-SCENARIO is a name or a Gymnasium id out of `gv-engine list`, a YAML file, or a folder with a
+SCENARIO is a name or Gymnasium id from `gv-engine list`, a YAML file, or a folder with a
 scenario.yaml.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command and return its exit code.
 
     Args:
-        arguments: those of the process if None.
+        arguments: words of the command line; those of the process if None.
 
     Returns:
-        The exit code: 0, 1 where something is wrong with what was asked for, 2 where with the
-        asking, 130 after Ctrl-C, 143 after SIGTERM where that is heeded.
+        0 for success, 1 for an error or a failed check, 2 for wrong usage, 130 after Ctrl-C, 143
+        after SIGTERM in commands that handle it.
     """
-    given = sys.argv[1:] if arguments is None else arguments
-    made, names = parser()
-    if given and not given[0].startswith("-") and given[0] not in names:
-        made.error(f"no command {given[0]!r}{suggestion(given[0], names)}")
-    options = made.parse_args(given)
+    words = sys.argv[1:] if arguments is None else arguments
+    parser, commands = create_parser()
+    if words and not words[0].startswith("-") and words[0] not in commands:
+        parser.error(f"no command {words[0]!r}{suggestion(words[0], commands)}")
+    options = parser.parse_args(words)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("default", RuntimeWarning)
@@ -103,31 +104,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
 
 
-def parser() -> tuple[argparse.ArgumentParser, list[str]]:
-    """The parser of the whole command line, and the names of all commands."""
-    made = argparse.ArgumentParser(
+def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
+    """Return the parser of the command line, and the names of all commands."""
+    parser = argparse.ArgumentParser(
         "gv-engine",
-        description="Gridworlds to play, to write and to train on.",
+        description="Play, write and train on gridworlds.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action="version", version=f"gv-engine {__version__}")
-    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument("--version", action="version", version=f"gv-engine {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)
-    return made, list(commands.choices)
+    return parser, [*commands.choices]  # `list` is the module of the command
 
 
 def _run(options: argparse.Namespace) -> int:
+    """Run a command; print errors and return the exit code."""
     try:
         code: int = options.run(options)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as interrupt:
         complain("interrupted")
-        return code_after(interrupt)
+        return exit_code(interrupt)
     except BrokenPipeError:
-        # whoever read the output has enough; the interpreter must not flush into the void either
+        # the reader closed the pipe; the interpreter must not flush into it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except ScenarioError as error:
@@ -145,13 +147,13 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except (GVEngineError, OSError) as error:
         if isinstance(error, OSError) and error.errno and not error.filename:
-            # of no file but the output; the interpreter must not flush into it once more
+            # an error of stdout itself; the interpreter must not flush it at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             error = OSError(f"the output cannot be written: {error.strerror}")
         complain(error)
         return 1
     except Exception as error:
-        # python -X dev shows it all
+        # python -X dev shows the traceback
         if sys.flags.dev_mode or not (place := find_author_line(error)):
             raise
         complain(f"{place}: {type(error).__name__}: {error}")

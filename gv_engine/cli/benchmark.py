@@ -1,4 +1,5 @@
-"""`gv-engine benchmark`: a benchmark of learning, part by part, and its page."""
+"""`gv-engine benchmark`: evaluate a learner or a policy on all grid scenarios, and make a page of
+results."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from gv_engine.cli.options import (
     add_command,
     add_ray,
     complain,
-    positive,
+    parse_positive,
+    parse_seeds,
+    parse_share,
     say,
-    seeds,
-    share,
 )
-from gv_engine.cli.output import progress, undisturbed
+from gv_engine.cli.output import delaying_signals, progress
 from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
 from gv_engine.scenario.optional_deps import RL, format_command
 
@@ -31,74 +32,71 @@ if TYPE_CHECKING:
 _STEPS, _UNTIL = 1_000_000, 0.99
 _EXAMPLES = """\
 gv-engine benchmark mine --policy ppo --scenario "keydoor-*" --seeds 0:3
-gv-engine benchmark mine                         # goes on: all scenarios, ten seeds
+gv-engine benchmark mine                         # continue with all scenarios and ten seeds
 gv-engine benchmark mine --show
 gv-engine benchmark own --policy ./policy.py:act
 gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md"""
 
 _EPILOG = """
-ENTRY is a folder: entry.json says what it is, and a line of parts.jsonl what came of each part.
-What is there stays, so that the command goes on wherever it was stopped; parts of a scenario that
-has changed since are made again. docs/benchmark.md says what the benchmark asks for, and has the
-table.
+ENTRY is a folder: entry.json describes the policy, and parts.jsonl has a line of results for each
+part. Existing parts are kept, so that the command continues where it stopped; parts of a scenario
+that has changed are made again. docs/benchmark.md has the rules of the benchmark and the results.
 """
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
         commands, run, "benchmark", "Benchmark a learner or a policy on all grids", _EXAMPLES
     )
     parser.epilog += _EPILOG
-    parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="a folder")
+    parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="folder of an entry")
     parser.add_argument(
         "--policy",
         metavar="P",
-        help="of a new entry: ppo, which `gv-engine train` learns; solver, which knows shortest "
-        "ways; random, valid, or ./file.py:function, which has to be named each time",
+        help="policy of a new entry: ppo, trained as by `gv-engine train`; solver, which finds "
+        "shortest solutions; random; valid; or ./file.py:function, which must be given each time",
     )
-    parser.add_argument(
-        "--memory", action="store_true", help="of a new entry of ppo: remember (a GRU)"
-    )
+    parser.add_argument("--memory", action="store_true", help="for a new ppo entry: add a GRU")
     parser.add_argument(
         "--steps",
         metavar="N",
-        type=positive,
-        help=f"of a new entry of ppo: learn for so many at most (default: {_STEPS:,})",
+        type=parse_positive,
+        help=f"for a new ppo entry: maximum number of training steps (default: {_STEPS:,})",
     )
     parser.add_argument(
         "--until",
         metavar="SHARE",
-        type=share,
-        help="of a new entry of ppo: stop before that at such a success, when ways get no shorter "
-        f"(default: {_UNTIL})",
+        type=parse_share,
+        help="for a new ppo entry: stop training early at this success rate, once solutions get no "
+        f"shorter (default: {_UNTIL})",
     )
     parser.add_argument(
         "--scenario",
         dest="scenarios",
         metavar="NAME",
         action="append",
-        help="make its parts alone, or of those like keydoor-*; may be repeated (default: all that "
-        "the entry is meant for)",
+        help="make parts of this scenario, or of a pattern as keydoor-*; may be repeated (default: "
+        "all scenarios of the entry)",
     )
     parser.add_argument(
         "--seeds",
         metavar="A:B",
-        type=seeds,
+        type=parse_seeds,
         default=(),
-        help="make those of seeds A to B - 1 alone, within 0:10",
+        help="make parts of seeds A to B - 1, within 0:10",
     )
     add_ray(parser, "make parts")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--show", action="store_true", help="make nothing, print what is there")
+    shown.add_argument("--show", action="store_true", help="print the results, make no parts")
     shown.add_argument(
-        "--page", metavar="FILE", type=Path, help="make nothing, write tables and curves into FILE"
+        "--page", metavar="FILE", type=Path, help="write tables and curves into FILE, make no parts"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make what is missing, and show what is there."""
-    # here, as what they import compiles
+    """Make the missing parts of entries, or print or publish their results."""
+    # imported here: these modules compile
     from gv_engine.benchmark import page
     from gv_engine.benchmark.entry import BenchmarkEntry
 
@@ -108,28 +106,28 @@ def run(options: argparse.Namespace) -> int:
             page.write_page(options.page, entries)
             say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
     else:
-        entries = [_entry(path, options) for path in options.entries]
-        asked = [list(_asked(entry, options)) for entry in entries]
+        entries = [_load_or_create_entry(path, options) for path in options.entries]
+        selected_parts = [list(_select_parts(entry, options)) for entry in entries]
         for entry in entries:
             if not BenchmarkEntry.is_at(entry.path):
                 entry.begin()
-        for entry, parts in zip(entries, asked, strict=True):
-            if code := _make(entry, parts, options.ray):
+        for entry, parts in zip(entries, selected_parts, strict=True):
+            if code := _make_parts(entry, parts, options.ray):
                 return code
     if not options.page:
-        _print(entries)
+        _print_results(entries)
     for entry in entries:
-        _tell_old(entry)
+        _warn_of_outdated_parts(entry)
     return 0
 
 
-def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
-    """The entry of a folder, or one that is not yet begun.
+def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
+    """Return the entry of a folder, or a new entry that is not written yet.
 
     Raises:
-        UsageError: it is there and other options were given, or cannot be made by this command.
-        PolicyError: there is no such policy.
-        RunError: it is a run that is damaged, or none.
+        UsageError: the options differ from those of the entry, or another program made the entry.
+        PolicyError: the policy does not exist.
+        RunError: the run is damaged or missing.
     """
     from gv_engine.benchmark.entry import BenchmarkEntry
     from gv_engine.benchmark.runner import PPO, RUN_NO_CODE
@@ -139,26 +137,28 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     def digest(policy: str) -> str:
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
-    given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
-    given = {name: value for name, value in given.items() if value}
+    options_given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
+    options_given = {name: value for name, value in options_given.items() if value}
     if not BenchmarkEntry.is_at(path) and options.policy:
-        if given and options.policy != PPO:
-            raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
+        if options_given and options.policy != PPO:
+            raise UsageError(f"--{next(iter(options_given))} is only for --policy {PPO}")
         if run := run_of(options.policy):
             PolicyFile.read(run)
         elif options.policy not in RUN_NO_CODE:
             load_policy(options.policy, 1, 1)
-        usual = {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
-        about = f"`--policy {options.policy}`" + "".join(
+        default_settings = (
+            {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
+        )
+        description = f"`--policy {options.policy}`" + "".join(
             f" `--{name}`" if value is True else f" `--{name} {value}`"
-            for name, value in given.items()
+            for name, value in options_given.items()
         )
         return BenchmarkEntry(
             path,
             escape_unprintable(path.resolve().name),
-            about,
+            description,
             options.policy,
-            usual | given,
+            default_settings | options_given,
             digest(options.policy),
         )
     entry = BenchmarkEntry.read(path)
@@ -168,55 +168,58 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
         )
     if options.policy is None and entry.policy not in RUN_NO_CODE:
         raise UsageError(
-            f"{path} is of a policy of somebody's own, and reading an entry runs no code: name it, "
+            f"{path} is of a policy in a Python file, and reading an entry runs no code: give "
             f"{format_command(['--policy', entry.policy])}"
         )
-    asked = {"policy": options.policy or entry.policy, **given}
-    known = {"policy": entry.policy, **entry.settings}
-    for name, value in asked.items():
-        if known.get(name) != value:
+    requested = {"policy": options.policy or entry.policy, **options_given}
+    existing = {"policy": entry.policy, **entry.settings}
+    for name, value in requested.items():
+        if existing.get(name) != value:
             raise UsageError(
-                f"{path} was made with --{name} {known.get(name)}, not {value}: leave it out, or "
-                f"name a new folder"
+                f"{path} was made with --{name} {existing.get(name)}, not {value}: leave it "
+                f"out, or name a new folder"
             )
     if entry.policy_digest != digest(entry.policy):
         raise UsageError(
-            f"{path} has parts of {entry.policy} as it was before: put it back, or name a new "
-            f"folder"
+            f"{path} has parts of another version of {entry.policy}: restore that version, or name "
+            f"a new folder"
         )
     return entry
 
 
-def _make(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]], address: str | None) -> int:
-    """Make those parts that are missing; the exit code."""
+def _make_parts(
+    entry: BenchmarkEntry, selected_parts: Sequence[tuple[str, int]], address: str | None
+) -> int:
+    """Make the missing parts of an entry, and return the exit code."""
     from gv_engine.benchmark.runner import Making
 
     making = Making(entry.policy, entry.settings)
-    missing = _missing(entry, asked)
+    missing = _missing_parts(entry, selected_parts)
     try:
-        with progress(f"parts of {entry.name}", len(asked)) as advance:
-            advance(len(asked) - len(missing))
-            for part in _parts(making, entry, missing, address):
-                with undisturbed():
+        with progress(f"parts of {entry.name}", len(selected_parts)) as advance:
+            advance(len(selected_parts) - len(missing))
+            for part in _iterate_parts(making, entry, missing, address):
+                with delaying_signals():
                     entry.add(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
     except KeyboardInterrupt:
-        left = len(_missing(entry, missing))
+        left = len(_missing_parts(entry, missing))
+        total = len(selected_parts)
         complain(
-            f"interrupted: {entry.path} has {len(asked) - left} of {len(asked)} parts; the same "
-            f"command goes on"
+            f"interrupted: {entry.path} has {total - left} of {total} parts; the same command "
+            f"continues"
         )
         return INTERRUPTED
     return 0
 
 
-def _asked(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
-    """(scenario, seed) of all parts that were asked for, in their order.
+def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Yield (scenario, seed) of all parts that the options select.
 
     Raises:
-        UsageError: there are no such seeds.
-        BenchmarkError: no scenario has such a name, or the entry has other settings.
-        MissingExtraError: what makes them is not installed.
+        UsageError: the seeds are out of range.
+        BenchmarkError: no scenario has the name, or the entry has other settings.
+        MissingExtraError: a needed package is not installed.
     """
     from gv_engine.benchmark.entry import SEEDS, matching
     from gv_engine.benchmark.runner import PPO, Making
@@ -233,30 +236,32 @@ def _asked(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple
             yield name, seed
 
 
-def _missing(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Those parts that an entry has not, of scenarios as they are now."""
+def _missing_parts(
+    entry: BenchmarkEntry, parts: Sequence[tuple[str, int]]
+) -> list[tuple[str, int]]:
+    """Return the parts that the entry does not have for the present version of their scenario."""
     from gv_engine.benchmark.entry import played_scenario
 
     digests = {key: part.digest for key, part in entry.parts().items()}
-    return [each for each in asked if digests.get(each) != played_scenario(each[0]).identity.digest]
+    return [part for part in parts if digests.get(part) != played_scenario(part[0]).identity.digest]
 
 
-def _parts(
+def _iterate_parts(
     making: Making, entry: BenchmarkEntry, missing: Sequence[tuple[str, int]], address: str | None
 ) -> Iterator[EntryPart]:
-    """Make parts, here or on a cluster."""
+    """Yield parts as they are made, on this machine or on a Ray cluster."""
     if address is None:
-        for each in missing:
-            if _missing(entry, [each]):  # nor made by another process meanwhile
-                yield making.part(*each)
+        for part in missing:
+            if _missing_parts(entry, [part]):  # another process may have made it
+                yield making.part(*part)
         return
-    from gv_engine.rollout.on_ray import results  # here, as Ray takes its time
+    from gv_engine.rollout.on_ray import results  # imported here: Ray takes seconds to import
 
     yield from results(making.everywhere().part, missing, address, in_order=False)
 
 
-def _print(entries: Sequence[BenchmarkEntry]) -> None:
-    """Print the success of entries, scenario by scenario."""
+def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
+    """Print a table of the success of entries by scenario."""
     from gv_engine.benchmark.entry import scenarios
     from gv_engine.benchmark.page import Comparison
 
@@ -265,11 +270,11 @@ def _print(entries: Sequence[BenchmarkEntry]) -> None:
     output.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 
-def _tell_old(entry: BenchmarkEntry) -> None:
-    """Say which parts are of scenarios that have changed since."""
-    if old := _missing(entry, [*entry.parts()]):
-        names = shorten(", ".join(dict.fromkeys(name for name, _ in old)), 100)
+def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
+    """Print which parts are of an old version of their scenario."""
+    if outdated := _missing_parts(entry, [*entry.parts()]):
+        names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
         complain(
-            f"{entry.path}: parts of scenarios that have changed since: {len(old)}, of {names}; "
-            f"make them again"
+            f"{entry.path}: parts of old scenario versions: {len(outdated)}, of {names}; make them "
+            f"again"
         )

@@ -1,4 +1,4 @@
-"""`gv-engine check`: whether a scenario is sound."""
+"""`gv-engine check`: find errors in a scenario, compile it, and compare both worlds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gv_engine.cli.options import (
     add_command,
     add_scenario,
     complain,
-    duration,
-    natural,
-    positive,
+    parse_natural,
+    parse_positive,
+    parse_seconds,
     scenario_options,
 )
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
@@ -29,8 +29,8 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import Watchdog
 
-_BEGUN = 5
-"""Levels for each other value of a parameter."""
+_NUM_TRIED = 5
+"""Number of levels to begin for each other value of a parameter."""
 _EXAMPLES = """\
 gv-engine check keydoor-9x9
 gv-engine check cave --quick
@@ -39,7 +39,7 @@ gv-engine check cave --policy cave-run"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
         commands,
         run,
@@ -51,37 +51,39 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--episodes",
         metavar="N",
-        type=positive,
+        type=parse_positive,
         default=10,
-        help="of at most 200 steps (default: 10)",
+        help="number of episodes, of at most 200 steps each (default: 10)",
     )
     parser.add_argument(
         "--policy",
         metavar="P",
         default="",
-        help="what plays them, as in `gv-engine rollout`: the folder of a run, say, which comes "
-        "farther than chance (default: chance, in turn among all actions and those of use)",
+        help="policy of the episodes, as in `gv-engine rollout`; a trained run gets further than "
+        "random actions (default: random actions, in turn all and only valid ones)",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=natural, default=0, help="of the first one (default: 0)"
+        "--seed",
+        metavar="S",
+        type=parse_natural,
+        default=0,
+        help="seed of the first episode (default: 0)",
     )
     parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="while you write: compile nothing, and search for no way to win",
+        "--quick", action="store_true", help="do not compile, and do not search for solutions"
     )
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
-        type=duration,
+        type=parse_seconds,
         default=10.0,
-        help="for each call of a rule, which is stopped and named after that, and for all of the "
-        "search for ways to win (default: 10)",
+        help="time limit for each call of a rule, and for the search for solutions in total "
+        "(default: 10)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the systems in their order, and what has been found; 1 if something is wrong."""
+    """Print the systems and the findings; return 1 if there are errors."""
     try:
         with Watchdog(options.limit, lambda runaway: True, ends=True):
             return _check(options)
@@ -91,87 +93,103 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    """Check a scenario and its variants or levels; return the exit code."""
     try:
-        given, sources = scenario_options(options), sources_of(options.scenario)
-        scenarios = [load_scenario(source, **given) for source in sources]
+        scenario_settings, sources = scenario_options(options), find_sources(options.scenario)
+        scenarios = [load_scenario(source, **scenario_settings) for source in sources]
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
-    examined = zip(sources, scenarios, strict=True)
-    return max(_examine(scenario, options, source, given) for source, scenario in examined)
+    pairs = zip(sources, scenarios, strict=True)
+    return max(
+        _check_scenario(scenario, options, source, scenario_settings) for source, scenario in pairs
+    )
 
 
-def sources_of(source: str) -> list[str]:
-    """A scenario, or a file and all of its variants; of a pack, it and all of its levels."""
-    return _sources_of(source)[1]
+def find_sources(source: str) -> list[str]:
+    """Return a scenario with all variants of its file, or a pack with all its levels."""
+    return _find_sources(source)[1]
 
 
-def _sources_of(source: str) -> tuple[bool, list[str]]:
-    """Return whether it is a pack, and all that it leads to."""
+def _find_sources(source: str) -> tuple[bool, list[str]]:
+    """Return whether a source is a pack, and the source with its variants or levels."""
     if not (path_exists(Path(source)) or source in list_built_in_grids()):
         return False, [source]
     level = find_ref(source)
     document = read_file(level)
     names = () if level.variant else document.variants
     parts = [f"{source}#{name}" for name in names]
-    itself = [] if parts and document.variant else [source]  # it is one of its variants
-    return bool(parts and document.levels), itself + parts
+    own_source = (
+        [] if parts and document.variant else [source]
+    )  # the file itself is one of its variants
+    return bool(parts and document.levels), own_source + parts
 
 
-def levels_of(source: str) -> list[str]:
-    """A scenario, or all levels of a pack."""
-    is_pack, sources = _sources_of(source)
+def find_levels(source: str) -> list[str]:
+    """Return the levels of a pack, or the scenario in a list."""
+    is_pack, sources = _find_sources(source)
     return sources[1:] if is_pack else [source]
 
 
-def played_of(source: str) -> list[str]:
-    """A scenario, or a file and all of its variants; a pack as a whole."""
-    is_pack, sources = _sources_of(source)
+def find_compilable_sources(source: str) -> list[str]:
+    """Return a scenario with all variants of its file, or a pack in a list."""
+    is_pack, sources = _find_sources(source)
     return [source] if is_pack else sources
 
 
-def _examine(
-    scenario: AnyScenario, options: argparse.Namespace, source: str, given: Mapping[str, Any]
+def _check_scenario(
+    scenario: AnyScenario,
+    options: argparse.Namespace,
+    source: str,
+    scenario_settings: Mapping[str, Any],
 ) -> int:
+    """Check one scenario and print the findings; return the exit code."""
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
         output.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
     if document.parameters:
-        settable = [
-            (each.name, each.value, each.allowed_text, each.description)
-            for each in document.parameters
+        parameters = [
+            (parameter.name, parameter.value, parameter.allowed_text, parameter.description)
+            for parameter in document.parameters
         ]
         titles = ("parameter", "is", "may be", "")
-        output.print_table(titles, settable, f"{scenario.name}: what may be set")
+        output.print_table(titles, parameters, f"{scenario.name}: what may be set")
     for title, systems in hooks.list_systems(scenario):
         output.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
-    asked = (getattr(options, name) for name in ("episodes", "seed", "limit", "quick", "policy"))
-    found = hooks.check_scenario(scenario, *asked)
-    begun, faults = _begun_with(source, given, scenario, options.seed)
-    facts = [*found.facts, *((("begun", ", ".join(begun)),) if begun else ())]
+    check_options = (
+        getattr(options, name) for name in ("episodes", "seed", "limit", "quick", "policy")
+    )
+    report = hooks.check_scenario(scenario, *check_options)
+    working_settings, faults = _try_parameter_values(
+        source, scenario_settings, scenario, options.seed
+    )
+    facts = [
+        *report.facts,
+        *((("begun", ", ".join(working_settings)),) if working_settings else ()),
+    ]
     output.print_table(("", ""), facts)
-    for fault in (*found.faults, *faults):
+    for fault in (*report.faults, *faults):
         complain(fault)
-    return 1 if found.faults or faults else 0
+    return 1 if report.faults or faults else 0
 
 
-def _begun_with(
-    source: str, given: Mapping[str, Any], scenario: AnyScenario, seed: int
+def _try_parameter_values(
+    source: str, scenario_settings: Mapping[str, Any], scenario: AnyScenario, seed: int
 ) -> tuple[list[str], list[str]]:
-    """Begin some levels with other values of each parameter that is not given: with which that went
-    well, and what is wrong with others."""
-    well, faults = [], []
+    """Begin some levels for each other value of each parameter; return the settings that work, and
+    errors."""
+    working_settings, faults = [], []
     for parameter in scenario.document.parameters:
-        for value in parameter.other_values if parameter.name not in given else ():
-            told = f"{parameter.name}={value}"
+        for value in parameter.other_values if parameter.name not in scenario_settings else ():
+            setting = f"{parameter.name}={value}"
             try:
-                other = load_playable(source, **given, **{parameter.name: value})
-                for number in range(_BEGUN):
+                other = load_playable(source, **scenario_settings, **{parameter.name: value})
+                for number in range(_NUM_TRIED):
                     Session(other, seed + number)
-                well.append(told)
+                working_settings.append(setting)
             except GVEngineError as error:
-                faults.append(f"with --set {told}: {error}")
-    return well, faults
+                faults.append(f"with --set {setting}: {error}")
+    return working_settings, faults

@@ -1,4 +1,4 @@
-"""`gv-engine compile`: programs ahead of their use."""
+"""`gv-engine compile`: compile scenarios ahead of their use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 import warnings
 
 from gv_engine.cli import output
-from gv_engine.cli.check import played_of
+from gv_engine.cli.check import find_compilable_sources
 from gv_engine.cli.options import (
     Commands,
     UsageError,
@@ -25,16 +25,15 @@ _EXAMPLES = """\
 gv-engine compile keydoor-9x9 cave
 gv-engine compile --all"""
 _EPILOG = """
-Environments load what is kept, and step objects while they compile what is not. Programs are kept
-per user, or in GV_ENGINE_CACHE_DIR: compile there before many processes start, or where none has
-the time.
+Environments load cached programs; without one they step the slower object world while they compile.
+The cache is a folder of the user, or GV_ENGINE_CACHE_DIR. Compile before many processes start.
 """
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
-        commands, run, "compile", "Compile scenarios ahead, and keep their programs", _EXAMPLES
+        commands, run, "compile", "Compile scenarios and cache their programs", _EXAMPLES
     )
     parser.epilog += _EPILOG
     parser.add_argument(
@@ -44,29 +43,29 @@ def add(commands: Commands) -> None:
         help="a name, a Gymnasium id, a YAML file with all its variants, or a folder with a "
         "scenario.yaml",
     )
-    parser.add_argument("--all", action="store_true", help="all that come with the engine")
+    parser.add_argument("--all", action="store_true", help="compile all built-in scenarios")
     add_consent(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what came of each; 1 if one does not compile or cannot be kept."""
+    """Print a table of outcomes; return 1 if a scenario does not compile or cannot be cached."""
     if bool(options.scenarios) == options.all:
-        raise UsageError("name scenarios, or say --all")
-    there = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]
-    named = options.scenarios or [name for domain in there for name in domain.built_in()]
-    sources = [source for name in named for source in played_of(name)]
+        raise UsageError("name scenarios, or use --all")
+    domains = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]
+    names = options.scenarios or [name for domain in domains for name in domain.built_in()]
+    sources = [source for name in names for source in find_compilable_sources(name)]
     scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
     rows, code = [], 0
     with progress("programs", len(scenarios)) as advance, warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # one that is not kept is of no use
+        warnings.simplefilter("error", RuntimeWarning)  # raised if a program cannot be cached
         for scenario in scenarios:
-            began = time.perf_counter()
+            start = time.perf_counter()
             try:
-                found = get_plugin(scenario).compile_scenario(scenario)
+                outcome = get_plugin(scenario).compile_scenario(scenario)
             except (DoesNotCompileError, RuntimeWarning) as error:
                 complain(f"{scenario.name}: {error}")
-                found, code = "failed", 1
-            rows.append((scenario.name, found, f"{time.perf_counter() - began:.1f}"))
+                outcome, code = "failed", 1
+            rows.append((scenario.name, outcome, f"{time.perf_counter() - start:.1f}"))
             advance()
     output.print_table(("scenario", "outcome", "seconds>"), rows)
     return code

@@ -1,4 +1,4 @@
-"""`gv-engine edit`: paint a level, set its rules, and play it, in a window."""
+"""`gv-engine edit`: the editor window."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ gv-engine edit keydoor-9x9"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, run, "edit", "Make or change a level in a window", _EXAMPLES)
+    """Add the command's parser."""
+    parser = add_command(commands, run, "edit", "Edit a level in a window", _EXAMPLES)
     parser.add_argument(
         "scenario",
         metavar="SCENARIO",
         nargs="?",
-        help="a YAML file, which need not be there yet, a folder with a scenario.yaml, or a name, "
-        "of which a copy is edited (default: choose what a new level begins with)",
+        help="a YAML file, which may be new, a folder with a scenario.yaml, or the name of a "
+        "built-in scenario, which is copied (default: choose a starter for a new level)",
     )
     add_consent(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the window; what cannot be edited is said before."""
+    """Open the editor; errors of the scenario are raised before the window opens."""
     from gv_engine.editor.document import open_work
 
     work = open_work(options.scenario, **scenario_options(options)) if options.scenario else None
-    # here, so that no other command imports pygame
+    # imported here: other commands do not need pygame
     from gv_engine.ui.screens.edit import EditScreen
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     def first(app: App) -> None:
         app.push(StartScreen(app))
         if work is None:
-            app.new_level()
+            app.open_new_level_menu()
         else:
             app.push(EditScreen(app, work))
 

@@ -15,16 +15,16 @@ _EXAMPLES = """\
 gv-engine list
 gv-engine list | cut -f 1"""
 _NO_ID = "gv_engine.parallel_env"
-"""In place of a Gymnasium id, which stands for one agent."""
+"""Text instead of a Gymnasium id for several agents."""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
-    add_command(commands, run, "list", "List the scenarios that come with the engine", _EXAMPLES)
+    """Add the command's parser."""
+    add_command(commands, run, "list", "List the built-in scenarios", _EXAMPLES)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print name, Gymnasium id, size and description of each."""
+    """Print a table with name, Gymnasium id, size and description of each scenario."""
     rows = []
     for domain in DOMAINS.values():
         try:
@@ -33,8 +33,8 @@ def run(options: argparse.Namespace) -> int:
             complain(error)
             continue
         for name in domain.playable:
-            scenario, several = load_scenario(name), name in domain.multi_agent()
-            of = _NO_ID if several else gym_id(name)
-            rows.append((name, of, hooks.describe_size(scenario), scenario.description))
+            scenario, has_several_agents = load_scenario(name), name in domain.multi_agent()
+            env_id = _NO_ID if has_several_agents else gym_id(name)
+            rows.append((name, env_id, hooks.describe_size(scenario), scenario.description))
     output.print_table(("name", "Gymnasium id", "size", "description"), rows)
     return 0

@@ -1,4 +1,4 @@
-"""`gv-engine new`: a folder with a level and a rule to begin with."""
+"""`gv-engine new`: a folder with a level, a rule and a test to begin with."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ gv-engine new cave --folder levels"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
-        commands, run, "new", "Make a folder with a level, a rule and a test of its own", _EXAMPLES
+        commands, run, "new", "Make a folder with a level, a rule and a test", _EXAMPLES
     )
-    parser.add_argument("name", metavar="NAME", help="letters, digits, - and _")
+    parser.add_argument("name", metavar="NAME", help="name of the folder: letters, digits, - and _")
     parser.add_argument(
         "--folder",
         metavar="FOLDER",
         type=Path,
         default=Path(),
-        help="where the folder NAME is made (default: here)",
+        help="parent folder (default: the current folder)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the starter, unless something is there already."""
+    """Write the starter into a new folder and print the next commands."""
     name: str = options.name
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name: letters, digits, - and _, a letter first")
@@ -50,10 +50,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def write_starter(target: Path) -> None:
-    """Copy the starter's files into a new folder, with its name filled in, and the schema.
+    """Copy the starter's files into a new folder, fill in its name, and add the JSON schema.
+
+    Args:
+        target: new folder.
 
     Raises:
-        OSError: the folder exists, or cannot be written.
+        OSError: the folder exists or cannot be written.
     """
     module = target.name.replace("-", "_")
     target.mkdir(parents=True)
@@ -64,4 +67,4 @@ def write_starter(target: Path) -> None:
                 text = text.replace("{{name}}", target.name).replace("{{module}}", module)
             copy = target / file.name.replace("starter", module)
             copy.write_text(text, "utf-8")
-    (target / "scenario.schema.json").write_text(schema.format_schema(), "utf-8")
+    (target / "scenario.schema.json").write_text(schema.schema_text(), "utf-8")

@@ -1,4 +1,4 @@
-"""Options of commands that draw, and the drawing itself."""
+"""Options that several commands share, checks of their values, and writing of pictures."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ TERMINATED = 143
 
 
 class UsageError(Exception):
-    """The command cannot do what was asked for; the message says why."""
+    """Wrong use of a command; the message says why."""
 
 
 def add_command(commands: Commands, run: Any, name: str, text: str, examples: str) -> Any:
-    """A parser for one command.
+    """Add and return the parser of a command.
 
     Args:
-        commands: what `ArgumentParser.add_subparsers` returned.
-        run: takes the options and returns an exit code.
-        name: of the command.
-        text: one sentence, without a full stop, for the list of commands.
-        examples: lines that can be typed as they are.
+        commands: result of `ArgumentParser.add_subparsers`.
+        run: function from the options to an exit code.
+        name: name of the command.
+        text: one sentence without a full stop, for the list of commands.
+        examples: command lines that work as they are.
     """
     parser = commands.add_parser(
         name,
@@ -58,23 +58,23 @@ def add_command(commands: Commands, run: Any, name: str, text: str, examples: st
 
 
 def add_scenario(parser: Any, default: str | None = None) -> None:
-    """The argument SCENARIO."""
-    says = "a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml"
+    """Add the argument SCENARIO, with a default or required, and the options about Python."""
+    text = "a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml"
     if default is None:
-        parser.add_argument("scenario", metavar="SCENARIO", help=says)
+        parser.add_argument("scenario", metavar="SCENARIO", help=text)
     else:
         parser.add_argument(
             "scenario",
             metavar="SCENARIO",
             nargs="?",
             default=default,
-            help=f"{says} (default: {default})",
+            help=f"{text} (default: {default})",
         )
     add_consent(parser)
 
 
 def add_consent(parser: Any) -> None:
-    """The options that say which Python scenarios may run."""
+    """Add --set, and the options that allow scenarios to run Python."""
     parser.add_argument(
         "--set",
         dest="settings",
@@ -82,31 +82,33 @@ def add_consent(parser: Any) -> None:
         type=_setting,
         action="append",
         default=[],
-        help="the value of a parameter of the scenario, as --set size=9; may be repeated",
+        help="set a parameter of the scenario, as --set size=9; may be repeated",
     )
     group = parser.add_argument_group(
-        "Python", "A scenario that you name runs the Python inside its folder, and no other."
+        "Python",
+        "A scenario that you name may run the Python files inside its folder, and no others.",
     )
     group.add_argument(
         "--trust",
         action="store_true",
-        help="so do scenarios that a file only refers to: a snapshot, a replay, a mixture",
+        help="allow the same for scenarios that a snapshot, a replay or a mixture refers to",
     )
     group.add_argument(
         "--allow-module",
         dest="allow_modules",
         metavar="NAME",
-        type=_module,
+        type=_module_name,
         action="append",
         default=[],
-        help="let scenarios name this module, and what is below it; may be repeated",
+        help="allow scenarios to use this module and its submodules; may be repeated",
     )
     group.add_argument(
-        "--no-code", dest="code", action="store_false", help="run no Python, load YAML alone"
+        "--no-code", dest="code", action="store_false", help="run no Python, load only YAML"
     )
 
 
-def _module(text: str) -> str:
+def _module_name(text: str) -> str:
+    """Return the dotted name of a module, or raise an argparse error."""
     if not is_module_name(text):
         raise argparse.ArgumentTypeError(
             f"found {text!r}, expected the name of a module, as caves.rules"
@@ -115,6 +117,7 @@ def _module(text: str) -> str:
 
 
 def _setting(text: str) -> tuple[str, Any]:
+    """Return (name, value) of `NAME=VALUE`, or raise an argparse error."""
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
@@ -125,35 +128,38 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The options about a scenario, as `load_scenario` takes them."""
+    """Return the keyword arguments of `load_scenario` that the options set."""
     settings = dict(options.settings)
     return {**consent(options), **settings}
 
 
 def consent(options: argparse.Namespace) -> Consent:
-    """The options about Python."""
+    """Return which Python scenarios may run, by the options."""
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 
-def scenario_words(known: Mapping[str, Any]) -> list[str]:
-    """The words that name a scenario of a file in a command, as `make_reference` tells of it."""
-    words = [known["source"]]
-    for name, value in known["settings"].items():
+def scenario_words(reference: Mapping[str, Any]) -> list[str]:
+    """Return the command-line words that name a scenario, from the result of `make_reference`."""
+    words = [reference["source"]]
+    for name, value in reference["settings"].items():
         words += ["--set", f"{name}={json.dumps(value)}"]
-    limit = known["changes"].get("max_steps")
+    limit = reference["changes"].get("max_steps")
     return [*words, "--max-steps", str(limit)] if limit else words
 
 
 def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> list[str]:
-    """The options about Python that were given, as words; --trust only where it is needed.
+    """Return the options about Python as command-line words, with --trust only if needed.
 
     Args:
-        load: a scenario, with such a consent.
+        options: options of the command.
+        load: function that loads the scenario with the keyword arguments of `Consent`.
     """
     words = [word for name in options.allow_modules for word in ("--allow-module", name)]
     words += [] if options.code else ["--no-code"]
     try:
-        with warnings.catch_warnings(action="ignore"):  # of its files, which are no matter here
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # warnings about its files do not matter here
             load(allow_modules=options.allow_modules, code=options.code)
     except TrustError:
         words.append("--trust")
@@ -161,61 +167,62 @@ def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> l
 
 
 def add_policy(parser: Any, default: str | None = "random", more: str = "") -> None:
-    """The option --policy, which may take more; None for a default is the player."""
+    """Add the option --policy; `more` is appended to the help, and a default of None stands for the
+    player."""
     parser.add_argument(
         "--policy",
         metavar="P",
         default=default,
-        help="random: all actions alike; valid: those alike that would do something now; the "
-        "folder of a run of `gv-engine train`, with :greedy behind it for the likeliest action; or "
-        f"./file.py:function{more}; of several agents NAME=P,TEAM=P (default: {default or 'you'})",
+        help="random: uniform over all actions; valid: uniform over actions that have an effect; "
+        "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
+        f"./file.py:function{more}; for several agents NAME=P,TEAM=P (default: {default or 'you'})",
     )
 
 
-def add_levels(parser: Any, says: str) -> None:
-    """The option --levels."""
+def add_levels(parser: Any, text: str) -> None:
+    """Add the option --levels."""
     parser.add_argument(
         "--levels",
         metavar="SET",
-        help=f"{says}: train, test, larger, the seeds 0:100, or a file of `gv-engine splits`",
+        help=f"{text}: train, test, larger, the seeds 0:100, or a file of `gv-engine splits`",
     )
 
 
-def add_ray(parser: Any, says: str) -> None:
-    """The option --ray."""
+def add_ray(parser: Any, text: str) -> None:
+    """Add the option --ray."""
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
         nargs="?",
         const="local",
-        help=f"{says} on the machines of a Ray cluster, auto for the one that this machine belongs "
-        "to; without ADDRESS on the cores of this machine (needs the extra ray)",
+        help=f"{text} on the machines of a Ray cluster; auto: the cluster of this machine; without "
+        "ADDRESS: the cores of this machine (needs the extra ray)",
     )
 
 
-def seeds(text: str) -> range:
-    """The seeds of `0:3`."""
+def parse_seeds(text: str) -> range:
+    """Return the range of `0:3`, or raise an argparse error."""
     ends = text.split(":")
-    if len(ends) == 2 and all(each.isdecimal() for each in ends):
-        found = range(*map(int, ends))
-        if found and found.stop <= 2**31:
-            return found
+    if len(ends) == 2 and all(end.isdecimal() for end in ends):
+        seed_range = range(*map(int, ends))
+        if seed_range and seed_range.stop <= 2**31:
+            return seed_range
     found_text = shorten(text, 40)
     raise argparse.ArgumentTypeError(f"found {found_text!r}, expected seeds from 0 on, as 0:3")
 
 
-def natural(text: str) -> int:
-    """A whole number from 0 on."""
-    return _at_least(0, text)
+def parse_natural(text: str) -> int:
+    """Return a whole number from 0, or raise an argparse error."""
+    return _parse_at_least(0, text)
 
 
-def positive(text: str) -> int:
-    """A whole number from 1 on."""
-    return _at_least(1, text)
+def parse_positive(text: str) -> int:
+    """Return a whole number from 1, or raise an argparse error."""
+    return _parse_at_least(1, text)
 
 
-def duration(text: str) -> float:
-    """A number of seconds."""
+def parse_seconds(text: str) -> float:
+    """Return a number of seconds greater than 0, or raise an argparse error."""
     try:
         seconds = float(text)
     except ValueError:
@@ -225,45 +232,46 @@ def duration(text: str) -> float:
     return seconds
 
 
-def share(text: str) -> float:
-    """A share of episodes."""
+def parse_share(text: str) -> float:
+    """Return a share greater than 0 and at most 1, or raise an argparse error."""
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = math.nan
-    if not 0 < found <= 1:
+        value = math.nan
+    if not 0 < value <= 1:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a share, as 0.98")
-    return found
+    return value
 
 
-def seed_of_many(text: str) -> int:
-    """The seed of the first of many episodes, whose seeds are kept as int64."""
-    return at_most(2**62, natural(text))
+def parse_episode_seed(text: str) -> int:
+    """Return the seed of the first of many episodes; all seeds must fit into int64."""
+    return check_at_most(2**62, parse_natural(text))
 
 
-def at_most(most: int, number: int) -> int:
-    """A number that has been read, unless it is too large."""
+def check_at_most(most: int, number: int) -> int:
+    """Return a number, or raise an argparse error if it is greater than `most`."""
     if number > most:
-        found = shorten(str(number), 40)
-        raise argparse.ArgumentTypeError(f"found {found}, allowed are at most {most}")
+        text = shorten(str(number), 40)
+        raise argparse.ArgumentTypeError(f"found {text}, allowed are at most {most}")
     return number
 
 
-def _at_least(least: int, text: str) -> int:
+def _parse_at_least(least: int, text: str) -> int:
+    """Return the whole number of a text, or raise an argparse error if it is less than `least`."""
     try:
         number = int(text)
     except ValueError:
         number = least - 1
     if number < least:
-        found = shorten(text, 40)
+        shortened_text = shorten(text, 40)
         raise argparse.ArgumentTypeError(
-            f"found {found!r}, expected a whole number from {least} on"
+            f"found {shortened_text!r}, expected a whole number from {least} on"
         )
     return number
 
 
 def say(message: str) -> None:
-    """Say what came of it."""
+    """Print a message, with control characters escaped."""
     print(escape_unprintable(message))
 
 
@@ -271,54 +279,63 @@ def say(message: str) -> None:
 
 
 def add_pictures(parser: Any) -> None:
-    """The options --view, --fps and --cell."""
+    """Add the options --view, --fps and --cell."""
     parser.add_argument(
         "--view",
         metavar="V",
-        help=f"{_views()}; or window: what a player sees (default: the first of its domain)",
+        help=f"{_describe_views()}; or window: a player's view (default: the domain's first view)",
     )
     parser.add_argument(
-        "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
+        "--fps", metavar="F", type=parse_positive, default=8, help="steps per second (default: 8)"
     )
     parser.add_argument(
-        "--cell", metavar="PX", type=_cell, default=48, help="a cell's side (default: 48)"
+        "--cell",
+        metavar="PX",
+        type=_cell_size,
+        default=48,
+        help="side of a cell in pixels (default: 48)",
     )
 
 
-def _views() -> str:
-    """The views of each domain."""
+def _describe_views() -> str:
+    """Return a text with the views of each domain."""
     return "; ".join(f"{domain.title}: {', '.join(domain.views)}" for domain in DOMAINS.values())
 
 
-def _cell(text: str) -> int:
-    """Pixels of a cell's side, so few that a picture of a player's view goes into memory."""
-    return at_most(256, positive(text))
+def _cell_size(text: str) -> int:
+    """Return the side of a cell in pixels, at most 256 so that pictures fit into memory."""
+    return check_at_most(256, parse_positive(text))
 
 
-def check_name(out: Path) -> None:
-    """Make sure that pictures can go into a file of this name.
+def check_picture_name(out: Path) -> None:
+    """Raise an error if pictures cannot be written to a file of this name.
 
     Raises:
-        UsageError: there is no such kind of file.
+        UsageError: the suffix is unknown.
     """
     if out.suffix.lower() not in FORMATS:
         raise UsageError(f"{out}: the name must end with {', '.join(FORMATS)}")
 
 
-def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace) -> int:
-    """Draw frames into a file.
+def draw_frames(
+    frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace
+) -> int:
+    """Draw frames into a picture or video file, and return the number of frames.
 
-    Returns:
-        How many there were.
+    Args:
+        frames: frames to draw.
+        scenario: scenario of the frames.
+        out: file to write.
+        options: the options of `add_pictures`.
 
     Raises:
-        UsageError: there is no such view.
+        UsageError: the view is unknown.
         OSError: the file cannot be written.
     """
-    # here, so that no other command imports pygame
+    # imported here: other commands do not need pygame
     from gv_engine.ui.drawing import recording
 
-    views = recording.views_of(scenario)
+    views = recording.find_views(scenario)
     view = options.view or next(iter(views))
     if view not in views:
         raise UsageError(f"--view {view}: {describe_allowed(view, views)}")

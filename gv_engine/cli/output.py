@@ -1,4 +1,4 @@
-"""Tables: drawn on a terminal, words between tabs for another program."""
+"""Output of commands: tables, progress bars, and blocks that Ctrl-C does not interrupt."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from gv_engine.rules.errors import escape_unprintable
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar on the terminal for so many of something; what is yielded moves it on, by one or by the
-    number it is given, and may say something beside it."""
+    """Show a progress bar in the block, if stderr is a terminal.
+
+    Args:
+        what: label of the bar.
+        total: number of steps.
+
+    Yields:
+        Function (number of steps = 1, text beside the bar = "") that advances the bar.
+    """
     if not sys.stderr.isatty():
         yield lambda number=1, says="": None
         return
@@ -31,70 +38,73 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
         TimeRemainingColumn,
     )
 
-    named = TextColumn("{task.description}", markup=False)
-    said = TextColumn("{task.fields[says]}", markup=False)
-    columns = named, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), said
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape_unprintable(what), total=total, says="")
-        yield lambda number=1, says="": bar.update(
+    label_column = TextColumn("{task.description}", markup=False)
+    text_column = TextColumn("{task.fields[says]}", markup=False)
+    columns = label_column, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), text_column
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress_bar:
+        task = progress_bar.add_task(escape_unprintable(what), total=total, says="")
+        yield lambda number=1, says="": progress_bar.update(
             task, advance=number, says=escape_unprintable(says)
         )
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, by which clusters end what runs, where that is as Ctrl-C."""
+    """SIGTERM, handled like Ctrl-C."""
 
 
-def code_after(interrupt: KeyboardInterrupt) -> int:
-    """The exit code."""
+def exit_code(interrupt: KeyboardInterrupt) -> int:
+    """Return the exit code after an interrupt: 130 for Ctrl-C, 143 for SIGTERM."""
     return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """SIGTERM is as Ctrl-C meanwhile."""
+def handling_sigterm() -> Iterator[None]:
+    """In the block, SIGTERM raises `Terminated`, which is handled like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals go to the main thread
         return
 
-    came: list[int] = []
+    signals: list[int] = []
 
     def end(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        signals.append(number)
         raise Terminated
 
-    before = signal.signal(signal.SIGTERM, end)
+    old_handler = signal.signal(signal.SIGTERM, end)
     try:
         yield
     except KeyboardInterrupt:
-        if came:  # of which Ray makes a KeyboardInterrupt
+        if signals:  # Ray turns it into a KeyboardInterrupt
             raise Terminated from None
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, old_handler)
 
 
 @contextmanager
-def undisturbed() -> Iterator[list[int]]:
-    """Ctrl-C waits for the end of the block, and so does SIGTERM where it is the same.
+def delaying_signals() -> Iterator[list[int]]:
+    """Delay Ctrl-C, and SIGTERM if it is handled, until the end of the block; yield the list of
+    signals that have arrived.
 
     What is yielded has the numbers of those that have come.
     """
-    came: list[int] = []
+    signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield came  # signals go to the main thread
+        yield signals  # signals go to the main thread
         return
-    known = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    before = {number: handler for number, handler in known.items() if callable(handler)}
-    for number in before:
-        signal.signal(number, lambda number, _: came.append(number))
+    old_handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    python_handlers = {
+        number: handler for number, handler in old_handlers.items() if callable(handler)
+    }
+    for number in python_handlers:
+        signal.signal(number, lambda number, _: signals.append(number))
     try:
-        yield came
+        yield signals
     finally:
-        for number, handler in before.items():
+        for number, handler in python_handlers.items():
             signal.signal(number, handler)
-    for number, handler in before.items():
-        if number in came:
+    for number, handler in python_handlers.items():
+        if number in signals:
             handler(number, None)
 
 
@@ -102,31 +112,30 @@ def undisturbed() -> Iterator[list[int]]:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table; if the output goes to a file or a program, lines of words between tabs, of
-    which the first has the heads, where there are any.
+    """Print a table; if the output is no terminal, print lines of values separated by tabs.
 
     Args:
-        columns: their heads; one that ends with `>` is for numbers, which stand to the right.
+        columns: titles of the columns; a title that ends with `>` aligns its column to the right.
         rows: one value for each column.
-        title: said above.
+        title: title above the table.
     """
-    heads = [escape_unprintable(column.removesuffix(">")) for column in columns]
+    titles = [escape_unprintable(column.removesuffix(">")) for column in columns]
     texts = [[escape_unprintable(str(value)) for value in row] for row in rows]
     if not sys.stdout.isatty():
-        for row in [heads, *texts] if any(heads) else texts:
+        for row in [titles, *texts] if any(titles) else texts:
             print(*row, sep="\t")
         return
-    # rich takes a tenth of a second, and not every command has a table
+    # imported here: rich takes a tenth of a second to import
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # a `Text`, as names may hold what rich takes for markup
-    named = Text(escape_unprintable(title), "table.title") if title else None
-    table = Table(title=named, title_justify="left", box=box.SIMPLE_HEAD)
-    table.show_header = any(heads)
-    for column, head in zip(columns, heads, strict=True):
+    # a `Text`, because names may contain rich's markup
+    title_text = Text(escape_unprintable(title), "table.title") if title else None
+    table = Table(title=title_text, title_justify="left", box=box.SIMPLE_HEAD)
+    table.show_header = any(titles)
+    for column, head in zip(columns, titles, strict=True):
         table.add_column(Text(head), justify="right" if column.endswith(">") else "left")
     for row in texts:
         table.add_row(*map(Text, row))

@@ -1,4 +1,4 @@
-"""`gv-engine play`: the start screen, or a scenario in a window or a terminal."""
+"""`gv-engine play`: play in a window or a terminal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gv_engine.cli.options import (
     add_policy,
     complain,
     consent,
-    natural,
+    parse_natural,
     say,
     scenario_options,
 )
-from gv_engine.cli.replay import watch
+from gv_engine.cli.replay import watch_file
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.policy import by_agent, load_policy
 from gv_engine.rules.errors import Stopped, StoppedError
@@ -42,10 +42,10 @@ from gv_engine.session.session import Session
 from gv_engine.session.timeline import EpisodeSummary
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 
-_FIRST = "keydoor-9x9"
-_NAP = 0.01  # s between two looks at what an agent has found out
-_PARTNERS = re.compile("[^/]+=").match
-"""Whether a policy is one for agents that it names."""
+_DEFAULT = "keydoor-9x9"
+_POLL_SECONDS = 0.01  # s between checks whether an agent has chosen
+_NAMES_AGENTS = re.compile("[^/]+=").match
+"""Match of a policy argument that names agents, as `bob=random`."""
 _EXAMPLES = """\
 gv-engine play
 gv-engine play empty-8x8 --seed 7
@@ -59,214 +59,219 @@ gv-engine play keydoor-9x9 --terminal"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(commands, run, "play", "Play in a window", _EXAMPLES)
     parser.add_argument(
         "scenario",
         metavar="SCENARIO",
         nargs="?",
         help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml; or the folder "
-        "of a rollout, to watch (default: that of --from, else choose from all)",
+        "of a rollout to watch (default: the scenario of --from, else the start screen)",
     )
     parser.add_argument(
         "--seed",
         metavar="N",
-        type=natural,
-        help="of the first level, each further one has the next (default: by chance)",
+        type=parse_natural,
+        help="seed of the first level; later levels have the following seeds (default: random)",
     )
     parser.add_argument(
         "--from",
         dest="snapshot",
         metavar="FILE",
-        help="begin with a world that gv_engine.snapshots.save has written",
+        help="begin with a world from a file of gv_engine.snapshots.save",
     )
     parser.add_argument(
-        "--row", metavar="N", type=natural, help="which world of FILE (default: 0, the first)"
+        "--row", metavar="N", type=parse_natural, help="number of the world in FILE (default: 0)"
     )
-    add_policy(parser, default=None, more="; solver: a shortest way")
+    add_policy(parser, default=None, more="; solver: a shortest solution")
     parser.add_argument(
         "--race",
         metavar="P",
-        help="play beside somebody else, step by step: a policy, as for --policy, or the file of a "
-        "replay of the same seed",
+        help="race against an opponent: a policy as for --policy, or the file of a replay with the "
+        "same seed",
     )
     parser.add_argument(
-        "--terminal", action="store_true", help="in this terminal, over ssh for instance"
+        "--terminal", action="store_true", help="play in this terminal instead of a window"
     )
     add_consent(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the window; when it is closed, say how it went."""
+    """Open the window or play in the terminal, and print a summary of the games at the end."""
     if options.terminal:
-        return _in_terminal(options)
+        return _play_in_terminal(options)
     if options.scenario and is_rollout(Path(options.scenario)):
-        return watch(Path(options.scenario), options)
-    # what is wrong with it is said before a window opens, which then asks about endless rules
+        return watch_file(Path(options.scenario), options)
+    # errors are printed before the window opens; the window asks whether to stop slow rules
     acts = options.policy or options.race
-    asked = options.scenario or options.snapshot or acts or options.row is not None
-    with _named():
-        make = _read(options) if asked else None
+    has_source = options.scenario or options.snapshot or acts or options.row is not None
+    with _naming_slow_rules():
+        make = _session_factory(options) if has_source else None
     game: Session | None = None
-    actor: Autoplayer | None = None
-    rival: Opponent | None = None
-    with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda runaway: True):
+    autoplayer: Autoplayer | None = None
+    opponent: Opponent | None = None
+    with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda rule: True):
         game = make and make()
-        actor = actor_of(game, named) if game and (named := _of_all(options)) else None
-        rival = Opponent.named(options.race, game) if game and options.race else None
-    # here, so that no other command imports pygame
+        autoplayer = (
+            actor_of(game, policy) if game and (policy := _policy_of_all_agents(options)) else None
+        )
+        opponent = Opponent.named(options.race, game) if game and options.race else None
+    # imported here: other commands do not need pygame
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
     from gv_engine.ui.window.viewer import NoDisplay
 
-    def first(app: App) -> None:
+    def open_first_screens(app: App) -> None:
         app.push(StartScreen(app))
         if make is None:
             return
-        if actor is not None and game is not None:
-            app.let_act(game, actor)
-        elif rival is not None:
-            app.race(rival)
+        if autoplayer is not None and game is not None:
+            app.watch_agent(game, autoplayer)
+        elif opponent is not None:
+            app.start_race(opponent)
         else:
-            app.begin(make() if game is None else game)
+            app.play_session(make() if game is None else game)
 
     app = App.load(**consent(options))
     try:
-        app.run(first)
+        app.run(open_first_screens)
     except NoDisplay as error:
         complain(error)
         return 1
-    _say(app.told)
+    _print_summaries(app.sessions)
     return 0
 
 
-def _in_terminal(options: argparse.Namespace) -> int:
-    asked = options.scenario or options.snapshot or options.row is not None
-    games = [begin(options)] if asked else []
+def _play_in_terminal(options: argparse.Namespace) -> int:
+    """Play in the terminal, and print a summary at the end."""
+    has_source = options.scenario or options.snapshot or options.row is not None
+    sessions = [begin_session(options)] if has_source else []
 
-    def chosen(source: str) -> Session:
-        games.append(Session(load_playable(source, **consent(options)), options.seed))
-        return games[-1]
+    def begin_scenario(source: str) -> Session:
+        sessions.append(Session(load_playable(source, **consent(options)), options.seed))
+        return sessions[-1]
 
-    # here, as rich takes a tenth of a second
+    # imported here: rich takes a tenth of a second to import
     from gv_engine.ui.input.bindings import Bindings
     from gv_engine.ui.settings import Settings
     from gv_engine.ui.terminal.play import play
     from gv_engine.ui.terminal.tty import NoTerminal
 
-    settings, wrong = Settings.load()
-    bindings, broken = Bindings.load()
-    for trouble in filter(None, (wrong, broken)):
-        complain(trouble)
+    settings, settings_error = Settings.load()
+    bindings, keys_error = Bindings.load()
+    for message in filter(None, (settings_error, keys_error)):
+        complain(message)
     try:
-        play(games[0] if games else None, settings, bindings, chosen)
+        play(sessions[0] if sessions else None, settings, bindings, begin_scenario)
     except NoTerminal as error:
         complain(error)
         return 1
     finally:
-        _say(games)
+        _print_summaries(sessions)
     return 0
 
 
-def begin(options: argparse.Namespace) -> Session:
-    """The game that was asked for, at its beginning; played to its end if a policy was asked for. A
-    rule that takes its time to begin it is named.
+def begin_session(options: argparse.Namespace) -> Session:
+    """Return the session that the options ask for, played to its end if a policy acts for all
+    agents.
 
     Raises:
-        UsageError: FILE has no such row, or there are options that do not go together.
+        UsageError: options do not go together, or the file has no such row.
     """
-    with _named():
-        game = _read(options)()
-    named = _of_all(options)
-    return _acted(game, named) if named else game
+    with _naming_slow_rules():
+        session = _session_factory(options)()
+    policy = _policy_of_all_agents(options)
+    return _play_to_end(session, policy) if policy else session
 
 
-def _of_all(options: argparse.Namespace) -> str:
-    """The policy that acts in the whole game; "" if there is none, or only for some agents."""
-    return "" if options.policy is None or _PARTNERS(options.policy) else str(options.policy)
+def _policy_of_all_agents(options: argparse.Namespace) -> str:
+    """Return the policy that acts for all agents; "" if there is none, or only for some agents."""
+    return "" if options.policy is None or _NAMES_AGENTS(options.policy) else str(options.policy)
 
 
-def _named() -> Watchdog:
-    """Names a rule that takes its time, and lets it."""
-    named: list[StuckRule] = []
+def _naming_slow_rules() -> Watchdog:
+    """Return a watchdog that prints the name of a slow rule and lets it run."""
+    named_rules: list[StuckRule] = []
 
-    def name(runaway: StuckRule) -> bool:
-        if not named:
-            complain(f"{runaway} has been running for {runaway.seconds:.0f} s. Ctrl-C: stop it")
-        named.append(runaway)
+    def print_name(rule: StuckRule) -> bool:
+        if not named_rules:
+            complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
+        named_rules.append(rule)
         return False
 
-    return Watchdog(PATIENCE, name)
+    return Watchdog(PATIENCE, print_name)
 
 
-def _read(options: argparse.Namespace) -> Callable[[], Session]:
-    """The function that begins the play, once its files are read."""
+def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
+    """Load the files of the options; return a function that begins the session."""
     if options.snapshot is None and options.row is not None:
-        raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
+        raise UsageError(f"--row {options.row} selects a world of a file: add --from FILE")
     if options.snapshot is not None and options.policy:
         raise UsageError(
-            f"--policy {options.policy} plays a level from its beginning: leave --from"
+            f"--policy {options.policy} plays a level from its beginning: leave out --from"
         )
     if options.snapshot is None:
-        named = load_playable(options.scenario or _FIRST, **scenario_options(options))
-        if options.policy and _PARTNERS(options.policy):
-            return partial(_partnered, named, options.policy, options.seed)
-        return partial(Session, named, options.seed)
+        scenario_or_name = load_playable(options.scenario or _DEFAULT, **scenario_options(options))
+        if options.policy and _NAMES_AGENTS(options.policy):
+            return partial(_begin_with_partners, scenario_or_name, options.policy, options.seed)
+        return partial(Session, scenario_or_name, options.seed)
     if options.seed is not None:
         raise UsageError(
-            f"--seed {options.seed}: the world of --from is drawn already; leave it out"
+            f"--seed {options.seed}: the world of --from has its seed already; leave --seed out"
         )
-    named = options.scenario and Scenario.load(options.scenario, **scenario_options(options))
-    scenario, rows = snapshots.load(options.snapshot, named or None, **consent(options))
+    scenario_or_name = options.scenario and Scenario.load(
+        options.scenario, **scenario_options(options)
+    )
+    scenario, rows = snapshots.load(options.snapshot, scenario_or_name or None, **consent(options))
     row = options.row or 0
     if row >= len(rows):
-        raise UsageError(
-            f"--row {row}: {options.snapshot} has {len(rows)} worlds, numbered from 0 on"
-        )
-    return partial(_restored, scenario, rows[row : row + 1].reshape(()))
+        raise UsageError(f"--row {row}: {options.snapshot} has {len(rows)} worlds, numbered from 0")
+    return partial(_begin_from_row, scenario, rows[row : row + 1].reshape(()))
 
 
-def _acted(game: Session, named: str) -> Session:
-    """The game, at its beginning, after somebody has played it to its end.
+def _play_to_end(session: Session, policy: str) -> Session:
+    """Play a session to its end by a policy, and return it at its first step.
 
     Raises:
-        UsageError: the scenario's episodes may go on for ever.
-        PolicyError: there is no such policy.
+        UsageError: the scenario has no step limit.
+        PolicyError: the policy does not exist.
     """
     try:
-        get_plugin(game.scenario).with_step_limit(game.scenario, None)
+        get_plugin(session.scenario).with_step_limit(session.scenario, None)
     except ValueError as error:
-        raise UsageError(f"{error}; give it one") from None
-    rival = Opponent(named, game, actor_of(game, named))
-    while not rival.is_over:
-        if not rival.go_to(game.length + 1):
-            time.sleep(_NAP)
-    game.seek(0)
-    return game
+        raise UsageError(f"{error}; set max_steps") from None
+    opponent = Opponent(policy, session, actor_of(session, policy))
+    while not opponent.is_over:
+        if not opponent.go_to(session.length + 1):
+            time.sleep(_POLL_SECONDS)
+    session.seek(0)
+    return session
 
 
-def _partnered(scenario: Playable, named: str, seed: int | None) -> Session:
-    """A game in which policies act for some agents, and players for the others."""
+def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) -> Session:
+    """Return a session in which policies act for some agents, and players for the others."""
     game = Session(scenario, seed)
-    for name, policy in by_agent(named, scenario.sharing).items():
+    for name, policy in by_agent(policies, scenario.sharing).items():
         game.give(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 
 
-def _restored(scenario: Scenario, row: NDArray[Any]) -> Session:
+def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
+    """Return a session that begins with a row of a snapshot."""
     game = Session(scenario)
     game.restore(row)
     return game
 
 
-def _say(games: Iterable[Session]) -> None:
+def _print_summaries(games: Iterable[Session]) -> None:
+    """Print a summary of each session."""
     for game in games:
         for title, titled in groupby(game.titled, key=itemgetter(0)):
-            say(f"{title}: {'; '.join(told(played) for _, played in titled)}")
+            say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
 
 
-def told(played: EpisodeSummary) -> str:
-    """One episode in words."""
+def summarize_episode(played: EpisodeSummary) -> str:
+    """Return a summary of an episode: seed, result, return and steps."""
     steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
     ending = played.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]

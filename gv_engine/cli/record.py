@@ -1,4 +1,4 @@
-"""`gv-engine record`: an episode as a picture, an animation or a video."""
+"""`gv-engine record`: write an episode as a picture, animation or video."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gv_engine.cli.options import (
     add_pictures,
     add_policy,
     add_scenario,
-    check_name,
-    draw,
-    natural,
+    check_picture_name,
+    draw_frames,
+    parse_natural,
     say,
     scenario_options,
 )
-from gv_engine.cli.replay import verified
+from gv_engine.cli.replay import load_verified
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.autoplay import actor_of
 from gv_engine.session.catalogue import load_playable
@@ -39,7 +39,7 @@ gv-engine record first.gvreplay first.mp4"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
         commands, run, "record", "Draw an episode into a file, without a display", _EXAMPLES
     )
@@ -48,65 +48,65 @@ def add(commands: Commands) -> None:
         "out",
         metavar="OUT",
         type=Path,
-        help=f"a name that ends with {', '.join(FORMATS)}: the last is one picture, after --steps; "
-        f"or with {SUFFIX}: a replay",
+        help=f"file to write: {', '.join(FORMATS)} (the last is one picture, after --steps), or "
+        f"{SUFFIX} for a replay",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=natural, default=0, help="of the level (default: 0)"
+        "--seed", metavar="S", type=parse_natural, default=0, help="seed of the level (default: 0)"
     )
     parser.add_argument(
         "--steps",
         metavar="N",
-        type=natural,
-        help=f"at most so many, the episode may end before (default: {_STEPS}; 0 for a PNG; all of "
-        f"a replay)",
+        type=parse_natural,
+        help=f"maximum number of steps (default: {_STEPS}; 0 for a PNG; all steps of a replay)",
     )
     add_policy(parser)
     add_pictures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play at most one episode, or a replay, and draw every step of it."""
+    """Play an episode or a replay, and write its frames, or its replay, into a file."""
     out: Path = options.out
     if out.suffix != SUFFIX:
-        check_name(out)
+        check_picture_name(out)
     if options.scenario.endswith(SUFFIX):
-        return _replay(options)
+        return _record_replay(options)
     scenario = load_playable(options.scenario, **scenario_options(options))
     if out.suffix == SUFFIX:
-        return _keep(scenario, options)
+        return _save_replay(scenario, options)
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
     hooks = DOMAINS[scenario.identity.domain].plugin
     frames = hooks.iter_frames(scenario, options.policy, options.seed, steps)
-    shown = draw(frames, scenario, out, options)
-    say(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
+    num_frames = draw_frames(frames, scenario, out, options)
+    say(f"{out}: {scenario.name}, seed {options.seed}, {num_frames - 1} steps")
     return 0
 
 
-def _keep(scenario: Playable, options: argparse.Namespace) -> int:
-    """Play an episode, and keep it as a replay."""
+def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
+    """Play an episode and save it as a replay."""
     game = Session(scenario, options.seed)
-    actor = actor_of(game, options.policy)
+    autoplayer = actor_of(game, options.policy)
     try:
         while len(game.taken) < (_STEPS if options.steps is None else options.steps):
             if game.taken and game.taken[-1].outcome:
                 break
-            while (choice := actor.choose(game)) is None:  # it thinks in a process of its own
+            while (choice := autoplayer.choose(game)) is None:  # it computes in another process
                 time.sleep(0.01)
             game.step(choice.action)
     finally:
-        actor.close()
+        autoplayer.close()
     game.replay().save(options.out)
     say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.taken)} steps")
     return 0
 
 
-def _replay(options: argparse.Namespace) -> int:
+def _record_replay(options: argparse.Namespace) -> int:
+    """Write the frames of a replay."""
     if options.seed or options.policy != "random":
         raise UsageError(f"{options.scenario} is a replay: it takes neither --seed nor --policy")
-    game = verified(Path(options.scenario))
+    game = load_verified(Path(options.scenario))
     frames = islice(game.frames(), None if options.steps is None else options.steps + 1)
-    shown = draw(frames, game.scenario, options.out, options)
-    say(f"{options.out}: {game.title}, seed {game.seed}, {shown - 1} steps")
+    num_frames = draw_frames(frames, game.scenario, options.out, options)
+    say(f"{options.out}: {game.title}, seed {game.seed}, {num_frames - 1} steps")
     return 0

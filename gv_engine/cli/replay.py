@@ -1,4 +1,4 @@
-"""`gv-engine replay`: an episode that was saved, watched, checked, or drawn into a file."""
+"""`gv-engine replay`: watch, verify or record a saved episode."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gv_engine.cli.options import (
     add_command,
     add_consent,
     add_pictures,
-    check_name,
+    check_picture_name,
     complain,
     consent,
-    draw,
+    draw_frames,
     say,
     scenario_options,
 )
@@ -32,99 +32,97 @@ gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state"
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(
-        commands, run, "replay", "Watch a replay in a window, check it, or record it", _EXAMPLES
+    """Add the command's parser."""
+    parser = add_command(commands, run, "replay", "Watch, verify or record a replay", _EXAMPLES)
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="a replay, or the folder of a rollout to watch"
     )
     parser.add_argument(
-        "file",
-        metavar="FILE",
+        "--verify", action="store_true", help="replay all steps and compare every state; no window"
+    )
+    parser.add_argument(
+        "--record",
+        metavar="OUT",
         type=Path,
-        help="what was saved from play; or the folder of a rollout, to watch",
-    )
-    parser.add_argument(
-        "--verify", action="store_true", help="play it again and compare every state; no window"
-    )
-    parser.add_argument(
-        "--record", metavar="OUT", type=Path, help="draw it into a .gif, .mp4 or .png; no window"
+        help="draw the episode into a .gif, .mp4 or .png; no window",
     )
     parser.add_argument(
         "--scenario",
         metavar="SCENARIO",
-        help="what was played, where that is no built-in scenario: its file or folder",
+        help="file or folder of the scenario, if it is not built in",
     )
     add_pictures(parser)
     add_consent(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what was asked for; 1 if the episode does not go as the replay says."""
-    given = (
+    """Watch, verify or record the replay; return 1 if a state differs from the replay."""
+    scenario = (
         load_playable(options.scenario, **scenario_options(options)) if options.scenario else None
     )
     if not (options.verify or options.record):
-        return watch(options.file, options, given)
+        return watch_file(options.file, options, scenario)
     out: Path | None = options.record
     if out:
-        check_name(out)
-    game = verified(options.file, given)
+        check_picture_name(out)
+    game = load_verified(options.file, scenario)
     if out:
-        draw(game.frames(), game.scenario, out, options)
-    say(f"{out or options.file}: {_described(game.replay())}, every state as it was")
+        draw_frames(game.frames(), game.scenario, out, options)
+    say(f"{out or options.file}: {_summarize(game.replay())}, every state as it was")
     return 0
 
 
-def verified(file: Path, given: Playable | None = None) -> Session:
-    """The game of a replay file, in which every state is as it was.
+def load_verified(file: Path, scenario: Playable | None = None) -> Session:
+    """Return a session with the steps of a replay file, after all states were compared.
 
     Args:
-        file: what was saved.
-        given: the scenario that it was played in, if that is no built-in one.
+        file: replay file.
+        scenario: scenario of the replay, if it is not built in.
 
     Raises:
-        ReplayError: it cannot be played again, or goes another way.
-        OSError: it cannot be read.
+        ReplayError: the replay cannot be played, or a state differs.
+        OSError: the file cannot be read.
     """
     replay = Replay.load(file)
     try:
-        game = Session.of(replay, given or replay.find())
-        if game.difference:
-            raise ReplayError(game.difference.message)
+        session = Session.of(replay, scenario or replay.find())
+        if session.difference:
+            raise ReplayError(session.difference.message)
     except ReplayError as error:
         raise ReplayError(f"{file}: {error}") from None
-    return game
+    return session
 
 
-def _described(replay: Replay) -> str:
-    """What a replay is of, and how it went."""
+def _summarize(replay: Replay) -> str:
+    """Return a summary of a replay: scenario, seed, steps, return and result."""
     steps = len(replay.steps)
-    told = [
+    parts = [
         replay.scenario.name,
         f"seed {replay.seed}",
         "1 step" if steps == 1 else f"{steps} steps",
         f"return {format_reward(replay.total)}",
         replay.outcome,
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, parts))
 
 
-def watch(file: Path, options: argparse.Namespace, given: Playable | None = None) -> int:
-    """Open a window on a replay or a rollout.
+def watch_file(file: Path, options: argparse.Namespace, scenario: Playable | None = None) -> int:
+    """Open a window with a replay or a rollout, and return the exit code.
 
     Args:
-        file: of it.
-        options: with those about consent.
-        given: the scenario that was played, if it was named.
+        file: replay file, or folder of a rollout.
+        options: the options about Python.
+        scenario: scenario of the replay, if it was named.
     """
-    # here, so that no other command imports pygame
+    # imported here: other commands do not need pygame
     from gv_engine.ui.window.app import App
     from gv_engine.ui.window.viewer import NoDisplay
 
     if not is_rollout(file):
-        Replay.load(file)  # of what is none, whether there is a screen or not
+        Replay.load(file)  # raises for other files, also without a screen
     app = App.load(**consent(options))
     try:
-        app.run(lambda app: app.watch(file, given))
+        app.run(lambda app: app.watch_replay(file, scenario))
     except NoDisplay as error:
         complain(error)
         return 1

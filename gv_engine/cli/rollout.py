@@ -1,4 +1,4 @@
-"""`gv-engine rollout`: many episodes, played by a policy."""
+"""`gv-engine rollout`: play many episodes by a policy, and save all steps."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gv_engine.cli.options import (
     add_policy,
     add_ray,
     add_scenario,
-    at_most,
+    check_at_most,
     complain,
-    natural,
-    positive,
+    parse_episode_seed,
+    parse_natural,
+    parse_positive,
     scenario_options,
-    seed_of_many,
 )
-from gv_engine.cli.output import code_after, progress, terminable, undisturbed
-from gv_engine.cli.replay import verified
-from gv_engine.cli.splits import grid
+from gv_engine.cli.output import delaying_signals, exit_code, handling_sigterm, progress
+from gv_engine.cli.replay import load_verified
+from gv_engine.cli.splits import check_is_grid
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.rollout.episode_folder import EpisodeFolder, read
 from gv_engine.rollout.episode_stats import EpisodeStats
@@ -44,27 +44,28 @@ if TYPE_CHECKING:
 
 # ---- ways ----------------------------------------------------------------------------------------
 
-_SEARCHED = 10.0
-"""Seconds of computing for each level."""
+_SOLVER_SECONDS = 10.0
+"""Seconds of search for each level."""
 
 
-def known_ways(
+def find_action_sequences(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
 ) -> tuple[ActionSequence, ...]:
-    """The ways of episodes; what has none is told and left out.
+    """Return the episodes' action sequences, from replays or the solver; print which episodes are
+    left out.
 
     Args:
-        options: of the command.
-        loaded: what is played.
-        levels: whose ways the solver finds, if not those of all seeds from `--seed` on.
-        episodes: how many.
+        options: options of the command.
+        loaded: scenario.
+        levels: levels to solve; None for the seeds from `--seed` on.
+        episodes: number of episodes.
 
     Raises:
-        UsageError: none is left, or options do not go together.
+        UsageError: no action sequence is left, or options do not go together.
         ReplayError: a replay is damaged, or of another scenario.
     """
     if options.replays:
-        given = {
+        conflicts = {
             "--policy": options.policy != "random",
             "--levels": options.levels,
             "--seed": options.seed,
@@ -72,63 +73,65 @@ def known_ways(
             "--first": options.first,
             "--max-steps": options.max_steps,
         }
-        if wrong := [name for name, value in given.items() if value]:
-            raise UsageError(f"--from-replays says what is played: leave {wrong[0]} out")
-        ways = tuple(_of_replays(cast("Playable", loaded), options.replays))
+        if conflicting := [name for name, value in conflicts.items() if value]:
+            raise UsageError(f"--from-replays determines the episodes: leave {conflicting[0]} out")
+        sequences = tuple(_sequences_of_replays(cast("Playable", loaded), options.replays))
     else:
         if not isinstance(loaded, Scenario) or loaded.layout.agents > 1:
-            raise UsageError(f"{loaded.name}: the solver finds ways in grids of one agent alone")
+            raise UsageError(f"{loaded.name}: the solver solves only grids of one agent")
         first = options.seed + options.first
         with progress("levels", episodes) as advance:
-            ways = tuple(_of_solver(loaded, levels, first, episodes, advance))
-    if not ways:
-        raise UsageError(f"no way of {loaded.name} is left")
-    return ways
+            sequences = tuple(_sequences_of_solver(loaded, levels, first, episodes, advance))
+    if not sequences:
+        raise UsageError(f"{loaded.name}: no episode is left")
+    return sequences
 
 
-def _of_replays(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
+def _sequences_of_replays(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
+    """Yield the action sequences of replays; print which are left out."""
     for file in files:
-        game = verified(file, scenario)
+        game = load_verified(file, scenario)
         replay, actions = game.replay(), list[Any]()
         try:
-            for taken in replay.steps:
-                actions.append(game.numbers_of(taken.action))
+            for step in replay.steps:
+                actions.append(game.numbers_of(step.action))
                 game.redo()
         except ValueError:
-            complain(f"{file} is left out: somebody waits in step {len(actions) + 1}")
+            complain(f"{file} is left out: an agent does not act in step {len(actions) + 1}")
             continue
         if replay.outcome:
             yield ActionSequence(replay.seed, tuple(actions))
         else:
-            complain(f"{file} is left out: the game was left before its end")
+            complain(f"{file} is left out: the episode has no end")
 
 
-def _of_solver(
+def _sequences_of_solver(
     scenario: Scenario,
     levels: LevelSet | None,
     first: int,
     episodes: int,
     advance: Callable[..., None],
 ) -> Iterator[ActionSequence]:
+    """Yield the shortest solutions of levels; print which levels are left out."""
     from gv_engine.validation.solver import Solver  # compiles
 
-    solver = Solver(scenario, seconds=_SEARCHED)
+    solver = Solver(scenario, seconds=_SOLVER_SECONDS)
     for number in range(first, first + episodes):
-        own = levels.seeds[number % len(levels.seeds)] if levels else number
-        found = solver.solve(own)
+        seed = levels.seeds[number % len(levels.seeds)] if levels else number
+        solution = solver.solve(seed)
         advance()
-        if found.actions:
-            yield ActionSequence(own, found.actions)
+        if solution.actions:
+            yield ActionSequence(seed, solution.actions)
         else:
-            complain(f"seed {own} is left out: {found.verdict.value}")
+            complain(f"seed {seed} is left out: {solution.verdict.value}")
 
 
 # ---- rollout -------------------------------------------------------------------------------------
 
-_MOST_WORLDS = 256
+_MAX_WORLDS = 256
 _EPISODES = 100
-_HEEDS = 4.0
-"""Seconds in which a step has to end after Ctrl-C."""
+_MAX_WAIT = 4.0
+"""Seconds in which a step must end after Ctrl-C."""
 _EXAMPLES = """\
 gv-engine rollout keydoor-9x9 --episodes 1000 --seed 0
 gv-engine rollout cave --policy valid --out cave-valid --threads 2
@@ -137,122 +140,127 @@ gv-engine rollout keydoor-9x9 --policy solver --levels train --episodes 200 --ou
 gv-engine rollout keydoor-9x9 --from-replays games/*.gvreplay --out mine"""
 
 _EPILOG = """
-Episode k of seed S is the same for every number of worlds: its level is that of
-reset(seed=S + k), of K --levels number (S + k) % K, and its policy draws from
+Episode k with --seed S is the same for every number of worlds. Its level is the level of
+reset(seed=S + k), or, with K --levels, level number (S + k) % K. Its policy samples from
 numpy.random.default_rng([S, k]).
 
-A policy of your own is a function (observation, info, rngs) -> actions, over N worlds at once:
+A policy in a file is a function (observation, info, rngs) -> actions for N worlds at once:
 observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
 in algebra observation["nodes"] (N, L), observation["values"] (N, L) and so on;
-rngs is a list of N generators; actions are (N,) integers. One that remembers is a class, made with
-N and the number of actions, with such a method `act`, and `begin(worlds)`, which is told where
-episodes begin.
+rngs is a list of N generators; actions are (N,) integers. A policy with memory is a class with
+__init__(N, number of actions), act(observation, info, rngs) and begin(worlds), which gets the
+numbers of worlds whose episodes begin.
 
-Of several agents, --policy ann=valid,hunters=./policy.py:greedy names them or their teams, and
-the others act by chance; agent k of A draws from numpy.random.default_rng([S, A * number + k]).
+With several agents, --policy ann=valid,hunters=./policy.py:greedy names agents or teams; the
+others act at random. Agent k of A samples from numpy.random.default_rng([S, A * number + k]).
 
-FOLDER gets one .npy for each array, which grow while episodes are played: grid and item (in
-algebra nodes, values, mask and time), action, reward, reward_terms, terminated and truncated over
-all steps; episode_start, episode_seed, episode_member, episode_success, last_grid and last_item (or
-last_nodes …) over all episodes; and rollout.json, which counts them. Of A agents, all of steps and
-last_grid have an axis of agents behind the first; returns are sums over agents.
+FOLDER gets an .npy file for each array, which grows while episodes are played. Per step: grid and
+item (in algebra nodes, values, mask and time), action, reward, reward_terms, terminated and
+truncated. Per episode: episode_start, episode_seed, episode_member, episode_success, last_grid and
+last_item (or last_nodes …). rollout.json has the counts. With A agents, arrays per step and
+last_grid have an axis of agents after the first; returns are sums over agents.
 """
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(commands, run, "rollout", "Play many episodes without a window", _EXAMPLES)
     parser.epilog += _EPILOG
     add_scenario(parser)
     parser.add_argument(
         "--episodes",
         metavar="N",
-        type=positive,
-        help=f"how many (default: {_EPISODES}, with --levels one for each level)",
+        type=parse_positive,
+        help=f"number of episodes (default: {_EPISODES}, with --levels one for each level)",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=seed_of_many, default=0, help="of the first one (default: 0)"
+        "--seed",
+        metavar="S",
+        type=parse_episode_seed,
+        default=0,
+        help="seed of the first episode (default: 0)",
     )
-    add_policy(parser, more="; solver: the shortest way, where it is found")
+    add_policy(parser, more="; solver: the shortest solution, if one is found")
     parser.add_argument(
         "--from-replays",
         dest="replays",
         metavar="FILE",
         nargs="+",
         type=Path,
-        help="play games again that were saved from play, each an episode; those that were left "
-        "before their end, or in which somebody waited, are left out",
+        help="replay saved games, one episode each; games without an end, or in which an agent did "
+        "not act in a step, are left out",
     )
-    add_levels(parser, "play these levels, one after the other")
+    add_levels(parser, "play these levels in order")
     parser.add_argument(
         "--num-envs",
         metavar="M",
-        type=positive,
-        default=_MOST_WORLDS,
-        help=f"worlds at once, no more than there are episodes (default: {_MOST_WORLDS})",
+        type=parse_positive,
+        default=_MAX_WORLDS,
+        help=f"number of parallel worlds, at most one per episode (default: {_MAX_WORLDS})",
     )
     parser.add_argument(
-        "--max-steps", metavar="T", type=_limit, help="an episode's, in place of the scenario's"
+        "--max-steps",
+        metavar="T",
+        type=_step_limit,
+        help="step limit of an episode, instead of the scenario's",
     )
     parser.add_argument(
         "--threads",
         metavar="T",
-        type=positive,
+        type=parse_positive,
         default=1,
-        help="that share the worlds, in algebra processes; the episodes are the same (default: 1)",
+        help="threads (in algebra processes) that step worlds; episodes do not change (default: 1)",
     )
-    parser.add_argument(
-        "--out", metavar="FOLDER", type=Path, help="where to keep every step; a new folder"
-    )
-    parser.add_argument(
-        "--masks", action="store_true", help="keep also which actions would do something"
-    )
+    parser.add_argument("--out", metavar="FOLDER", type=Path, help="new folder for all steps")
+    parser.add_argument("--masks", action="store_true", help="save action masks, too")
     parser.add_argument(
         "--representation",
         metavar="NAME",
-        help="of the observations, for the policy and the folder, as compact, cells or onehot",
+        help="representation of the observations, as compact, cells or onehot",
     )
     parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on with FOLDER, behind the episodes that are whole in it",
+        "--resume", action="store_true", help="continue FOLDER after its last complete episode"
     )
     parser.add_argument(
         "--first",
         metavar="K",
-        type=_number,
+        type=_episode_number,
         default=0,
-        help="the number of the first: episodes K, K + 1 … of the same rollout (default: 0)",
+        help="number of the first episode: play episodes K, K + 1 … of the rollout (default: 0)",
     )
-    add_ray(parser, "share the episodes")
+    add_ray(parser, "play the episodes")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play the episodes, write them down, and print what came of them."""
-    with terminable():
+    """Play the episodes, save their steps, print a table of statistics, and return the exit
+    code."""
+    with handling_sigterm():
         return _run(options)
 
 
 def _run(options: argparse.Namespace) -> int:
+    """Run the command, with SIGTERM handled like Ctrl-C."""
     loaded = load_scenario(options.scenario, **scenario_options(options))
     hooks = get_plugin(loaded)
     if options.resume and not options.out:
-        raise UsageError("--resume goes on with a folder: name it by --out")
+        raise UsageError("--resume continues a folder: name it by --out")
     try:
         scenario = loaded if options.replays else hooks.with_step_limit(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
-    listed = _listed(scenario, options.levels)
-    episodes = options.episodes or (len(listed["levels"].seeds) if listed else _EPISODES)
-    ways: tuple[ActionSequence, ...] = ()
+    level_option = _level_option(scenario, options.levels)
+    episodes = options.episodes or (
+        len(level_option["levels"].seeds) if level_option else _EPISODES
+    )
+    sequences: tuple[ActionSequence, ...] = ()
     if options.replays or options.policy == SOLVER:
-        levels = listed.pop("levels", None)
+        levels = level_option.pop("levels", None)
         scenario = levels.scenario if levels else scenario
-        ways = known_ways(options, scenario, levels, episodes)
-        episodes = len(ways)
+        sequences = find_action_sequences(options, scenario, levels, episodes)
+        episodes = len(sequences)
     num_envs, out = min(options.num_envs, episodes), options.out
-    named = options.representation
-    shown = {"observation_representation": named} if named else {}
+    representation = options.representation
+    representation_option = {"observation_representation": representation} if representation else {}
     job = Job(
         scenario,
         options.policy,
@@ -261,117 +269,134 @@ def _run(options: argparse.Namespace) -> int:
         options.threads,
         keep=out is not None,
         masks=options.masks,
-        options=listed | shown,
-        ways=ways,
+        options=level_option | representation_option,
+        ways=sequences,
     )
     try:
         env = job.environment(1 if options.ray else num_envs)
     except ValueError as error:
-        raise UsageError(f"--representation {named}: {error}" if named else str(error)) from None
-    actor = job.actor(env)
+        raise UsageError(
+            f"--representation {representation}: {error}" if representation else str(error)
+        ) from None
+    policy = job.actor(env)
     if options.ray:
-        _reach(options.ray)
-    with undisturbed():
+        _connect(options.ray)
+    with delaying_signals():
         folder = (
-            EpisodeFolder(out, env, _about(options, listed), options.resume, options.masks)
+            EpisodeFolder(
+                out, env, _describe_rollout(options, level_option), options.resume, options.masks
+            )
             if out
             else None
         )
-    before = folder.episodes if folder else 0
-    first, left = before if ways else options.first + before, episodes - before
-    tally, whole = EpisodeStats(), EpisodeStats()
-    if folder and before:
-        whole.add_kept(env.scenario, read(out, check=False)[0])
-    began, code = time.perf_counter(), 0
+    old_episodes = folder.episodes if folder else 0
+    first, remaining = (
+        old_episodes if sequences else options.first + old_episodes,
+        episodes - old_episodes,
+    )
+    new_stats, total_stats = EpisodeStats(), EpisodeStats()
+    if folder and old_episodes:
+        total_stats.add_kept(env.scenario, read(out, check=False)[0])
+    start, code = time.perf_counter(), 0
     try:
         with (
-            terminable(),  # Ray has a word of its own for SIGTERM
-            force_exit_after(_HEEDS, "interrupted in a compiled step that does not come to an end"),
+            handling_sigterm(),  # Ray replaces the handler of SIGTERM
+            force_exit_after(
+                _MAX_WAIT, "interrupted in a compiled step that does not come to an end"
+            ),
             progress("episodes", episodes) as advance,
         ):
-            advance(before)
+            advance(old_episodes)
             if options.ray:
-                for shard in _shards(job, first, left, options.ray):
-                    with undisturbed():
+                for shard in _shards(job, first, remaining, options.ray):
+                    with delaying_signals():
                         if folder:
                             folder.extend(shard.rows)
-                        tally.join(shard.tally)
+                        new_stats.join(shard.tally)
                     advance(shard.tally.episodes)
-            elif left > 0:
-                for episode in job.episodes(env, actor, first, left):
-                    with undisturbed():
+            elif remaining > 0:
+                for episode in job.episodes(env, policy, first, remaining):
+                    with delaying_signals():
                         if folder:
                             folder.append(episode)
-                        tally.add(episode)
+                        new_stats.add(episode)
                     advance()
     except KeyboardInterrupt as interrupt:
-        code = code_after(interrupt)
-    except Exception:  # in the first step, maybe: then there is nothing to go on with
-        if folder and not before + tally.episodes:
+        code = exit_code(interrupt)
+    except Exception:  # without a complete episode there is nothing to resume
+        if folder and not old_episodes + new_stats.episodes:
             folder.remove()
             folder = None
         raise
     finally:
         try:
             if folder:
-                folder.close(complete=before + tally.episodes >= episodes)
+                folder.close(complete=old_episodes + new_stats.episodes >= episodes)
         finally:
             env.close()
-    took = time.perf_counter() - began
-    whole.join(tally)
-    rows = whole.rows(scenario.reward_names, took, new=tally)
+    seconds = time.perf_counter() - start
+    total_stats.join(new_stats)
+    rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
     output.print_table(("", ">"), rows, scenario.name)
-    if before + tally.episodes < episodes:
-        written = f", {folder.episodes} of them in {out}" if folder else ""
-        complain(f"interrupted after {before + tally.episodes} of {episodes} episodes{written}")
+    if old_episodes + new_stats.episodes < episodes:
+        note = f", {folder.episodes} of them in {out}" if folder else ""
+        complain(
+            f"interrupted after {old_episodes + new_stats.episodes} of {episodes} episodes{note}"
+        )
         return code
     return 0
 
 
-def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str, Any]:
-    """What a folder says of how its episodes were played."""
-    about = {"seed": options.seed, "policy": options.policy}
+def _describe_rollout(
+    options: argparse.Namespace, level_option: dict[str, LevelSet]
+) -> dict[str, Any]:
+    """Return the description of how the episodes were played, for `rollout.json`."""
+    description = {"seed": options.seed, "policy": options.policy}
     if digest := policy_digest(options.policy):
-        about["policy_digest"] = digest
+        description["policy_digest"] = digest
     if options.replays:
-        about = {"seed": 0, "policy": "replays", "replays": [file.name for file in options.replays]}
+        description = {
+            "seed": 0,
+            "policy": "replays",
+            "replays": [file.name for file in options.replays],
+        }
     if options.first:
-        about["first"] = options.first
+        description["first"] = options.first
     if options.representation:
-        about["representation"] = options.representation
-    if listed:
-        about |= {"levels": options.levels, "level_seeds": listed["levels"].seeds}
-    return about
+        description["representation"] = options.representation
+    if level_option:
+        description |= {"levels": options.levels, "level_seeds": level_option["levels"].seeds}
+    return description
 
 
-def _reach(address: str) -> None:
-    """Connect with a cluster, before anything is written."""
-    from gv_engine.rollout.on_ray import reach  # here, as Ray takes its time
+def _connect(address: str) -> None:
+    """Connect to a Ray cluster, before any file is written."""
+    from gv_engine.rollout.on_ray import reach  # imported here: Ray takes seconds to import
 
     reach(address)
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play on a cluster."""
-    from gv_engine.rollout.on_ray import shards  # here, as Ray takes its time
+    """Play episodes on a Ray cluster, and yield their shards."""
+    from gv_engine.rollout.on_ray import shards  # imported here: Ray takes seconds to import
 
     return shards(job, first, episodes, address)
 
 
-def _listed(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:
-    """The option `levels` of an environment, if a set was named."""
-    return {} if levels is None else {"levels": level_set(grid(scenario), levels)}
+def _level_option(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:
+    """Return the environment option `levels`, if a level set is named."""
+    return {} if levels is None else {"levels": level_set(check_is_grid(scenario), levels)}
 
 
-def _number(text: str) -> int:
-    """The number of an episode, which its seed of int64 is the sum of, and of `--seed`."""
-    return at_most(2**61, natural(text))
+def _episode_number(text: str) -> int:
+    """Return the number of an episode; its sum with `--seed` must fit into int64."""
+    return check_at_most(2**61, parse_natural(text))
 
 
-def _limit(text: str) -> int:
-    """A number of steps."""
+def _step_limit(text: str) -> int:
+    """Return a step limit greater than 0, or raise an argparse error."""
     if text == "0":
         raise argparse.ArgumentTypeError(
-            "found '0', with which an episode may go on for ever; expected a whole number from 1 on"
+            "found '0', which allows endless episodes; expected a whole number from 1 on"
         )
-    return positive(text)
+    return parse_positive(text)

@@ -1,4 +1,4 @@
-"""`gv-engine rules`: what authors can name."""
+"""`gv-engine rules`: reference of the rules, objects and helpers that scenarios can name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ gv-engine rules --markdown > reference.md"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
         commands,
         run,
@@ -31,60 +31,66 @@ def add(commands: Commands) -> None:
         _EXAMPLES,
     )
     parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="of one of them, to tell all of it; or any word"
+        "name", metavar="NAME", nargs="?", help="name of a topic, or any word to search for"
     )
-    parser.add_argument("--markdown", action="store_true", help="all of them, as a page")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print all topics as a Markdown page"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print them all, or all that is known of one."""
+    """Print the names of all topics, all about one topic, or the topics that mention a word."""
     from gv_engine.scenario.reference_docs import list_chapters
 
-    found = list_chapters()
+    all_chapters = list_chapters()
     if options.markdown:
-        say("\n".join(page(found)))
+        say("\n".join(format_reference_page(all_chapters)))
         return 0
     if options.name is None:
-        for title, entries in found:
+        for title, entries in all_chapters:
             rows = [(entry.name, entry.summary) for entry in entries]
             output.print_table((title, ""), rows)
         return 0
-    known = {_bare(entry.name): title for title, entries in found for entry in entries}
-    if (name := _bare(options.name)) not in known:
-        telling = [*_on(name, found)]
-        if not telling:
-            near, _, _ = describe_allowed(name, known).partition("(allowed")
+    chapter_by_name = {
+        _strip_prefix(entry.name): title for title, entries in all_chapters for entry in entries
+    }
+    if (name := _strip_prefix(options.name)) not in chapter_by_name:
+        mentions = [*_find_mentions(name, all_chapters)]
+        if not mentions:
+            suggestion_text, _, _ = describe_allowed(name, chapter_by_name).partition("(allowed")
             raise UsageError(
-                f"nothing is called {options.name!r}, and nothing tells of it; {near}see "
-                f"`gv-engine rules` for all"
+                f"nothing is called {options.name!r}, and no topic mentions it; {suggestion_text}"
+                f"see `gv-engine rules` for all"
             )
-        output.print_table(("", ""), telling, f"what tells of {name}")
+        output.print_table(("", ""), mentions, f"topics that mention {name}")
         return 0
-    for title, entries in found:
+    for title, entries in all_chapters:
         for entry in entries:
-            if _bare(entry.name) == name:
-                _tell(title, entry)
+            if _strip_prefix(entry.name) == name:
+                _print_topic(title, entry)
     return 0
 
 
-def _on(word: str, found: list[Chapter]) -> Iterator[tuple[str, str]]:
-    """What tells of something, in whatever form of the word, and the levels named after it."""
-    begins = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
-    for _, entries in found:
+def _find_mentions(word: str, all_chapters: list[Chapter]) -> Iterator[tuple[str, str]]:
+    """Yield (name, sentence) of the topics that mention a word, and of levels whose name contains
+    it."""
+    pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    for _, entries in all_chapters:
         for entry in entries:
-            if begins.search(f"{entry.name} {entry.docstring}"):
+            if pattern.search(f"{entry.name} {entry.docstring}"):
                 yield entry.name, entry.summary
     for name, level in list_built_in_grids().items():
-        if begins.search(name):
+        if pattern.search(name):
             yield name, f"a level to copy from: {level.file}"
 
 
-def _bare(name: str) -> str:
-    """A name without what it is called on."""
+def _strip_prefix(name: str) -> str:
+    """Return a name without `w.` or `view.`."""
     return name.removeprefix("w.").removeprefix("view.")
 
 
-def _tell(title: str, entry: Topic) -> None:
+def _print_topic(title: str, entry: Topic) -> None:
+    """Print a topic with its parameters, example and place."""
     say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
         output.print_table(("", "may be", "default"), entry.parts)
@@ -94,8 +100,8 @@ def _tell(title: str, entry: Topic) -> None:
         say(entry.place)
 
 
-def page(found: list[Chapter]) -> Iterator[str]:
-    """The lines of the page that tells of all."""
+def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
+    """Yield the lines of the reference page."""
     yield "# Reference"
     yield ""
     yield "What scenarios and rules can name, as `gv-engine rules` lists it; `gv-engine rules NAME`"
@@ -105,17 +111,19 @@ def page(found: list[Chapter]) -> Iterator[str]:
     yield "together, with a [reset](rules.md#a-level-by-chance) and a"
     yield "[visibility](rules.md#a-way-of-seeing) of one's own. The keys of scenario files are also"
     yield "a JSON schema, by `gv-engine schema`."
-    for title, entries in found:
+    for title, entries in all_chapters:
         yield f"\n## {title}\n"
         for entry in entries:
-            yield from _section(entry) if entry.parts or entry.place else _line(entry)
+            yield from _format_section(entry) if entry.parts or entry.place else _format_line(entry)
 
 
-def _line(entry: Topic) -> Iterator[str]:
+def _format_line(entry: Topic) -> Iterator[str]:
+    """Yield the line of a topic without parameters."""
     yield f"- `{entry.name}`: {entry.summary}"
 
 
-def _section(entry: Topic) -> Iterator[str]:
+def _format_section(entry: Topic) -> Iterator[str]:
+    """Yield the lines of a topic with its parameters."""
     place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
     yield f"- `{entry.name}`: {entry.summary}{place}"
     for name, may_be, default in entry.parts:

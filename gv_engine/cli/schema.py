@@ -1,4 +1,4 @@
-"""`gv-engine schema`: what scenario files may say, for editors."""
+"""`gv-engine schema`: the JSON schema of scenario files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ gv-engine schema > scenario.schema.json"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     add_command(
         commands,
         run,
@@ -23,13 +23,13 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print it."""
-    say(format_schema())
+    """Print the schema and return 0."""
+    say(schema_text())
     return 0
 
 
-def format_schema() -> str:
-    """The schema as it stands in a file."""
+def schema_text() -> str:
+    """Return the JSON text of the schema."""
     from gv_engine.scenario.schema import make_schema
 
     return json.dumps(make_schema(), ensure_ascii=False, separators=(",", ":"))

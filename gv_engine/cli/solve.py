@@ -1,4 +1,4 @@
-"""`gv-engine solve`: whether a level can be won, and how."""
+"""`gv-engine solve`: find a shortest solution of a level."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gv_engine.cli import output
-from gv_engine.cli.check import levels_of
+from gv_engine.cli.check import find_levels
 from gv_engine.cli.options import (
     Commands,
     UsageError,
     add_command,
     add_pictures,
     add_scenario,
-    check_name,
-    draw,
-    duration,
-    natural,
-    positive,
+    check_picture_name,
+    draw_frames,
+    parse_natural,
+    parse_positive,
+    parse_seconds,
     say,
     scenario_options,
 )
@@ -42,101 +42,107 @@ gv-engine solve cave --out cave.gif"""
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = add_command(
-        commands, run, "solve", "Search for the shortest way to win a level", _EXAMPLES
+        commands, run, "solve", "Search for the shortest solution of a level", _EXAMPLES
     )
     add_scenario(parser)
     parser.add_argument(
-        "--seed", metavar="S", type=natural, default=0, help="of the level (default: 0)"
+        "--seed", metavar="S", type=parse_natural, default=0, help="seed of the level (default: 0)"
     )
     parser.add_argument(
         "--seeds",
         metavar="N",
-        type=positive,
+        type=parse_positive,
         default=1,
-        help="search the levels of so many seeds, from --seed on",
+        help="number of seeds to solve, from --seed on (default: 1)",
     )
     parser.add_argument(
         "--states",
         metavar="N",
-        type=positive,
+        type=parse_positive,
         default=1_000_000,
-        help="give up after so many states (default: 1,000,000)",
+        help="maximum number of states to search (default: 1,000,000)",
     )
     parser.add_argument(
         "--seconds",
         metavar="T",
-        type=duration,
+        type=parse_seconds,
         default=60.0,
-        help="give up after so long, for each level (default: 60)",
+        help="time limit for each level (default: 60)",
     )
     parser.add_argument(
         "--out",
         metavar="FILE",
         type=Path,
-        help=f"draw the way, or keep it: {SUFFIX}, or what `record` takes",
+        help=f"save the solution as a replay ({SUFFIX}) or as a picture or video, see `record`",
     )
     add_pictures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what has been found; 1 if a level is not won."""
+    """Print the solutions; return 1 if a level was not solved."""
     out: Path | None = options.out
     if out and options.seeds > 1:
-        raise UsageError("--out is for one level; leave --seeds out")
+        raise UsageError("--out is for one level: leave --seeds out")
     if out and out.suffix != SUFFIX:
-        check_name(out)
-    sources = levels_of(options.scenario)
+        check_picture_name(out)
+    sources = find_levels(options.scenario)
     if out and len(sources) > 1:
         raise UsageError(f"--out is for one level; name it: {sources[0]}")
     scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
-    return max([_solve(scenario, options) for scenario in scenarios])
+    return max([_solve_levels(scenario, options) for scenario in scenarios])
 
 
-def _solve(scenario: AnyScenario, options: argparse.Namespace) -> int:
-    """Search the levels of a scenario, and print what has been found."""
+def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
+    """Solve the levels of a scenario and print a table; return the exit code."""
     if not isinstance(scenario, Scenario):
         raise UsageError(f"{scenario.name} is of the domain {scenario.domain}; grids are solved")
     out: Path | None = options.out
-    rows, found = [], list(_solutions(scenario, options))
-    for seed, solution, seconds in found:
+    rows, solutions = [], list(_solutions(scenario, options))
+    for seed, solution, seconds in solutions:
         steps = len(solution.actions) or ""
-        told = solution.verdict.value + " with the draws of this seed" * solution.by_chance
-        rows.append((seed, told, steps, f"{solution.met:,}", f"{seconds:.2f}"))
+        outcome = solution.verdict.value + " with the draws of this seed" * solution.by_chance
+        rows.append((seed, outcome, steps, f"{solution.met:,}", f"{seconds:.2f}"))
     level = scenario.document.pack_level
     par = level.par if level else 0
     if level:
         say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
     title = "" if level else scenario.name
     output.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
-    seed, solution, _ = found[-1]
-    if len(found) == 1 and solution.actions:
-        game = _played(scenario, seed, solution)
-        say(in_short(step.action for step in game.replay().steps))
+    seed, solution, _ = solutions[-1]
+    if len(solutions) == 1 and solution.actions:
+        game = _play_solution(scenario, seed, solution)
+        say(count_repeats(step.action for step in game.replay().steps))
         if out:
-            _keep(game, out, options)
-    wrong = [seed for seed, solution, _ in found if par and len(solution.actions) not in (0, par)]
-    if wrong:
+            _save(game, out, options)
+    seeds_with_other_par = [
+        seed for seed, solution, _ in solutions if par and len(solution.actions) not in (0, par)
+    ]
+    if seeds_with_other_par:
         say(f"{scenario.name}: its par is {par}, and should be the steps told above")
-    return 0 if not wrong and all(solution.actions for _, solution, _ in found) else 1
+    return (
+        0
+        if not seeds_with_other_par and all(solution.actions for _, solution, _ in solutions)
+        else 1
+    )
 
 
 def _solutions(
     scenario: Scenario, options: argparse.Namespace
 ) -> Iterator[tuple[int, Solution, float]]:
-    """(seed, what was found, seconds that it took) of each level."""
+    """Yield (seed, solution, seconds) of each level."""
     from gv_engine.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, options.states, options.seconds)
     for seed in range(options.seed, options.seed + options.seeds):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         solution = solver.solve(seed)
-        yield seed, solution, time.perf_counter() - begun
+        yield seed, solution, time.perf_counter() - start
 
 
-def _played(scenario: Scenario, seed: int, solution: Solution) -> Session:
-    """The game of a solution, at its beginning, played in the object world."""
+def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session:
+    """Return a session of the object world with the steps of a solution, at its first step."""
     from gv_engine.session.session import Session
 
     game = Session(scenario, seed)
@@ -146,19 +152,19 @@ def _played(scenario: Scenario, seed: int, solution: Solution) -> Session:
     return game
 
 
-def _keep(game: Session, out: Path, options: argparse.Namespace) -> None:
-    """Draw a game into a file, or keep its replay there."""
+def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
+    """Write the frames of a session, or its replay, into a file."""
     if out.suffix == SUFFIX:
         game.replay().save(out)
     else:
-        draw(game.frames(), game.scenario, out, options)
+        draw_frames(game.frames(), game.scenario, out, options)
     say(f"{out}: {len(game.replay().steps)} steps")
 
 
-def in_short(names: Iterable[str]) -> str:
-    """Actions in their order, those that are repeated once.
+def count_repeats(names: Iterable[str]) -> str:
+    """Return actions as a text, with repeated actions counted.
 
-    >>> in_short(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
+    >>> count_repeats(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
     'MOVE_FORWARD ×2, TURN_LEFT'
     """
     runs = [(name, len(list(run))) for name, run in groupby(names)]

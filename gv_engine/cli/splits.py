@@ -1,4 +1,4 @@
-"""`gv-engine splits`: sets of levels, those to train on apart from those to test with."""
+"""`gv-engine splits`: the train and test levels of a scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gv_engine.cli.options import (
     add_command,
     add_levels,
     add_scenario,
-    duration,
+    parse_seconds,
     say,
     scenario_options,
 )
@@ -32,37 +32,40 @@ gv-engine splits keydoor-9x9 --levels test --solve --seconds 60
 gv-engine splits keydoor-9x9 --levels test --out test.json"""
 
 _EPILOG = """
-The levels of seeds 0, 1, 2 … are gone through, and each is counted once, however many seeds have
-it: it is the same if the same things are in the same places. Every fifth is one of those to test.
-FILE may be named wherever --levels is taken.
+The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if the same
+objects are in the same places. Every fifth level is a test level. All commands with --levels accept
+FILE.
 """
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, run, "splits", "List levels to train on, and to test", _EXAMPLES)
+    """Add the command's parser."""
+    parser = add_command(
+        commands, run, "splits", "List the train and test levels of a scenario", _EXAMPLES
+    )
     parser.epilog += _EPILOG
     add_scenario(parser)
-    add_levels(parser, "the set whose levels are listed; left out, how many each set has")
+    add_levels(parser, "list the levels of this set; without --levels, print the size of each set")
     parser.add_argument(
-        "--solve", action="store_true", help="search for the shortest way through each"
+        "--solve", action="store_true", help="search for the shortest solution of each level"
     )
     parser.add_argument(
         "--seconds",
         metavar="T",
-        type=duration,
+        type=parse_seconds,
         default=60.0,
-        help="of computing for --solve; the others are left open (default: 60)",
+        help="time limit of --solve for all levels (default: 60)",
     )
-    parser.add_argument("--out", metavar="FILE", type=Path, help="keep the set: a file .json")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="save the set into a .json file")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print how many levels there are, or which."""
-    # here, as it compiles
+    """Print the size of each set, or the seeds of one set and, with --solve, its solutions'
+    lengths."""
+    # imported here: this module compiles
     from gv_engine.envs.level_sets import SETS, LevelsError, level_set
 
-    scenario = grid(load_scenario(options.scenario, **scenario_options(options)))
+    scenario = check_is_grid(load_scenario(options.scenario, **scenario_options(options)))
     if options.levels is None:
         if options.solve or options.out:
             raise UsageError(f"name the set by --levels: {', '.join(SETS)}, 0:100 or a file")
@@ -74,37 +77,39 @@ def run(options: argparse.Namespace) -> int:
                 rows.append((name, "0", str(error)))
         output.print_table(("set", "levels>", "note"), rows, scenario.name)
         return 0
-    found = level_set(scenario, options.levels)
+    selected = level_set(scenario, options.levels)
     if options.out:
-        found.save(options.out)
+        selected.save(options.out)
         if not options.solve:
-            say(f"{options.out}: {len(found.seeds):,} levels")
+            say(f"{options.out}: {len(selected.seeds):,} levels")
             return 0
     columns: tuple[str, ...] = ("level>", "seed>")
-    rows_of: Iterator[tuple[object, ...]] = enumerate(found.seeds)
+    seed_rows: Iterator[tuple[object, ...]] = enumerate(selected.seeds)
     if options.solve:
-        columns, rows_of = (*columns, "steps>"), _solved(found, options.seconds)
-    output.print_table(columns, list(rows_of), f"{scenario.name}, {options.levels}")
+        columns, seed_rows = (*columns, "steps>"), _solve_set(selected, options.seconds)
+    output.print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
     return 0
 
 
-def grid(scenario: AnyScenario) -> Scenario:
-    """The scenario, which has sets of levels.
+def check_is_grid(scenario: AnyScenario) -> Scenario:
+    """Return a scenario that has level sets.
 
     Raises:
-        UsageError: it is of another domain.
+        UsageError: the scenario is of another domain.
     """
     if not isinstance(scenario, Scenario):
-        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}: sets are of grids")
+        raise UsageError(
+            f"{scenario.name} is of the domain {scenario.domain}: only grids have level sets"
+        )
     return scenario
 
 
-def _solved(found: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
-    """(number, seed, steps of the shortest way, if one was found) of each level."""
+def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
+    """Yield (number, seed, steps of the shortest solution or "") of each level."""
     from gv_engine.validation.solver import Survey
 
-    with progress("levels", len(found.seeds)) as advance:
-        survey = Survey(found.scenario, found.seeds, seconds, told=advance)
-    for number, seed in enumerate(found.seeds):
+    with progress("levels", len(selected.seeds)) as advance:
+        survey = Survey(selected.scenario, selected.seeds, seconds, told=advance)
+    for number, seed in enumerate(selected.seeds):
         solution = survey.found.get(seed)
         yield number, seed, (len(solution.actions) or "") if solution else ""

@@ -19,14 +19,14 @@ from gv_engine.cli.options import (
     add_ray,
     consent,
     consent_words,
-    positive,
+    parse_episode_seed,
+    parse_positive,
+    parse_seeds,
+    parse_share,
     scenario_options,
     scenario_words,
-    seed_of_many,
-    seeds,
-    share,
 )
-from gv_engine.cli.output import terminable
+from gv_engine.cli.output import handling_sigterm
 from gv_engine.cli.training_runs import TrainingPlan, train_here, train_on_ray
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters, StopCondition
@@ -85,14 +85,14 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--steps",
         metavar="N",
-        type=positive,
+        type=parse_positive,
         help="total steps of all worlds, including those before --resume (default: "
         f"{StopCondition().steps:,}; with --resume the run's last value)",
     )
     parser.add_argument(
         "--until",
         metavar="SHARE",
-        type=share,
+        type=parse_share,
         help="stop early at this success rate, as 0.98 (default: no early stop; with --resume the "
         "run's last value)",
     )
@@ -108,41 +108,39 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--num-envs",
         metavar="M",
-        type=positive,
+        type=parse_positive,
         help="number of parallel worlds (default: 128, with --memory 256)",
     )
     parser.add_argument(
         "--threads",
         metavar="T",
-        type=positive,
+        type=parse_positive,
         help="threads that step worlds and compute gradients (default: 1)",
     )
     parser.add_argument(
         "--max-steps",
         metavar="T",
-        type=positive,
+        type=parse_positive,
         help="step limit of an episode, instead of the scenario's",
     )
     chance = parser.add_mutually_exclusive_group()
     chance.add_argument(
         "--seed",
         metavar="S",
-        type=seed_of_many,
+        type=parse_episode_seed,
         help="seed of levels, weights and sampling; on one machine the same seed gives the same "
         "run bit for bit (default: 0)",
     )
     chance.add_argument(
         "--seeds",
         metavar="A:B",
-        type=seeds,
+        type=parse_seeds,
         help="train one run per seed from A to B - 1, one after the other",
     )
     add_ray(parser, "train all runs at once")
     add_levels(parser, "train on these levels alone")
     parser.add_argument(
-        "--watch",
-        action="store_true",
-        help="show the worlds in a window, as `gv-engine view` does",
+        "--watch", action="store_true", help="show the worlds in a window, as `gv-engine view` does"
     )
     add_consent(parser)
 
@@ -167,7 +165,7 @@ def run(options: argparse.Namespace) -> int:
         format_command(_rollout_words(options, runs[0].scenario, path)),
         format_command(_resume_words(options, runs[0].scenario, path)),
     )
-    with terminable(), ExitStack() as stack:
+    with handling_sigterm(), ExitStack() as stack:
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if options.ray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.cli import output
 from gv_engine.cli.options import complain, say
-from gv_engine.cli.output import code_after, progress, undisturbed
+from gv_engine.cli.output import delaying_signals, exit_code, progress
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import StopCondition
 from gv_engine.learning.training import Training, TrainingSlices
@@ -70,10 +70,7 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
     options = {"world": "compiled"} if watch else {}
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
-        with (
-            run.lock(),
-            closing(Training(run, plan.scenario, plan.levels, **options)) as training,
-        ):
+        with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
             code = _train(training, plan, label, watch)
             results.append(_RunResult(run.path, training.metrics, training.seconds))
             rows, steps = _report_rows(training), steps + training.steps
@@ -101,7 +98,7 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
-        with undisturbed() as interrupts:  # until the checkpoint is saved
+        with delaying_signals() as interrupts:  # until the checkpoint is saved
             with progress(label, stop_condition.steps) as advance:
                 advance(training.metrics.steps)
                 while not (interrupts or stop_condition.is_met(training.metrics)):
@@ -114,7 +111,7 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
                     advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
             training.save_checkpoint()
     except KeyboardInterrupt as interrupt:
-        code = code_after(interrupt)
+        code = exit_code(interrupt)
         complain(f"interrupted; go on by: {plan.resume_command}")
     finally:
         if viewer:
@@ -152,7 +149,7 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     try:
         with progress("steps", stop_condition.steps * len(runs)) as advance:
             for path, files, metrics, seconds in results(slices.train, jobs, address, cores, False):
-                with undisturbed():
+                with delaying_signals():
                     write_run_files(path, files)
                 before = by_run[path].metrics.steps if path in by_run else 0
                 by_run[path] = _RunResult(path, metrics, seconds)
@@ -164,7 +161,7 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
                 state = f"{path}, {done} of {len(runs)} runs done"
                 advance(steps - before, f"{_format_progress(metrics)}{state}")
     except KeyboardInterrupt as interrupt:
-        code = code_after(interrupt)
+        code = exit_code(interrupt)
         complain(f"interrupted; go on by: {plan.resume_command}")
     finished = [by_run[run.path] for run in runs if run.path in by_run]
     _print_results(plan, finished)
@@ -180,7 +177,7 @@ def _open_viewer(training: Training) -> BatchProcess:
     batch = training.learner.env.batch
     assert isinstance(batch, CompiledBatch)  # it was asked for
     viewer = BatchProcess(batch, f"{len(batch):,} worlds")
-    training.learner.on_step = viewer.look
+    training.learner.on_step = viewer.send_state
     return viewer
 
 
@@ -190,7 +187,7 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
-    viewer.tell(Means(*means, training.steps_per_second))
+    viewer.send_means(Means(*means, training.steps_per_second))
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 RepresentationSpec = str | Mapping[str, Any]
 """Name of an encoder, or a mapping of `name` and the encoder's options."""
 
-_CELL_PICTURES = "gv_engine.ui.drawing.tile_canvas:cell_pictures"
+_CELL_PICTURES = "gv_engine.ui.drawing.tile_canvas:render_cells"
 """Function that draws cells; imported when needed."""
 
 _LEAST_SIDE = 8

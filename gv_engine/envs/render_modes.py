@@ -42,8 +42,8 @@ class Text:
 
 
 RENDER_MODES = {
-    "human": "gv_engine.ui.window.viewer:follower",
-    "rgb_array": "gv_engine.ui.drawing.recording:Pixels",
+    "human": "gv_engine.ui.window.viewer:open_viewer",
+    "rgb_array": "gv_engine.ui.drawing.recording:PixelRenderer",
     "ansi": "gv_engine.envs.render_modes:Text",
 }
 """Import path of the `RenderMode` of each name; code that steps worlds imports none of them."""

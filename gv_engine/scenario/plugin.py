@@ -220,7 +220,7 @@ class Domain:
         format: the `gv_engine.scenario.json_schema.ScenarioFormat` of its scenario files.
         episode: factory of a `gv_engine.session.episode.Episode` of a scenario.
         stage: the `gv_engine.ui.drawing.stage.Stage` of its games.
-        sketch: the `gv_engine.ui.drawing.stage.SketchDrawing` of its levels; "" if levels cannot be
+        sketch: the `gv_engine.ui.drawing.stage.MapDrawing` of its levels; "" if levels cannot be
             edited.
         text: function that returns a frame of its games as a str.
         terminal: the `gv_engine.ui.terminal.picture.TerminalPicture` of its games.

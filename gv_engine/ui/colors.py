@@ -1,4 +1,4 @@
-"""Themes: a name for every colour that the front end draws with, so that all of it matches."""
+"""Colour themes of the user interface, and colour palettes of the objects."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import NamedTuple
 
 
 class Shades(NamedTuple):
-    """What a colour index stands for in a drawing: four `#rrggbb`, and path data of its sign."""
+    """Shades and symbol of a palette colour, filled into sprites: four `#rrggbb` and two SVG
+    paths."""
 
     fill: str
     dark: str
     light: str
     ink: str
     emblem: str
-    """Around (24, 17) of a 48 × 48 drawing."""
+    """SVG path data of the symbol, around (24, 17) of a 48 × 48 sprite."""
     sign: str
-    """The same in 4 × 4 whole pixels, for an 8 × 8 drawing."""
+    """SVG path data of the symbol in 4 × 4 whole pixels, for an 8 × 8 sprite."""
 
 
 DISC = "M24 10.3a6.7 6.7 0 1 0 .01 0z"
@@ -67,26 +68,28 @@ PALETTES: dict[str, tuple[Shades, ...]] = {
         Shades("#5be1fe", "#10657c", "#cdf6ff", _BLACK, *_CYAN),
     ),
 }
-"""By name, then by colour index, as `gv_engine.rules.objects.COLORS` has them."""
+"""Shades by name of the palette, then by colour index, in the order of
+`gv_engine.rules.objects.COLORS`."""
 
 
 # ---- theme ---------------------------------------------------------------------------------------
 
 
 class Theme(NamedTuple):
-    """Colours, each `#rrggbb`. Every text colour is legible on each of the three grounds."""
+    """Colours of the user interface, each `#rrggbb`; every text colour is legible on each of the
+    three grounds."""
 
     background: str
-    """Behind everything."""
+    """Background of the window."""
     card: str
-    """A panel upon the background."""
+    """Background of a panel."""
     well: str
-    """A hollow in a panel: a field to type in, the place of the held item."""
+    """Background of a text field, a button or the place of the held item."""
     text: str
     muted: str
-    """Text that matters less: labels, hints, what is switched off."""
+    """Text of less importance: labels, hints, disabled options."""
     accent: str
-    """What is chosen, focused or pressed; `on_accent` is written on it."""
+    """Background of the chosen, focused or pressed element; `on_accent` is the text on it."""
     on_accent: str
     gain: str
     """A reward, a check that passed."""
@@ -95,10 +98,10 @@ class Theme(NamedTuple):
     outline: str
     """Edges of panels and fields."""
     select: str
-    """Around cells that are pointed at, on any sprite, with a line of `on_select` beside it."""
+    """Outline of selected cells, with a line of `on_select` beside it."""
     on_select: str
     palette: str = "standard"
-    """Of the coloured objects, a name in `gv_engine.ui.colors.PALETTES`."""
+    """Palette of the objects, a key of `PALETTES`."""
 
 
 DARK = Theme(
@@ -132,4 +135,4 @@ LIGHT = Theme(
 )
 
 THEMES = {"dark": DARK, "light": LIGHT}
-"""By the name that settings have for it."""
+"""Themes by their name in the settings."""

@@ -1,4 +1,4 @@
-"""Which levels of packs the player has solved, kept from one time to the next."""
+"""Settings and progress of the player, and the folders of the player's files."""
 
 from __future__ import annotations
 
@@ -28,39 +28,43 @@ from gv_engine.ui.colors import PALETTES, THEMES
 # ---- folders -------------------------------------------------------------------------------------
 
 NAME = "gv-engine"
-LARGEST_SETTINGS = 64 * 1024
-"""Bytes of settings or keys."""
+MAX_SETTINGS_SIZE = 64 * 1024
+"""Maximum size in bytes of files with settings or keys."""
 
 
 def config_folder() -> Path:
-    """Settings and keys."""
+    """Return the folder of settings and keys."""
     return Path(platformdirs.user_config_dir(NAME, appauthor=False))
 
 
 def replay_folder() -> Path:
-    """Replays."""
+    """Return the folder of replays."""
     return Path(platformdirs.user_data_dir(NAME, appauthor=False)) / "replays"
 
 
 def recording_folder() -> Path:
-    """Pictures and videos."""
+    """Return the folder of pictures and videos."""
     return Path(platformdirs.user_data_dir(NAME, appauthor=False)) / "recordings"
 
 
 def level_folder() -> Path:
-    """Levels that were pasted as a line of text."""
+    """Return the folder of levels that came with a pasted replay."""
     return replay_folder().parent / "levels"
 
 
 def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
-    """What a file of the player's settings or keys says.
+    """Read a TOML file of settings or keys.
+
+    Args:
+        file: file to read.
+        what: settings or keys, for the message.
 
     Returns:
-        Its content and its text, empty if there is none; and why it cannot be used, empty if it can
-        or is not there.
+        The parsed file and its text, both empty if the file is missing or wrong; and a message if
+        the file is wrong, else "".
     """
     try:
-        text = read_bytes(file, LARGEST_SETTINGS, "settings and keys").decode()
+        text = read_bytes(file, MAX_SETTINGS_SIZE, "settings and keys").decode()
         return tomllib.loads(text), text, ""
     except FileNotFoundError:
         return {}, "", ""
@@ -75,13 +79,13 @@ def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
     return {}, "", f"{why}. The usual {what} are used"
 
 
-def keep_aside(file: Path) -> str:
-    """Keep a file that cannot be used beside itself, before the next save puts an end to it; says
-    so, as far as it goes."""
+def backup_broken_file(file: Path) -> str:
+    """Copy an unusable file to `<name>.bad`, so that the next save does not destroy it; return a
+    note for the message, or "" if the copy fails."""
     aside = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
-        if check_file_size(file, sys.maxsize, "settings") > LARGEST_SETTINGS:
-            file.replace(aside)  # nothing so large is worth the room twice
+        if check_file_size(file, sys.maxsize, "settings") > MAX_SETTINGS_SIZE:
+            file.replace(aside)  # too large to copy
         else:
             shutil.copyfile(file, aside)
         return f"; the file is kept as {aside.name}"
@@ -89,20 +93,21 @@ def keep_aside(file: Path) -> str:
 
 
 def progress_file() -> Path:
-    """The levels of packs that are solved."""
+    """Return the path of the file with the solved levels of packs."""
     return replay_folder().parent / "progress.toml"
 
 
 def unfinished_file() -> Path:
-    """The game that was left in the middle, as a replay to go on with the next time."""
+    """Return the path of the replay with the unfinished game."""
     return replay_folder().parent / f"unfinished{SUFFIX}"
 
 
-def keep_unfinished(replay: Replay) -> None:
-    """Keep a game in place of the one kept before; of one that is over, or not begun, keep none.
+def save_unfinished(replay: Replay) -> None:
+    """Save a game that is begun and not over as the unfinished game; else remove the unfinished
+    game.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written or removed.
     """
     file = unfinished_file()
     if replay.steps and not replay.outcome:
@@ -112,18 +117,15 @@ def keep_unfinished(replay: Replay) -> None:
         file.unlink(missing_ok=True)
 
 
-def keep_unsaved(name: str, text: str) -> Path:
-    """Keep what was edited and not saved, in a new file.
+def save_unsaved(name: str, text: str) -> Path:
+    """Write edits that were not saved into a new file, and return its path.
 
     Args:
-        name: of the level.
-        text: of its file.
-
-    Returns:
-        The file.
+        name: name of the level, for the file name.
+        text: text of the scenario file.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     folder = replay_folder().parent / "unsaved"
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,10 +136,15 @@ def keep_unsaved(name: str, text: str) -> Path:
 
 
 def new_file(folder: Path, game: Session, suffix: str) -> Path:
-    """A new file in a folder of the player's, named after the level and the time.
+    """Return the path of a new file, named after the level, the seed and the time.
+
+    Args:
+        folder: folder of the file; created if missing.
+        game: session that the file is for.
+        suffix: suffix of the file name.
 
     Raises:
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be created.
     """
     folder.mkdir(parents=True, exist_ok=True)
     return (
@@ -148,113 +155,125 @@ def new_file(folder: Path, game: Session, suffix: str) -> Path:
 
 # ---- settings ------------------------------------------------------------------------------------
 
-KEPT_RECENT = 12
-"""Scenarios that count as recent."""
+MAX_RECENT = 12
+"""Number of recent scenarios to remember."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 CELLS = (16, 24, 32, 48, 64, 96)
-"""Pixels of a cell's side, where a replay is exported."""
+"""Sides of cells in pixels, for exports of replays."""
 EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))
-"""Kinds of files that a replay is exported as."""
+"""File types for exports of replays."""
 SPEEDS = (1, 2, 4, 8, 16, 30, 60)
-"""Steps a second, of a replay and of time that runs."""
+"""Steps per second of replays and of real time."""
 
 STEERING = {"agent": "turn and walk", "screen": "go where the key points"}
-"""What the keys that move go by, and what they do then."""
+"""Descriptions of how arrow keys move the agent, by value of the setting."""
 
 
 @dataclass
 class Settings:
-    """The settings in `settings.toml`; a wrong value counts as left out."""
+    """Settings of the player, stored in `settings.toml`; invalid values are replaced by the
+    defaults."""
 
     theme: str = "dark"
     palette: str = "standard"
     view: str = ""
-    """A view of the stage; empty for its usual one."""
+    """View of the stage; empty for the default view."""
     animation: bool = True
     steering: str = "agent"
-    """What the keys that move go by, a key of `STEERING`."""
+    """Meaning of arrow keys, a key of `STEERING`."""
     scale: float = 0.0
-    """Size of text and panels, from 0.5 to 4; 0 for what suits the screen. `GV_ENGINE_SCALE` goes
-    before it."""
+    """Scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides it."""
     window: list[int] = field(default_factory=list)
-    """Width and height in pixels; empty until there has been a window."""
+    """Width and height of the window in pixels; empty before the first window."""
     full_screen: bool = False
     sound: bool = False
     speed: int = 4
-    """Steps a second of a replay."""
+    """Steps per second of a replay."""
     time_speed: int = 4
-    """Steps a second of a game in which time runs."""
+    """Steps per second of real time."""
     recording: str = ".mp4"
-    """Kind of file that a recording becomes."""
+    """File type of recordings."""
     export_as: str = ".mp4"
-    """Kind of file that a replay is exported as."""
+    """File type of exports."""
     export_view: str = ""
-    """A view of what is exported; empty, or one that the level lacks, for its first one."""
+    """View of exports; empty for the level's first view."""
     export_cell: int = 32
-    """Pixels of a cell's side, exported."""
+    """Side of a cell in exports, in pixels."""
     export_speed: int = 4
-    """Steps a second, exported."""
+    """Steps per second of exports."""
     recent: list[str] = field(default_factory=list)
-    """Names and files of scenarios, the last one first."""
+    """Names and files of scenarios, the most recent first."""
 
     @classmethod
     def load(cls, file: Path | None = None) -> tuple[Settings, str]:
-        """The settings of a file, `settings.toml` in the configuration folder if None.
+        """Return the settings of a file, and a message.
+
+        Args:
+            file: file to read; `settings.toml` in the configuration folder if None.
 
         Returns:
-            The settings and what is wrong with the file, empty if nothing. A wrong file is kept
-            beside itself, with `.bad` after its name.
+            The settings, and a message if the file is wrong, else "". A wrong file is copied to a
+            file with `.bad` after its name.
         """
         file = file or settings_file()
-        found, _, broken = read_toml(file, "settings")
-        made, unfit = cls._of(found, file)
-        wrong = broken or unfit
-        return made, wrong + keep_aside(file) if wrong else ""
+        values, _, parse_error = read_toml(file, "settings")
+        settings, invalid = cls._from_values(values, file)
+        message = parse_error or invalid
+        return settings, message + backup_broken_file(file) if message else ""
 
     @classmethod
-    def _of(cls, found: Mapping[str, Any], file: Path) -> tuple[Settings, str]:
-        made = cls()
-        wrong: list[str] = []
-        for known in fields(cls):
-            usual = getattr(made, known.name)
-            value = found.get(known.name, usual)
-            kinds = (float, int) if known.name == "scale" else (type(usual),)
-            if type(value) in kinds and _CHECKS.get(known.name, lambda _: True)(value):
-                setattr(made, known.name, value)
+    def _from_values(cls, values: Mapping[str, Any], file: Path) -> tuple[Settings, str]:
+        """Return settings with the valid values of a parsed file, and a message about invalid
+        values."""
+        settings = cls()
+        invalid: list[str] = []
+        for setting in fields(cls):
+            default = getattr(settings, setting.name)
+            value = values.get(setting.name, default)
+            types = (float, int) if setting.name == "scale" else (type(default),)
+            if type(value) in types and _CHECKS.get(setting.name, lambda _: True)(value):
+                setattr(settings, setting.name, value)
             else:
-                wrong.append(shorten(f"{known.name} = {value!r}", 100))
-        return made, f"{file}: {', '.join(wrong)} cannot be used and is left out" if wrong else ""
+                invalid.append(shorten(f"{setting.name} = {value!r}", 100))
+        return (
+            settings,
+            f"{file}: {', '.join(invalid)} cannot be used and is left out" if invalid else "",
+        )
 
     def save(self, file: Path | None = None) -> None:
-        """Write the settings, all of them or none.
+        """Write the settings by an atomic write.
+
+        Args:
+            file: file to write; `settings.toml` in the configuration folder if None.
 
         Raises:
-            OSError: they cannot be written there.
+            OSError: the file cannot be written.
         """
         file = file or settings_file()
         file.parent.mkdir(parents=True, exist_ok=True)
-        # but for one character, numbers, words and lists of them are the same in TOML and JSON
+        # numbers, strings and lists have the same text in TOML and JSON, except one character
         lines = [
             f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
             for name, value in asdict(self).items()
         ]
         with atomic_write(file) as draft:
-            # a name that is no text, as a file's may be, is not worth the rest
+            # a file name may not be valid UTF-8
             draft.write_text("\n".join(lines) + "\n", "utf-8", errors="replace")
 
-    def played(self, source: str) -> None:
-        """Put a scenario's name or file at the front of the recent ones."""
+    def add_recent(self, source: str) -> None:
+        """Move a scenario's name or file to the front of the recent scenarios."""
         others = [name for name in self.recent if name != source]
-        self.recent = [source, *others][:KEPT_RECENT]
+        self.recent = [source, *others][:MAX_RECENT]
 
 
 def settings_file() -> Path:
-    """Where the settings are kept."""
+    """Return the path of `settings.toml`."""
     return config_folder() / "settings.toml"
 
 
 def forced_scale() -> float | None:
-    """What the variable `GV_ENGINE_SCALE` says, 2 or 200%; None if it says nothing of use."""
+    """Return the scale in the environment variable `GV_ENGINE_SCALE`, as 2 or 200%; None if unset
+    or invalid."""
     text = os.environ.get("GV_ENGINE_SCALE", "").strip()
     try:
         number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -264,10 +283,12 @@ def forced_scale() -> float | None:
 
 
 def _is_scale(value: float) -> bool:
+    """Return whether a scale is allowed."""
     return 0.5 <= value <= 4
 
 
 def _is_size(value: list[Any]) -> bool:
+    """Return whether a list is empty or an allowed width and height."""
     return not value or (
         len(value) == 2 and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
     )
@@ -287,29 +308,30 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "recording": (".mp4", ".gif").__contains__,
     "recent": lambda value: all(isinstance(item, str) for item in value),
 }
-"""What a value has to be besides being of the usual kind."""
+"""Checks of values by name of the setting, besides the type of the value."""
 
 
 # ---- progress ------------------------------------------------------------------------------------
 
-_KEPT = 2000
-"""Levels; those that were solved last."""
-_LARGEST = 2**20
-"""Bytes."""
-_MARK = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
-"""A line: the digest of a map, and steps."""
+_MAX_LEVELS = 2000
+"""Maximum number of levels to remember; the levels solved last are kept."""
+_MAX_FILE_SIZE = 2**20
+"""Maximum size of the file in bytes."""
+_LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
+"""Line of the file: digest of a map, and number of steps."""
 
 
 class Progress:
-    """The levels in `progress.toml`, by the digests of their maps; a wrong line counts as left out.
+    """Solved levels of packs by digest of the map, stored in `progress.toml`; invalid lines are
+    ignored.
 
     Args:
-        file: `progress.toml` in the data folder if None.
+        file: file to read and write; `progress.toml` in the data folder if None.
 
     Attributes:
-        fewest: in how many steps each was solved at best.
-        wrong: what is wrong with the file, empty if nothing; then it is kept beside itself, with
-            `.bad` after its name.
+        fewest: fewest steps of a solution by digest of the level.
+        wrong: message if the file is wrong, else ""; a wrong file is copied to a file with `.bad`
+            after its name.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -317,55 +339,61 @@ class Progress:
         self.fewest, self.wrong = self._read()
 
     def _read(self) -> tuple[dict[str, int], str]:
-        """The marks of all lines that can be made out, and what is wrong with others."""
+        """Return the fewest steps by digest of the level, and a message about invalid lines."""
         fewest: dict[str, int] = {}
         try:
-            lines = read_bytes(self._file, _LARGEST, "marks of solved levels").splitlines()
+            lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()
         except FileNotFoundError:
             return fewest, ""
         except OSError as error:
-            return fewest, f"{error}. Levels count as not solved{keep_aside(self._file)}"
-        unfit = 0
+            return fewest, f"{error}. Levels count as not solved{backup_broken_file(self._file)}"
+        invalid_lines = 0
         for line in lines:
-            if mark := _MARK.fullmatch(line):
+            if mark := _LEVEL_LINE.fullmatch(line):
                 digest, steps = mark[1].decode(), int(mark[2])
                 fewest[digest] = min(steps, fewest.get(digest, steps))
             else:
-                unfit += bool(line.strip()) and not line.lstrip().startswith(b"#")
-        if not unfit:
+                invalid_lines += bool(line.strip()) and not line.lstrip().startswith(b"#")
+        if not invalid_lines:
             return fewest, ""
-        some = "1 line" if unfit == 1 else f"{unfit} lines"
-        wrong = f"{self._file}: {some} cannot be used and left out{keep_aside(self._file)}"
-        return fewest, wrong
+        count = "1 line" if invalid_lines == 1 else f"{invalid_lines} lines"
+        message = (
+            f"{self._file}: {count} cannot be used and left out{backup_broken_file(self._file)}"
+        )
+        return fewest, message
 
-    def goal(self, level: PackLevel) -> str:
-        """The par of a level of a pack beside the player's best."""
+    def format_goal(self, level: PackLevel) -> str:
+        """Return a text with the par of a level and the player's best."""
         best = self.fewest.get(level.digest, 0)
-        par, least = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
-        return " · ".join(filter(None, (par, least)))
+        par_text, best_text = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
+        return " · ".join(filter(None, (par_text, best_text)))
 
-    def told(self, game: Session, steps: int) -> str:
-        """The steps of a level of a pack beside its par and the player's best; "" elsewhere."""
+    def format_result(self, game: Session, steps: int) -> str:
+        """Return a text with the steps of a solution, the par and the player's best; "" outside of
+        packs."""
         level = game.pack_level
         if level is None:
             return ""
-        return " · ".join(filter(None, (f"{steps} steps", self.goal(level))))
+        return " · ".join(filter(None, (f"{steps} steps", self.format_goal(level))))
 
-    def solved(self, game: Session, steps: int) -> None:
-        """Keep in how many steps the level of a pack was solved, if that is the fewest.
+    def add_solution(self, game: Session, steps: int) -> None:
+        """Save the number of steps in which a level of a pack was solved, if it is the fewest.
 
         Raises:
-            OSError: it cannot be written; it counts all the same until the end.
+            OSError: the file cannot be written; the number is still remembered in this process.
         """
         if not game.pack_level:
             return
         digest = game.pack_level.digest
-        with suppress(OSError):  # somebody may be playing in another window, too
+        with suppress(OSError):  # another window may have written the file
             for other, least in self._read()[0].items():
                 self.fewest[other] = min(least, self.fewest.get(other, least))
         before = self.fewest.pop(digest, steps)
         self.fewest[digest] = min(steps, before)
-        lines = [f"{known} = {least}\n" for known, least in [*self.fewest.items()][-_KEPT:]]
+        lines = [
+            f"{known_digest} = {least}\n"
+            for known_digest, least in [*self.fewest.items()][-_MAX_LEVELS:]
+        ]
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(self._file) as draft:
             draft.write_text("".join(lines), "utf-8")

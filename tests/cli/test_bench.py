@@ -18,7 +18,7 @@ def once(work: Callable[[], object], seconds: float) -> float:
 
 
 def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(bench, "_rate", once)
+    monkeypatch.setattr(bench, "_measure_rate", once)
     words = ["--num-envs", "10", "--threads", "3", "--seconds", "0.3"]
     assert main(["bench", "empty-4x4", *words]) == 0
     rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
@@ -31,7 +31,7 @@ def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
 def test_bench_of_what_does_not_compile(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(bench, "_rate", once)
+    monkeypatch.setattr(bench, "_measure_rate", once)
     code = RULE + "    {i: [] for i in 'ab'}['a'].append(object())\n"
     write(here, "./rules.py:rule", "max_steps: 5", code)
     assert main(["bench", ".", "--num-envs", "2", "--threads", "3"]) == 0

@@ -32,7 +32,7 @@ def made(tmp_path, monkeypatch) -> list[tuple[str, int]]:
 
 def test_it_goes_on_where_it_was_stopped(made, capsys):
     assert main(["benchmark", "mine", "--policy", "random", *WORDS]) == 130
-    told = "interrupted: mine has 3 of 6 parts; the same command goes on"
+    told = "interrupted: mine has 3 of 6 parts; the same command continues"
     assert told in capsys.readouterr().err
     assert main(["benchmark", "mine", *WORDS]) == 0
     levels = ["keydoor-5x5", "keydoor-7x7", "keydoor-9x9"]
@@ -54,7 +54,7 @@ def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
     made.clear()
     capsys.readouterr()
     assert main(["benchmark", "mine", "--show"]) == 0
-    told = "mine: parts of scenarios that have changed since: 1, of keydoor-5x5; make them again"
+    told = "mine: parts of old scenario versions: 1, of keydoor-5x5; make them again"
     assert told in capsys.readouterr().err
     assert main(words) == 0
     assert made == [("keydoor-5x5", 1)]
@@ -67,9 +67,7 @@ def test_an_entry_runs_no_code_that_was_not_named(made, capsys):
     assert main([*words, "--policy", "./own.py:act"]) == 0
     made.clear()
     assert main(words) == 2
-    assert (
-        "reading an entry runs no code: name it, --policy ./own.py:act" in capsys.readouterr().err
-    )
+    assert "reading an entry runs no code: give --policy ./own.py:act" in capsys.readouterr().err
     assert not made
 
 
@@ -80,7 +78,7 @@ def test_parts_of_two_policies_are_in_no_entry(made, capsys):
     Path("own.py").write_text("def act(observation, info, rngs): return 1\n")
     made.clear()
     assert main([*words, "1:2"]) == 2
-    assert "mine has parts of ./own.py:act as it was before" in capsys.readouterr().err
+    assert "mine has parts of another version of ./own.py:act" in capsys.readouterr().err
     assert not made
 
 
@@ -105,7 +103,7 @@ def test_the_solver_has_one_seed(made):
     ("words", "message"),
     [
         ([], "mine is no entry: there is no entry.json"),
-        (["--policy", "random", "--steps", "9"], "--steps is of --policy ppo alone"),
+        (["--policy", "random", "--steps", "9"], "--steps is only for --policy ppo"),
         (["--policy", "random", "--scenario", "keydor-5x5"], "did you mean 'keydoor-5x5'?"),
         (["--policy", "random", "--seeds", "8:12"], "--seeds 8:12: allowed are 0:10"),
         (["--policy", "randon"], "no policy 'randon': did you mean 'random'?"),

@@ -36,7 +36,7 @@ def test_compile(here: Path, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize("words", [[], ["empty-4x4", "--all"]])
 def test_compile_wants_scenarios_or_all(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(["compile", *words]) == 2
-    assert capsys.readouterr().err == "gv-engine: name scenarios, or say --all\n"
+    assert capsys.readouterr().err == "gv-engine: name scenarios, or use --all\n"
 
 
 def test_compile_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.cli import main, parser
+from gv_engine.cli import create_parser, main
 from gv_engine.cli.options import scenario_options, scenario_words
 from gv_engine.scenario.lookup import make_reference
 from gv_engine.scenario.plugin import get_plugin
@@ -14,7 +14,7 @@ from tests.cli.shell import write
 
 def asked_for(words: list[str]) -> Any:
     """The scenario of a command."""
-    options = parser()[0].parse_args(["rollout", *words])
+    options = create_parser()[0].parse_args(["rollout", *words])
     found = load_scenario(options.scenario, **scenario_options(options))
     return get_plugin(found).with_step_limit(found, options.max_steps)
 

@@ -52,8 +52,8 @@ def test_games_of_people_become_episodes_in_their_order(capsys):
     files = ["12.gvreplay", "left.gvreplay", "7.gvreplay", "waits.gvreplay"]
     assert main(["rollout", LEVEL, "--from-replays", *files, "--out", "games"]) == 0
     told = capsys.readouterr().err
-    assert "left.gvreplay is left out: the game was left before its end" in told
-    assert "waits.gvreplay is left out: somebody waits in step 2" in told
+    assert "left.gvreplay is left out: the episode has no end" in told
+    assert "waits.gvreplay is left out: an agent does not act in step 2" in told
     arrays, about = episode_folder.read("games")
     assert about["complete"]
     assert arrays["episode_seed"].tolist() == seeds
@@ -97,7 +97,7 @@ def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
         (["--from-replays", "3.gvreplay", "--levels", "test"], "leave --levels out"),
         (["--from-replays", "3.gvreplay", "--first", "1"], "leave --first out"),
         (["--from-replays", "3.gvreplay", "--max-steps", "9"], "leave --max-steps out"),
-        (["--from-replays", "left.gvreplay"], "no way of keydoor-5x5 is left"),
+        (["--from-replays", "left.gvreplay"], "keydoor-5x5: no episode is left"),
         (["--from-replays", "other.gvreplay"], "a replay of 'empty-4x4', not of 'keydoor-5x5'"),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
@@ -151,7 +151,7 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
         assert game.replay().outcome
     files = ["done.gvreplay", "waits.gvreplay"]
     assert main(["rollout", "two.yaml", "--from-replays", *files, "--out", "games"]) == 0
-    told = "waits.gvreplay is left out: somebody waits in step 1"
+    told = "waits.gvreplay is left out: an agent does not act in step 1"
     assert told in capsys.readouterr().err
     assert episode_folder.read("games")[1]["steps"] == 3
 
@@ -159,4 +159,4 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
 def test_the_solver_knows_no_ways_of_algebra(capsys):
     pytest.importorskip("mathy_core")
     assert main(["rollout", "mathy-poly-simplify-easy", "--policy", "solver"]) == 2
-    assert "the solver finds ways in grids of one agent alone" in capsys.readouterr().err
+    assert "the solver solves only grids of one agent" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT
-from gv_engine.ui.drawing.camera import Camera, corner, usual
+from gv_engine.ui.drawing.camera import Camera, default_cell_size, scroll_offset
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
 
@@ -197,27 +197,27 @@ def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int,
 def test_grids_are_shown_whole_where_their_cells_can_be_made_out(
     grid: tuple[int, int], room: tuple[int, int], cell: int
 ):
-    assert usual(grid, room, readable=20) == cell
+    assert default_cell_size(grid, room, readable=20) == cell
 
 
 def test_the_camera_stops_at_the_edges_and_puts_small_grids_in_the_middle():
-    assert corner((64, 64), (100, 200), (0, 63), 20) == (0, 64 * 20 - 200)
-    assert corner((64, 64), (100, 200), (30, 30), 20) == (30.5 * 20 - 50, 30.5 * 20 - 100)
-    assert corner((2, 64), (100, 200), (0, 0), 20) == (-30, 0)
+    assert scroll_offset((64, 64), (100, 200), (0, 63), 20) == (0, 64 * 20 - 200)
+    assert scroll_offset((64, 64), (100, 200), (30, 30), 20) == (30.5 * 20 - 50, 30.5 * 20 - 100)
+    assert scroll_offset((2, 64), (100, 200), (0, 0), 20) == (-30, 0)
 
 
 def test_zooming_ends_where_all_is_seen_and_where_cells_are_large():
     camera = Camera()
     for _ in range(30):
-        camera.zoom(-1, camera.size((64, 64), (500, 500), 20), least=500 // 64)
+        camera.zoom(-1, camera.cell_size((64, 64), (500, 500), 20), min_size=500 // 64)
     assert camera.cell == 7
     for _ in range(30):
-        camera.zoom(1, camera.size((64, 64), (500, 500), 20), least=500 // 64)
+        camera.zoom(1, camera.cell_size((64, 64), (500, 500), 20), min_size=500 // 64)
     assert camera.cell == 128
     camera.cell = 4
-    assert camera.size((10, 10), (100, 300), 20) == 10  # the window was smaller before
+    assert camera.cell_size((10, 10), (100, 300), 20) == 10  # the window was smaller before
     camera.cell = None
-    camera.zoom(1, 20, least=7)
+    camera.zoom(1, 20, min_size=7)
     assert camera.cell == 24
 
 

@@ -10,7 +10,7 @@ from gv_engine.domains.grid.input_map import Steering
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
-from gv_engine.ui.input.bindings import Bindings, as_toml
+from gv_engine.ui.input.bindings import Bindings, format_keys_file
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import TerminalGame
@@ -117,7 +117,7 @@ def test_as_the_agent_sees_it_keys_turn(desk: Desk, tmp_path: Path):
 def test_keys_are_told_as_they_go(desk: Desk, tmp_path: Path):
     screen = room(desk, tmp_path)
     assert screen.hints()[:3] == ("Up go up", "Left go left", "Right go right")
-    told = dict(desk.app.bindings.help(screen.groups, screen.knows))
+    told = dict(desk.app.bindings.describe_keys(screen.groups, screen.has_command))
     assert told["Left, A, Pad Left"] == "go left"
     assert told["Shift+Left, Shift+A, Q, Pad LB"] == "turn left on the spot"
     assert "turn left" not in told.values()
@@ -169,10 +169,12 @@ def test_in_a_terminal_too(tmp_path: Path):
 def test_a_file_of_keys_has_those_of_both_ways(desk: Desk, tmp_path: Path):
     room(desk, tmp_path)
     file = tmp_path / "keys.toml"
-    file.write_text(as_toml(desk.app.bindings))
+    file.write_text(format_keys_file(desk.app.bindings))
     bindings, wrong = Bindings.load(file)
     assert wrong == ""
     assert bindings.keys("grid", FORWARD) == Bindings().keys("grid", FORWARD)
-    moved = Bindings({"grid": {FORWARD: ["K"]}}).of_level("grid", Steering([FORWARD], ()).commands)
+    moved = Bindings({"grid": {FORWARD: ["K"]}}).with_level_commands(
+        "grid", Steering([FORWARD], ()).commands
+    )
     assert moved.keys("grid", "STEER_UP") == ("Up", "W", "Pad Up")
     assert moved.keys("grid", FORWARD) == ("K",)

@@ -61,18 +61,18 @@ def test_what_is_held_is_put_where_a_click_says():
     game = game_of("####### #>y...# #.p..E# #######")
     stage = GridStage(game, DARK)
     stage.walks = True
-    stage.hold_out()  # nothing is held yet
+    stage.select_held_item()  # nothing is held yet
     walked(game, (1, 2))
     stage.begin(None, game.frame())
     surface = pygame.Surface((400, 300), 0, 32)
-    stage.hold_out()
+    stage.select_held_item()
     stage.draw(surface, surface.get_rect(), 1.0)
     action = stage.click(stage._state.cell_rect(2, 2).center, 1)
     while action:
         before = game.frame()
         game.step(action)
         stage.begin(before, game.frame())
-        action = stage.onward()
+        action = stage.next_walk_action()
     frame = game.frame()
     assert frame.types[frame.grid[2, 2, 0]].name == "Key"
     assert not frame.item[0]
@@ -115,7 +115,7 @@ def test_a_click_in_the_fog_walks_looking_ahead_until_something_is_seen():
         game.step(action)
         taken.append(action)
         stage.begin(before, game.frame())
-        action = stage.onward()
+        action = stage.next_walk_action()
     assert taken == [*["MOVE_FORWARD"] * 6, "TURN_RIGHT", "MOVE_FORWARD", "MOVE_FORWARD"]
 
 

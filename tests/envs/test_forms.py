@@ -23,7 +23,7 @@ from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.library import list_grid_names
-from gv_engine.ui.drawing.tile_canvas import cell_pictures
+from gv_engine.ui.drawing.tile_canvas import render_cells
 from tests.boards import RULES, scenario
 from tests.comparing import same
 
@@ -225,7 +225,7 @@ def test_pictures_are_those_of_the_game(cell):
         if frame.item[0] != NONE_GRID_OBJECT:
             held += 1
             y, x = (slice((n + 1) * cell - cell // 2, (n + 1) * cell) for n in played.area.observer)
-            thing = cell_pictures(played, np.array([frame.item], np.uint8), cell)[1][0]
+            thing = render_cells(played, np.array([frame.item], np.uint8), cell)[1][0]
             drawn[y, x] = thing
         np.testing.assert_array_equal(picture, drawn)
     assert held > 5
@@ -242,7 +242,7 @@ def test_whatever_differs_looks_different(cell):
             range(kind.num_states), range(len(COLORS)) if kind.colored else [0]
         )
     ]
-    pictures, things = cell_pictures(Scenario.load(LEVEL), np.array(looks, np.uint8), cell)
+    pictures, things = render_cells(Scenario.load(LEVEL), np.array(looks, np.uint8), cell)
     bare, taken = np.split(pictures, 2)
     holding = np.repeat(taken, len(things), axis=0)
     half = cell // 2
@@ -265,7 +265,7 @@ def test_views_of_any_size(area, channels_first, kind):
         picture = np.moveaxis(picture, 0, -1)
     default = seen(area, kind).reset(seed=0)[0]["grid"]
     looks = default.reshape(-1, 3)
-    bare, taken = np.split(cell_pictures(env.scenario, looks, 8)[0], 2)
+    bare, taken = np.split(render_cells(env.scenario, looks, 8)[0], 2)
     own = env.scenario.area.observer
     for k, (y, x) in enumerate(np.ndindex(default.shape[:2])):
         cell = picture[8 * y : 8 * y + 8, 8 * x : 8 * x + 8]

@@ -251,8 +251,8 @@ def _command(*words: object) -> None:
 class _NoWindow(App):
     """The app, which keeps what is played in place of showing it."""
 
-    def begin(self, game: Session) -> None:
-        self.has_come_to(game.scenario)
+    def play_session(self, game: Session) -> None:
+        self.add_recent(game.scenario)
         game.replay().save(new_file(recording_folder(), game, ".gvreplay"))
         frame: Any = game.frame()
         say(f"{game.title} {game.scenario.description} {frame_to_text(frame)}")
@@ -309,7 +309,7 @@ class Replays:
     def run_line(here: Path) -> None:
         with _heard(here):
             app = _NoWindow(Settings(), Bindings())
-            app.open_line((here / "line.txt").read_text("utf-8"))
+            app.resume_from_text((here / "line.txt").read_text("utf-8"))
 
 
 def _packed(data: bytes) -> str:

@@ -46,7 +46,7 @@ from gv_engine.session.catalogue import load_playable as load_playable
 from gv_engine.session.replay import Replay, ReplayError, _sealed
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.input.bindings import as_toml as keys_as_toml
+from gv_engine.ui.input.bindings import format_keys_file as keys_as_toml
 from gv_engine.ui.settings import Settings
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP

@@ -14,7 +14,7 @@ from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 from benchmarks.worker import find_maker
-from gv_engine.cli import parser
+from gv_engine.cli import create_parser
 from gv_engine.rules.component import AGENT
 
 pytestmark = pytest.mark.slow
@@ -112,7 +112,7 @@ def test_names_fit_together():
 def test_goals_are_what_train_takes():
     for goal in goals.GOALS:
         words = "train", goal.scenario, "--levels", "train", *goal.words.split()
-        assert parser()[0].parse_args(words).steps >= 100_000
+        assert create_parser()[0].parse_args(words).steps >= 100_000
 
 
 def test_a_goal_is_reached_by_the_median(capsys: pytest.CaptureFixture[str]):

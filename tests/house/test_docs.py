@@ -162,10 +162,10 @@ def test_keys_are_those_of_the_bindings():
     rows = row.findall((ROOT / "docs" / "players.md").read_text("utf-8"))
     keys = Bindings()
     algebra = row.findall((ROOT / "docs" / "mathy.md").read_text("utf-8"))
-    for pair in keys.help(("algebra",)):
+    for pair in keys.describe_keys(("algebra",)):
         assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
-    groups = "grid", "play", "agent", "wall", "view", "replay", "start", "edit", "trial", "list"
-    told = [keys.help((group,)) for group in (*groups, "window")]
+    groups = "grid", "play", "agent", "batch", "view", "replay", "start", "edit", "trial", "list"
+    told = [keys.describe_keys((group,)) for group in (*groups, "window")]
     assert rows == [pair for pairs in told for pair in pairs]
 
 

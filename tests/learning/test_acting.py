@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv, load_scenario
-from gv_engine.cli import main, parser
-from gv_engine.cli.play import begin
+from gv_engine.cli import create_parser, main
+from gv_engine.cli.play import begin_session
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.spec import ScenarioSpec
 from gv_engine.rollout import episode_folder
@@ -57,7 +57,7 @@ def test_episodes_do_not_depend_on_the_number_of_worlds(memory):
             found.append(episode_folder.read(out)[0])
         assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
         level = "keydoor-5x5", "--policy", policy, "--seed", "0"
-        game = begin(parser()[0].parse_args(["play", *level]))
+        game = begin_session(create_parser()[0].parse_args(["play", *level]))
         game.seek(game.length)
         actions = [game.actions.index(taken.action) for taken in game.taken]
         of_first = found[0]["action"][: found[0]["episode_start"][1]].tolist()
@@ -191,7 +191,9 @@ def test_whoever_lets_it_act_is_told():
     Path("other.yaml").write_text(json.dumps(BACKWARDS), "utf-8")
     other, algebra = Scenario.load(BACKWARDS), load_scenario("mathy-poly-simplify")
     ways: list[Callable[[], Any]] = [
-        lambda: begin(parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])),
+        lambda: begin_session(
+            create_parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])
+        ),
         lambda: play_in_lockstep(other, 1, 5, compiled=False, policy="run"),
         lambda: [*get_plugin(other).iter_frames(other, "run", 0, 1)],
         lambda: [*get_plugin(algebra).iter_frames(algebra, "run", 0, 1)],

@@ -18,8 +18,8 @@ import pytest
 
 from gv_engine.benchmark import runner
 from gv_engine.benchmark.runner import Making
-from gv_engine.cli import main, parser, train, training_runs
-from gv_engine.cli.play import begin
+from gv_engine.cli import create_parser, main, train, training_runs
+from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import RunError
@@ -227,7 +227,9 @@ def test_agents_learn_together_and_what_they_learned_is_a_policy_of_all(capsys):
     assert one["episode_success"].mean() >= 0.9
     for name, array in one.items():
         assert np.array_equal(array, other[name]), name
-    game = begin(parser()[0].parse_args(["play", "hold-plates", "--policy", "plates", "--seed=0"]))
+    game = begin_session(
+        create_parser()[0].parse_args(["play", "hold-plates", "--policy", "plates", "--seed=0"])
+    )
     assert game.length == int(one["episode_start"][1])
     capsys.readouterr()
     assert main(["record", "hold-plates", "a.png", "--policy", "plates", "--steps", "500"]) == 0
@@ -246,7 +248,7 @@ def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
     for name, array in one.items():
         assert np.array_equal(array, other[name]), name
     level, *acting = "keydoor-5x5", "--policy", "keydoor-5x5-run", "--seed", "0"
-    game = begin(parser()[0].parse_args(["play", level, *acting]))
+    game = begin_session(create_parser()[0].parse_args(["play", level, *acting]))
     length = int(one["episode_start"][1])
     assert (game.position, game.length) == (0, length)
     capsys.readouterr()

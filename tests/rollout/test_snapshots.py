@@ -17,7 +17,7 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.cli import parser, play
+from gv_engine.cli import create_parser, play
 from gv_engine.cli.options import UsageError
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.snapshots import SnapshotError
@@ -98,7 +98,7 @@ def test_mistakes(tmp_path):
 
 
 def begun(*words):
-    return play.begin(parser()[0].parse_args(["play", *map(str, words)]))
+    return play.begin_session(create_parser()[0].parse_args(["play", *map(str, words)]))
 
 
 @pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7"])
@@ -120,9 +120,9 @@ def test_any_row_opens_as_a_game(tmp_path, level):
         begun("--from", file, "--row", 4)
     with pytest.raises(SnapshotError, match="holds worlds of"):
         begun("nine-rooms-13x13", "--from", file)
-    with pytest.raises(UsageError, match="--seed 3: the world of --from is drawn already"):
+    with pytest.raises(UsageError, match="--seed 3: the world of --from has its seed already"):
         begun("--from", file, "--seed", 3)
-    with pytest.raises(UsageError, match="--row 1 is a world of a file; give it by --from"):
+    with pytest.raises(UsageError, match="--row 1 selects a world of a file: add --from"):
         begun("empty-4x4", "--row", 1)
     assert begun("empty-4x4", "--seed", 3).seed == 3
 

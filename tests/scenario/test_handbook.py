@@ -7,7 +7,7 @@ import yaml
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.cli.rules import page
+from gv_engine.cli.rules import format_reference_page
 from gv_engine.rules.system import REGISTRIES, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
 from gv_engine.scenario.reference_docs import Topic, list_chapters
 
@@ -74,7 +74,7 @@ def test_every_entry_says_something():
 
 def test_the_page_is_what_the_sources_say():
     written = Path("docs/reference.md").read_text(encoding="utf-8")
-    assert written == "\n".join(page(CHAPTERS)) + "\n", "run `make reference`"
+    assert written == "\n".join(format_reference_page(CHAPTERS)) + "\n", "run `make reference`"
 
 
 def test_the_command_tells_one(capsys):

@@ -30,7 +30,7 @@ from gv_engine.session.inspection import Inspection
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.recording import Onlooker
+from gv_engine.ui.drawing.recording import FrameRenderer
 from gv_engine.validation.differential import play_in_lockstep
 from gv_engine.world.simulation import Simulation
 from tests import DATA
@@ -455,7 +455,7 @@ def test_terminal_and_panel_show_it():
         drawn = []
         for mission in ("", frame.mission, "go and " * 40):
             surface = pygame.Surface(size, 0, 32)
-            Onlooker("fetch").draw(surface, replace(frame, mission=mission))
+            FrameRenderer("fetch").draw(surface, replace(frame, mission=mission))
             drawn.append(pygame.image.tobytes(surface, "RGB"))
         assert drawn[0] != drawn[1] != drawn[2]
 

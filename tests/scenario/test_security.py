@@ -238,7 +238,7 @@ def test_the_start_screen_runs_nothing_until_a_card_is_opened(place: Place):
     place.name(own(place))
     place.file.write_text(place.file.read_text() + "description: Beware.\n")
     desk = Desk()
-    desk.app.settings.played(str(place.file))
+    desk.app.settings.add_recent(str(place.file))
     card = cards(desk)["level"]
     assert (card.text, card.wrong) == ("Beware. Its own Python runs when you open it.", "")
     assert not place.ran
@@ -276,7 +276,7 @@ def test_a_replay_of_a_recent_level_runs_nothing(place: Place):
     file, settings = left_in_the_middle(place)
     app = App(settings, Bindings())
     with pytest.raises(TrustError, match=r"some\.gvreplay only refers to this scenario"):
-        app.watch(file)
+        app.watch_replay(file)
     assert not place.ran
     assert main(["replay", str(file), "--verify"]) == 1
     assert main(["record", str(file), "some.gif"]) == 1
@@ -291,7 +291,7 @@ def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
     app = App(settings, Bindings(), trust=how == "trusted")
     if how == "opened":
         app.play(str(place.level))
-    app.watch(file, catalogue.load_playable(place.level) if how == "named" else None)
+    app.watch_replay(file, catalogue.load_playable(place.level) if how == "named" else None)
     assert isinstance(app.top, ReplayScreen)
 
 
@@ -300,7 +300,7 @@ def test_going_on_names_the_level_that_the_card_shows(place: Place):
     rules = place.level / "rules.py"
     rules.write_text(rules.read_text().removesuffix("\n# not loaded yet\n"))
     desk = Desk()
-    desk.app.settings.played(str(place.file))
+    desk.app.settings.add_recent(str(place.file))
     card = cards(desk)["Go on playing"]
     assert card.text.endswith(f" in {place.file}")
     card.open(desk.app)

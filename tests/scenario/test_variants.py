@@ -8,7 +8,7 @@ import yaml
 
 from gv_engine import Scenario, ScenarioError
 from gv_engine.cli import main
-from gv_engine.cli.check import sources_of
+from gv_engine.cli.check import find_sources
 from gv_engine.scenario.document import read_file
 from gv_engine.scenario.library import ScenarioRef, list_scenarios
 from gv_engine.scenario.plugin import DOMAINS
@@ -128,7 +128,7 @@ def test_what_a_level_says_by_itself_is_played_by_its_name(tmp_path):
     file.write_text(yaml.safe_dump(level, sort_keys=False))
     for found in (Scenario.load(level), Scenario.load(file)):
         assert [found.name, found.max_steps, shape(found)] == ["own", None, (1, 2)]
-    assert sources_of(str(file)) == [str(file), f"{file}#long", f"{file}#hard"]
+    assert find_sources(str(file)) == [str(file), f"{file}#long", f"{file}#hard"]
     del level["map"]
     variants["hard"]["map"] = ">...E"
     assert Scenario.load(level).name == "own-long"

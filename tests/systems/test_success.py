@@ -11,7 +11,7 @@ import pytest
 import gv_engine
 from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.cli import main
-from gv_engine.cli.play import told
+from gv_engine.cli.play import summarize_episode
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
@@ -382,7 +382,7 @@ def test_games_tell_how_they_ended():
     assert (game.frame().ending, game.frame().success) == ("", False)
     game.step("MOVE_FORWARD")
     assert (game.frame().ending, game.frame().success) == ("You made it", True)
-    assert told(game.played[-1]).startswith("seed 3, you made it, return ")
+    assert summarize_episode(game.played[-1]).startswith("seed 3, you made it, return ")
     game.undo()
     assert (game.frame().ending, game.frame().success) == ("", False)
     game.redo()
@@ -394,4 +394,4 @@ def test_games_tell_how_they_ended():
     game.seek(0)
     game.step("MOVE_BACKWARD")
     assert (game.frame().ending, game.frame().success) == ("You walked into a wall", False)
-    assert told(game.played[-1]).startswith("seed 3, you walked into a wall, return ")
+    assert summarize_episode(game.played[-1]).startswith("seed 3, you walked into a wall, return ")

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.drawing.hud import place_parts
+from gv_engine.ui.drawing.hud import lay_out_screen
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, line_height, wrap
+from gv_engine.ui.drawing.widgets import Painter, line_height, wrap_text
 from gv_engine.ui.input.bindings import SCANCODES, Bindings, keys_file
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.help import HelpScreen, RulesScreen
@@ -19,7 +19,7 @@ from gv_engine.ui.screens.race import RaceScreen
 from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, SettingsScreen
 from gv_engine.ui.settings import Settings, settings_file
 from gv_engine.ui.window.app import App
-from gv_engine.ui.window.viewer import _fitting
+from gv_engine.ui.window.viewer import _window_size
 from tests.desk import Desk, playing, watching
 
 pytestmark = pytest.mark.window
@@ -61,9 +61,9 @@ def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
     desk.press("H")
     help_screen = desk.app.top
     assert isinstance(help_screen, HelpScreen)
-    help_screen._make_file()
+    help_screen._write_keys_file()
     assert Bindings.load(keys_file())[1] == ""
-    help_screen._make_file()
+    help_screen._write_keys_file()
     assert "cannot be made" in desk.app._note
     desk.press("Escape")
     assert isinstance(desk.app.top, PlayScreen)
@@ -77,7 +77,7 @@ def test_keys_are_changed_in_the_window(desk: Desk):
     row = [row.label for row in keys.rows()].index("Play: undo a step")
     keys.chosen = row
     desk.press("Return", "Escape")
-    assert "undo" in desk.app.bindings.command("Z", ("play",))
+    assert "undo" in desk.app.bindings.command_name("Z", ("play",))
     desk.press("Return", "Return")  # a key as any other
     assert desk.app._note == "Enter no longer: go on when the level is over"
     desk.press("Return", "J")
@@ -88,14 +88,21 @@ def test_keys_are_changed_in_the_window(desk: Desk):
     desk.press("F2", "Up", "Up", "Up", "Return")
     desk.app.top.chosen = row  # type: ignore[attr-defined]
     desk.press("Backspace", "Escape", "Escape")
-    assert desk.app.bindings.command("Z", ("play",)) == "undo"
+    assert desk.app.bindings.command_name("Z", ("play",)) == "undo"
 
 
 def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
     """What keys of the menu change."""
     stage, game = screen.stage, screen.game
     looks = stage.view, stage.side_panel, vars(stage)["_has_minimap"], vars(stage)["_camera"].cell
-    return game.seed, game.position, len(game._lineage.before), desk.app._note, stage.busy, *looks
+    return (
+        game.seed,
+        game.position,
+        len(game._lineage.before),
+        desk.app._note,
+        stage.is_busy,
+        *looks,
+    )
 
 
 def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
@@ -111,13 +118,15 @@ def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
         opened = isinstance(
             desk.app.top, (Prompt, HelpScreen, RulesScreen, SettingsScreen, RaceScreen)
         )
-        assert happened or closed or opened or screen._runs or screen._recorder, row
+        assert happened or closed or opened or screen._is_real_time or screen._recorder, row
         while desk.app.top is not screen:
             desk.app.pop()
     desk.press("Escape", "F1")
     help_screen = desk.app.top
     assert isinstance(help_screen, HelpScreen)
-    shown = dict(desk.app.bindings.help(help_screen._about, help_screen._knows))
+    shown = dict(
+        desk.app.bindings.describe_keys(help_screen._groups_shown, help_screen._has_command)
+    )
     assert "undo a step" in shown.values()
     assert not {"erase a letter", "do nothing"} & {*shown.values()}
 
@@ -127,18 +136,18 @@ def test_one_row_of_a_menu_is_marked(desk: Desk):
     desk.press("Escape")
     menu = desk.app.top
     assert isinstance(menu, Menu)
-    rects = [hot.rect for hot in desk.app._pen._hot]  # type: ignore[union-attr]
+    rects = [hot.rect for hot in desk.app._painter._hot]  # type: ignore[union-attr]
     move = pygame.event.Event(
         pygame.MOUSEMOTION, pos=rects[3].center, rel=(0, 0), buttons=(0, 0, 0)
     )
-    desk.app.take([move])
+    desk.app.handle_events([move])
     desk.look()
     assert menu.chosen == 3
     mouse = desk.look().copy()
     desk.app._mouse = None
     menu._mouse = None
     assert np.array_equal(desk.look(), mouse)  # no second mark
-    desk.app.take([move])
+    desk.app.handle_events([move])
     desk.look()
     desk.press("Down")
     assert menu.chosen == 4  # it rests, and the keys choose
@@ -147,7 +156,9 @@ def test_one_row_of_a_menu_is_marked(desk: Desk):
 def test_a_resting_mouse_chooses_no_row(desk: Desk):
     playing(desk)
     at = (400, 300)
-    desk.app.take([pygame.event.Event(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(0, 0, 0))])
+    desk.app.handle_events(
+        [pygame.event.Event(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(0, 0, 0))]
+    )
     desk.press("Escape", "Down")
     assert isinstance(desk.app.top, Menu)
     assert desk.app.top.chosen == 1
@@ -188,7 +199,7 @@ def test_menus_go_round(desk: Desk):
 def test_the_letter_that_opens_a_screen_is_not_typed_into_it(desk: Desk):
     playing(desk)
     down = pygame.event.Event(pygame.KEYDOWN, scancode=10, key=0, mod=0)  # G
-    desk.app.take([down, pygame.event.Event(pygame.TEXTINPUT, text="7")])
+    desk.app.handle_events([down, pygame.event.Event(pygame.TEXTINPUT, text="7")])
     assert isinstance(desk.app.top, Prompt)
     assert desk.app.top._text == "0"
 
@@ -213,7 +224,7 @@ def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
     screen = playing(desk)
     events = typed("7", "4", "2", "Return", "7", "7", "Return", "Left")
     for first in range(0, len(events), portion):
-        desk.app.take(events[first : first + portion])
+        desk.app.handle_events(events[first : first + portion])
     assert desk.app.top is screen
     assert (screen.game.seed, screen.game.length) == (7, 1)
     assert [left.course.seed for left in screen.game._lineage.before] == [0, 42]
@@ -223,10 +234,10 @@ def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):
     desk = Desk(app=App(Settings(animation=False), Bindings({"play": {"enter_seed": ["7"]}})))
     screen = playing(desk, seed=3)
     press, letter, release = typed("7")
-    desk.app.take([press, letter])
+    desk.app.handle_events([press, letter])
     for _ in range(4):
-        desk.app.take([press, letter])
-    desk.app.take([release])
+        desk.app.handle_events([press, letter])
+    desk.app.handle_events([release])
     desk.press("Return")
     assert screen.game.seed == 3
 
@@ -243,11 +254,11 @@ def test_gamepads_come_and_go():
     assert list(keyboard.keys(gone)) == []
     assert list(keyboard.keys(down)) == [("Pad A", False)]  # no longer held
     soon = time.monotonic() + 60
-    assert keyboard.again(soon) == ["Pad A"]
-    assert keyboard.again(soon) == []
-    assert keyboard.again(soon + 1) == ["Pad A"]
+    assert keyboard.repeated_buttons(soon) == ["Pad A"]
+    assert keyboard.repeated_buttons(soon) == []
+    assert keyboard.repeated_buttons(soon + 1) == ["Pad A"]
     list(keyboard.keys(gone))
-    assert keyboard.again(soon + 2) == []
+    assert keyboard.repeated_buttons(soon + 2) == []
 
 
 def test_broken_files_are_told_and_left_alone(desk: Desk, capsys: pytest.CaptureFixture[str]):
@@ -266,8 +277,8 @@ def test_settings_that_cannot_be_written_are_told_once(
     desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / "config").write_text("a file where a folder should be")
-    desk.app.remember()
-    desk.app.remember()
+    desk.app.save_settings()
+    desk.app.save_settings()
     assert capsys.readouterr().err.count("Settings are not kept") == 1
 
 
@@ -280,10 +291,10 @@ def test_large_letters_leave_room_for_what_is_needed(
     desk.press("Up")
     line = line_height(size, desk.app.scale)
     surface = pygame.Surface(size, 0, 32)
-    hints = " · ".join(screen._fitting_hints(Painter(surface, desk.app.theme, line), 2))
+    hints = " · ".join(screen._fit_hints(Painter(surface, desk.app.theme, line), 2))
     for needed in ("turn left", "turn right", "Space", "P pick up", "Z undo", "H all keys"):
         assert needed in hints
-    panel = place_parts(surface.get_rect(), line, False, 1, 2).panel
+    panel = lay_out_screen(surface.get_rect(), line, False, 1, 2).panel
     assert panel.w > 24 * line  # steps, reward and return are beside the rules, whole
 
 
@@ -292,7 +303,7 @@ def test_lines_suit_the_window():
     assert line_height((1920, 1080), 1) == 20
     assert line_height((1920, 1080), 2) == 40
     assert line_height((320, 240), 2) == 11
-    assert wrap("one two three", 20, 60) != ["one two three"]
-    assert wrap("", 20, 60) == []
-    assert _fitting(None, (1920, 1080)) == (1265, 810)
-    assert _fitting((5000, 5000), (1000, 1000)) == (900, 900)
+    assert wrap_text("one two three", 20, 60) != ["one two three"]
+    assert wrap_text("", 20, 60) == []
+    assert _window_size(None, (1920, 1080)) == (1265, 810)
+    assert _window_size((5000, 5000), (1000, 1000)) == (900, 900)

@@ -8,7 +8,14 @@ import pytest
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import GROUPS, SCREENS, Bindings, BindingsError, as_toml, key_label
+from gv_engine.ui.input.bindings import (
+    GROUPS,
+    SCREENS,
+    Bindings,
+    BindingsError,
+    format_keys_file,
+    key_label,
+)
 
 PLAY = SCREENS["grid"]
 
@@ -35,7 +42,7 @@ PLAY = SCREENS["grid"]
     ],
 )
 def test_keys_while_playing(key: str, command: str):
-    assert Bindings().command(key, PLAY) == command
+    assert Bindings().command_name(key, PLAY) == command
 
 
 def test_every_action_and_every_command_has_a_key():
@@ -75,17 +82,17 @@ def test_keys_are_where_sdl_has_them():
 
 def test_a_key_of_ones_own_takes_it_from_its_usual_command():
     keys = Bindings({"grid": {"ACTUATE": ["Z", "Shift+Ctrl+X"]}})
-    assert keys.command("Z", PLAY) == "ACTUATE"
-    assert keys.command("Ctrl+Shift+X", PLAY) == "ACTUATE"
-    assert keys.command("Space", PLAY) == ""
-    assert keys.command("Backspace", PLAY) == "undo"
+    assert keys.command_name("Z", PLAY) == "ACTUATE"
+    assert keys.command_name("Ctrl+Shift+X", PLAY) == "ACTUATE"
+    assert keys.command_name("Space", PLAY) == ""
+    assert keys.command_name("Backspace", PLAY) == "undo"
     assert "Z" not in keys.keys("play", "undo")
-    assert keys.command("Space", SCREENS["replay"]) == "play"
+    assert keys.command_name("Space", SCREENS["replay"]) == "play"
 
 
 def test_the_help_tells_what_the_bindings_are():
     keys = Bindings({"grid": {"ACTUATE": ["Return"]}, "play": {"undo": []}})
-    told = dict(keys.help(("grid", "play")))
+    told = dict(keys.describe_keys(("grid", "play")))
     assert told["Enter"] == "use what is ahead"
     assert "undo a step" not in told.values()
     assert (key_label("Escape"), key_label("Shift+Equals"), key_label("Keypad +")) == (
@@ -100,25 +107,27 @@ KICK, SING = KeyCommand("KICK", "kick the ball", ("K",)), KeyCommand("SING", "si
 
 def test_actions_of_a_level_come_with_it():
     keys = Bindings()
-    level = keys.of_level("grid", (KICK, SING))
-    assert keys.command("K", PLAY) == ""
-    assert level.command("K", PLAY) == "KICK"
-    assert level.command("Shift+K", PLAY) == "KICK"
+    level = keys.with_level_commands("grid", (KICK, SING))
+    assert keys.command_name("K", PLAY) == ""
+    assert level.command_name("K", PLAY) == "KICK"
+    assert level.command_name("Shift+K", PLAY) == "KICK"
     assert level.label("grid", "KICK") == "K"
     assert level.label("grid", "SING") == ""
-    assert ("K", "kick the ball") in list(level.help(("grid", "play")))
-    assert 'KICK = ["K"]  # kick the ball' in as_toml(level)
-    assert keys.of_level("grid", (KICK, SING)) is level
-    assert keys.of_level("grid", ()) is keys
+    assert ("K", "kick the ball") in list(level.describe_keys(("grid", "play")))
+    assert 'KICK = ["K"]  # kick the ball' in format_keys_file(level)
+    assert keys.with_level_commands("grid", (KICK, SING)) is level
+    assert keys.with_level_commands("grid", ()) is keys
 
 
 def test_a_key_of_a_level_goes_before_a_usual_one_and_after_ones_own():
     takes_p = KeyCommand("KICK", "kick the ball", ("P",))
-    assert Bindings().of_level("grid", (takes_p,)).command("P", PLAY) == "KICK"
-    own = Bindings({"grid": {"ACTUATE": ["K"], "SING": ["J"]}}).of_level("grid", (KICK, SING))
-    assert own.command("K", PLAY) == "ACTUATE"
+    assert Bindings().with_level_commands("grid", (takes_p,)).command_name("P", PLAY) == "KICK"
+    own = Bindings({"grid": {"ACTUATE": ["K"], "SING": ["J"]}}).with_level_commands(
+        "grid", (KICK, SING)
+    )
+    assert own.command_name("K", PLAY) == "ACTUATE"
     assert own.label("grid", "KICK") == ""
-    assert own.command("J", PLAY) == "SING"
+    assert own.command_name("J", PLAY) == "SING"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +155,7 @@ def test_a_wrong_file_is_told_and_left_alone(tmp_path: Path, text: str, part: st
     assert wrong.startswith(f"{file}{part}"), wrong
     assert wrong.endswith("The usual keys are used")
     assert "?." not in wrong
-    assert keys.command("Space", PLAY) == "ACTUATE"
+    assert keys.command_name("Space", PLAY) == "ACTUATE"
     assert file.read_text() == text
 
 
@@ -159,7 +168,7 @@ def test_other_files(tmp_path: Path):
 
 def test_the_file_to_begin_with_says_what_is_so_anyway():
     keys = Bindings({"grid": {"ACTUATE": ["E"]}})
-    again = Bindings(tomllib.loads(as_toml(keys)))
+    again = Bindings(tomllib.loads(format_keys_file(keys)))
     for group, commands in GROUPS.items():
         for command in commands:
             assert again.keys(group, command.name) == keys.keys(group, command.name)

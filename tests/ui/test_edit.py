@@ -53,7 +53,7 @@ class Hand:
         self.twin.look()
         screen = self.twin.app.top
         assert isinstance(screen, EditScreen)
-        x, y = screen.drawing.place(cell).center
+        x, y = screen.drawing.cell_rect(cell).center
         return str(self.x + x), str(self.y + y)
 
     def clicks(self, *cells: MapCell, button: str = "1") -> None:
@@ -105,7 +105,7 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
 ):
     with started(screen, folder, "edit") as player:
         player.desk.app.push(StartScreen(player.desk.app))
-        player.desk.app.begin_level("blank")
+        player.desk.app.edit_new_level("blank")
         hand = Hand(player)
         until(lambda: len(np.unique(player.picture())) > 50, "the choice of starters")
         keys(player, "Home", "Return")

@@ -14,7 +14,7 @@ from gv_engine.ui.screens.edit_forms import FormScreen
 from gv_engine.ui.screens.edit_menu import ConflictMenu, LeaveMenu, StarterMenu
 from gv_engine.ui.screens.edit_rules import RuleListScreen
 from gv_engine.ui.screens.menu import Menu
-from gv_engine.ui.screens.playtest import TrialScreen
+from gv_engine.ui.screens.playtest import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk, playing
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.window
 def editing(desk: Desk, starter: str = "keydoor") -> EditScreen:
     """The editor with a new level."""
     desk.app.push(StartScreen(desk.app))
-    desk.app.begin_level(starter)
+    desk.app.edit_new_level(starter)
     desk.look()
     assert isinstance(desk.app.top, EditScreen)
     return desk.app.top
@@ -32,7 +32,7 @@ def editing(desk: Desk, starter: str = "keydoor") -> EditScreen:
 
 def place(screen: EditScreen, cell: MapCell) -> tuple[int, int]:
     """Where the middle of a cell is in the window."""
-    x, y = screen.drawing.place(cell).center
+    x, y = screen.drawing.cell_rect(cell).center
     return int(x), int(y)
 
 
@@ -93,13 +93,13 @@ def test_tab_plays_and_comes_back(desk: Desk):
     screen = editing(desk)
     desk.press("Tab")
     trial = desk.app.top
-    assert isinstance(trial, TrialScreen)
+    assert isinstance(trial, PlaytestScreen)
     desk.press("Up", "Up")
     assert trial.game.position == 2
     desk.press("I", "Tab")
     assert desk.app.top is screen
     desk.app.quit()
-    assert not desk.app.told
+    assert not desk.app.sessions
 
 
 def test_the_level_that_is_tried_is_edited_already(desk: Desk):
@@ -121,7 +121,7 @@ def test_faults_are_shown_one_after_the_other(desk: Desk):
     assert screen.cursor == (5, 3)
     desk.press("N")
     assert screen.cursor == (5, 8)
-    assert screen._marks()[5, 3] == "loss"
+    assert screen._outlines()[5, 3] == "loss"
     desk.look()
 
 
@@ -184,7 +184,7 @@ def test_what_was_not_saved_is_kept_when_the_window_is_closed(
     desk.app.quit()
     (file,) = (settings.replay_folder().parent / "unsaved").iterdir()
     assert file.read_text("utf-8") == screen.work.manuscript.text
-    assert capsys.readouterr().err == f"gv-engine: what was edited and not saved is in {file}\n"
+    assert capsys.readouterr().err == f"gv-engine: unsaved edits are in {file}\n"
 
 
 def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
@@ -192,14 +192,14 @@ def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
     file = screen.work.manuscript.save(Path("shared.yaml").absolute())
     own = screen.work.manuscript.text
     file.write_text(own.replace("max_steps: 200", "max_steps: 9"))
-    screen._look_at_file()
+    screen._check_file()
     assert "was changed elsewhere and is read again" in desk.app._note
     assert screen.work.scenario
     assert screen.work.scenario.max_steps == 9
     desk.press("Z", "Down", "Right", "Right", "Space")
     time.sleep(0.01)
     file.write_text("map: [\n")
-    screen._look_at_file()
+    screen._check_file()
     assert "saving asks which one stays" in desk.app._note
     desk.press("Ctrl+S")
     assert on_top(desk, ConflictMenu)
@@ -230,7 +230,10 @@ def test_the_level_is_set_in_a_form(desk: Desk):
     desk.look()
     desk.press("Z")
     said = screen.work.said
-    assert (said["description"], said["mission"]) == ("Mine: take it", {"text": "open the door"})
+    assert (said["description"], said["mission"]) == (
+        "Mine: take it",
+        {"text": "open the door"},
+    )
     assert "max_steps" not in said
     assert not screen.faults
 
@@ -341,10 +344,10 @@ def test_large_levels_are_seen_in_parts(desk: Desk):
     screen.edit(lambda _: screen.work.sketch.resized(60, 80))
     screen.cursor = (58, 78)
     desk.look()
-    assert screen.drawing.at(place(screen, (58, 78))) == (58, 78)
+    assert screen.drawing.cell_at(place(screen, (58, 78))) == (58, 78)
     desk.press("Equals", "Equals")
     desk.look()
-    assert screen.drawing.at(place(screen, (58, 78))) == (58, 78)
+    assert screen.drawing.cell_at(place(screen, (58, 78))) == (58, 78)
     desk.click(place(screen, (58, 77)))
     assert screen.work.sketch.thing((58, 77)) == {"object": "Wall"}
 

@@ -38,16 +38,16 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     start = StartScreen(desk.app)
     desk.app.push(start)
     desk.look()
-    tutorial = start._placed[0].card
+    tutorial = start._placed_cards[0].card
     assert isinstance(tutorial, PackCard)
     assert tutorial.title == "tutorial"
     desk.press("Return", "Return")
     screen = played(desk)
     assert screen.game.title == "tutorial-1"
-    assert "Press Up to go ahead" in screen._brief
+    assert "Press Up to go ahead" in screen._instructions
     assert screen.stage.view == "state"
     desk.press("Up", "Up", "Up", "Z", "Up", "Up")
-    assert screen._result == "4 steps · par 4 · your best 4"
+    assert screen._result_text == "4 steps · par 4 · your best 4"
     desk.press("Return")
     assert screen.game.title == "tutorial-2"
     assert desk.app.settings.recent == ["tutorial"]
@@ -94,7 +94,7 @@ def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
     screen = playing(desk, str(tmp_path / "trap.yaml#1"))
     desk.press("Up")
     assert screen.game.is_lost
-    assert screen._choices()[0] == ("Try again", "go_on")
+    assert screen._end_choices()[0] == ("Try again", "go_on")
     desk.press("Return")
     assert (screen.game.title, screen.game.position) == ("trap-1", 0)
     desk.press("N", "Up", "Return")
@@ -113,7 +113,7 @@ def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path,
     again = Desk()
     again.app.settings.recent = desk.app.settings.recent
     again.app.push(StartScreen(again.app))
-    again.app.go_on(unfinished_file())
+    again.app.resume_game(unfinished_file())
     game = played(again).game
     assert (game.title, game.position) == (source.replace(".yaml", "").replace("#", "-"), 1)
 
@@ -122,13 +122,13 @@ def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
     file = tmp_path / "progress.toml"
     game = Session(load_playable("tutorial#1"), 0)
     progress, other = Progress(file), Progress(file)
-    progress.solved(game, 9)
-    other.solved(Session(load_playable("tutorial#2"), 0), 5)
-    other.solved(game, 12)
+    progress.add_solution(game, 9)
+    other.add_solution(Session(load_playable("tutorial#2"), 0), 5)
+    other.add_solution(game, 12)
     assert sorted(Progress(file).fewest.values()) == [5, 9]
-    progress.solved(game, 7)
+    progress.add_solution(game, 7)
     assert sorted(Progress(file).fewest.values()) == [5, 7]
-    progress.solved(Session(load_playable("empty-4x4"), 0), 1)
+    progress.add_solution(Session(load_playable("empty-4x4"), 0), 1)
     assert len(progress.fewest) == 2
 
 
@@ -157,7 +157,7 @@ def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(
     assert str(file) in progress.wrong
     assert "\n" not in progress.wrong
     assert (tmp_path / "progress.toml.bad").read_bytes() == text
-    progress.solved(Session(load_playable("tutorial#1"), 0), 9)
+    progress.add_solution(Session(load_playable("tutorial#1"), 0), 9)
     again = Progress(file)
     assert again.wrong == ""
     assert kept.items() <= again.fewest.items()
@@ -204,8 +204,8 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: p
         clipboard.append(text)
         return ""
 
-    monkeypatch.setattr(game_screen, "copied", copied)
-    monkeypatch.setattr(start_module, "pasted", lambda: clipboard[-1])
+    monkeypatch.setattr(game_screen, "copy_to_clipboard", copied)
+    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: clipboard[-1])
     screen = playing(desk, "keydoor-5x5", seed=200)
     desk.press("Left", "Right", "Up", "Ctrl+C")
     desk.back_to_start()
@@ -234,7 +234,7 @@ def test_a_level_of_ones_own_comes_along_in_the_line(
     line = Session(load_playable(str(tmp_path / source)), 4).replay().to_line()
     for file in tmp_path.glob("*.yaml"):
         file.unlink()
-    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: line)
     desk.app.push(StartScreen(desk.app))
     desk.press("Ctrl+V")
     game = played(desk).game
@@ -260,7 +260,7 @@ def test_a_line_touches_no_file_outside(
     replay = game.replay()
     changes = {field: value.format(victim=victim)}
     line = replace(replay, scenario=replay.scenario._replace(**changes)).to_line()
-    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: line)
     before = sorted(tmp_path.rglob("*"))
     desk.app.push(StartScreen(desk.app))
     desk.press("Ctrl+V")
@@ -275,7 +275,7 @@ def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest
     write_starter(folder)
     line = Session(load_playable(str(folder)), 4).replay().to_line()
     shutil.rmtree(folder)
-    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: line)
     desk.app.push(StartScreen(desk.app))
     desk.press("Ctrl+V")
     assert isinstance(desk.app.top, StartScreen)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.window
 
 def told(desk: Desk, screen: PlayScreen) -> list[str]:
     """What the help says that keys do."""
-    return [says for _, says in desk.app.bindings.help(screen.groups, screen.knows)]
+    return [says for _, says in desk.app.bindings.describe_keys(screen.groups, screen.has_command)]
 
 
 def test_the_help_and_the_menu_leave_out_what_a_level_lacks(desk: Desk, tmp_path: Path):
@@ -41,7 +41,7 @@ def test_the_help_and_the_menu_leave_out_what_a_level_lacks(desk: Desk, tmp_path
     assert "another size or difficulty" in told(desk, playing(desk, "empty-4x4"))
     if find_spec("mathy_core"):
         screen = playing(desk, "mathy-poly-simplify-easy")
-        assert "let time run or wait" not in told(desk, screen)
+        assert "start or stop real time" not in told(desk, screen)
 
 
 def test_undo_redo_rewind(desk: Desk):
@@ -63,8 +63,8 @@ def test_undo_redo_rewind(desk: Desk):
 def test_the_bar_can_be_dragged(desk: Desk):
     screen = playing(desk)
     desk.press(*["Left"] * 8)
-    assert screen._at is not None
-    bar = screen._at.controls
+    assert screen._layout is not None
+    bar = screen._layout.controls
     desk.drag((bar.right - 20, bar.centery), bar.center)
     assert screen.game.position == 4
 
@@ -104,7 +104,7 @@ def test_one_key_ends_no_game(desk: Desk):
     desk.press("Right")
     assert screen.game.title == "empty-8x8"
     desk.app.quit()
-    (told,) = desk.app.told
+    (told,) = desk.app.sessions
     assert [(title, played.steps) for title, played in told.titled] == [
         *[("empty-4x4", 1)] * 4,
         ("empty-8x8", 1),
@@ -131,7 +131,7 @@ def test_time_runs_and_waits(desk: Desk, tmp_path: Path):
     if not screen.game.wait:
         pytest.skip("no action that waits")
     desk.press("T")
-    desk.now = screen._beat
+    desk.now = screen._next_time_step
     desk.wait(10)
     assert screen.game.length == 1
     desk.press("Escape")  # the menu is a pause
@@ -150,7 +150,7 @@ def test_reload_while_playing(desk: Desk, tmp_path: Path):
     file = tmp_path / "cave" / "scenario.yaml"
     text = file.read_text("utf-8")
     file.write_text(text.replace("max_steps: 200", "max_steps: 77"), "utf-8")
-    desk.now = screen._look
+    desk.now = screen._next_check
     desk.notice()
     assert screen.frame.max_steps == 77
     assert screen.game.length == 2
@@ -159,10 +159,10 @@ def test_reload_while_playing(desk: Desk, tmp_path: Path):
     assert "scenario.yaml" in desk.app._note
     desk.press("Left")
     assert screen.game.length == 3
-    assert screen.trouble.startswith("Still as before: scenario.yaml:")
+    assert screen.error_text.startswith("Still as before: scenario.yaml:")
     file.write_text(text, "utf-8")
     desk.notice()
-    assert not screen.trouble
+    assert not screen.error_text
 
 
 def test_an_error_in_a_rule_is_shown_and_play_goes_on(desk: Desk, tmp_path: Path):
@@ -171,7 +171,7 @@ def test_an_error_in_a_rule_is_shown_and_play_goes_on(desk: Desk, tmp_path: Path
     text = rules.read_text("utf-8")
     screen = playing(desk, str(tmp_path / "cave"))
     rules.write_text(text.replace("    w.", "    {}[3]\n    w.", 1), "utf-8")
-    desk.now = screen._look
+    desk.now = screen._next_check
     desk.notice()
     desk.press("Up", "Up", "Space", "Space", "Left")
     assert isinstance(desk.app.top, PlayScreen)
@@ -223,10 +223,10 @@ def test_closing_keeps_what_was_not_finished(desk: Desk):
 
 def test_a_right_click_opens_the_inspector(desk: Desk):
     screen = playing(desk)
-    assert screen._at is not None
+    assert screen._layout is not None
     before = desk.look().copy()
-    x, y = screen._at.stage.center
-    desk.click((x - screen._at.stage.w // 4, y), button=3)
+    x, y = screen._layout.stage.center
+    desk.click((x - screen._layout.stage.w // 4, y), button=3)
     inspector, *others = screen.stage.side_panels
     assert screen.stage.side_panel is inspector
     assert (desk.look() != before).any()
@@ -292,12 +292,14 @@ def test_actions_of_a_level_are_played_told_and_gone_with_it(desk: Desk, tmp_pat
     desk.press("H")
     help_screen = desk.app.top
     assert isinstance(help_screen, HelpScreen)
-    told = dict(desk.app.bindings.help(help_screen._about, help_screen._knows))
+    told = dict(
+        desk.app.bindings.describe_keys(help_screen._groups_shown, help_screen._has_command)
+    )
     assert told["K"] == "kick the ball"
     assert "pick up what is ahead" not in told.values()
     assert "undo a step" in told.values()
     desk.back_to_start()
-    assert "K" not in dict(desk.app.bindings.help(("grid",)))
+    assert "K" not in dict(desk.app.bindings.describe_keys(("grid",)))
 
 
 def test_speed_of_replays_is_not_that_of_games(desk: Desk):
@@ -311,7 +313,7 @@ def test_a_held_key_walks_on_but_a_slow_game_does_not_fall_behind(desk: Desk):
     desk.hold("Left", 3)
     assert screen.game.length == 4
     down = pygame.event.Event(pygame.KEYDOWN, scancode=80, key=0, mod=0)
-    desk.app.take([down] * 9)  # all at once: they waited
+    desk.app.handle_events([down] * 9)  # all at once: they waited
     assert screen.game.length == 5
     desk.hold("R", 3)
     assert [played.steps for played in screen.game.played] == [5]
@@ -335,7 +337,7 @@ def test_the_board_stays_where_it_is_when_the_level_is_over(
     assert after == before
     desk.press("Z")
     assert np.array_equal(desk.look()[board_of(before)], board)
-    hints = " ".join(screen._fitting_hints(desk.app._pen, 2, screen.hints_now()))  # type: ignore[arg-type]
+    hints = " ".join(screen._fit_hints(desk.app._painter, 2, screen.current_hints()))  # type: ignore[arg-type]
     assert "Z undo" in hints
 
 
@@ -355,7 +357,7 @@ def test_large_letters_leave_a_quarter_of_the_window_to_the_boards(desk: Desk):
 def test_the_end_tells_its_keys_and_what_was_saved_is_watched_from_there(desk: Desk):
     screen = playing(desk, seed=3)
     desk.press("Right", "Up")
-    hints = screen.hints_now()
+    hints = screen.current_hints()
     assert list(hints[:4]) == [
         "Enter next level",
         "R same level again",
@@ -363,9 +365,9 @@ def test_the_end_tells_its_keys_and_what_was_saved_is_watched_from_there(desk: D
         "Ctrl+S save replay",
     ]
     desk.press("Ctrl+S")
-    assert "F6 watch replay" in screen.hints_now()
+    assert "F6 watch replay" in screen.current_hints()
     desk.press("Return")
-    assert "F6 watch replay" not in screen.hints_now()
+    assert "F6 watch replay" not in screen.current_hints()
 
 
 def test_a_drawing_that_cannot_be_read_is_told(desk: Desk, tmp_path: Path):
@@ -373,7 +375,7 @@ def test_a_drawing_that_cannot_be_read_is_told(desk: Desk, tmp_path: Path):
     screen = playing(desk, str(tmp_path / "cave"))
     before = desk.look().copy()
     (tmp_path / "cave" / "rubble_whole.svg").write_text("<svg")
-    screen._restage()
+    screen._rebuild_stage()
     assert (desk.look() != before).any()
     desk.press("Left")
     assert screen.game.length == 1
@@ -414,7 +416,7 @@ def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", sounds.TONES)
 def test_sounds_are_short_and_not_too_loud(name: str):
-    wave = sounds.wave(name)
+    wave = sounds.synthesize(name)
     assert 0.02 < len(wave) / sounds.RATE < 1
     assert 1000 < np.abs(wave.astype(int)).max() < 10_000
     assert abs(int(wave[0])) < 100

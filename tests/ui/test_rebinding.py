@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.ui.input.bindings import Bindings, BindingsError
-from gv_engine.ui.input.rebinding import in_place_of, rebind
+from gv_engine.ui.input.rebinding import rebind, replace_keys
 
 WRITTEN = """\
 # mine
@@ -24,8 +24,8 @@ ACTUATE = [
 def test_a_file_is_made(tmp_path: Path):
     file = tmp_path / "new folder" / "keys.toml"
     made = rebind("grid", "ACTUATE", ["J", "Pad A"], file)
-    assert made.command("J", ("grid",)) == "ACTUATE"
-    assert made.command("Space", ("grid",)) == ""
+    assert made.command_name("J", ("grid",)) == "ACTUATE"
+    assert made.command_name("Space", ("grid",)) == ""
     assert Bindings.load(file)[0].keys("grid", "ACTUATE") == ("J", "Pad A")
     rebind("play", "undo", ["K"], file)
     loaded = Bindings.load(file)[0]
@@ -65,6 +65,6 @@ def test_a_file_that_cannot_be_changed_is_left_alone(tmp_path: Path, text: str, 
 
 
 def test_a_key_takes_the_place_of_its_kind():
-    assert in_place_of(("Space", "E", "Pad A"), "J") == ["Pad A", "J"]
-    assert in_place_of(("Space", "Pad A"), "Pad B") == ["Space", "Pad B"]
-    assert in_place_of((), "J") == ["J"]
+    assert replace_keys(("Space", "E", "Pad A"), "J") == ["Pad A", "J"]
+    assert replace_keys(("Space", "Pad A"), "Pad B") == ["Space", "Pad B"]
+    assert replace_keys((), "J") == ["J"]

@@ -31,7 +31,7 @@ def test_a_replay_is_watched(desk: Desk):
     for _ in range(4):
         desk.wait(2)
     assert screen.game.position == 3
-    assert not screen._plays
+    assert not screen._is_playing
     desk.press("Left", "Return")
     assert isinstance(desk.app.top, PlayScreen)
     assert desk.app.top.game.position == 2
@@ -121,5 +121,5 @@ def test_scenario_of_a_replay_may_be_given(desk: Desk, tmp_path: Path):
     screen.save_replay()
     (file,) = settings.replay_folder().iterdir()
     desk.app.settings.recent.clear()
-    desk.app.watch(file, Scenario.load(tmp_path / "cave"))
+    desk.app.watch_replay(file, Scenario.load(tmp_path / "cave"))
     assert isinstance(desk.app.top, ReplayScreen)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.ui.settings import KEPT_RECENT, Settings, forced_scale
+from gv_engine.ui.settings import MAX_RECENT, Settings, forced_scale
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path):
@@ -64,11 +64,11 @@ def test_a_broken_file_is_told(tmp_path: Path, raw: bytes):
 
 def test_the_last_ones_played_come_first():
     settings = Settings()
-    for number in range(KEPT_RECENT + 5):
-        settings.played(str(number))
-    settings.played("7")
-    assert settings.recent[:2] == ["7", str(KEPT_RECENT + 4)]
-    assert len(settings.recent) == KEPT_RECENT
+    for number in range(MAX_RECENT + 5):
+        settings.add_recent(str(number))
+    settings.add_recent("7")
+    assert settings.recent[:2] == ["7", str(MAX_RECENT + 4)]
+    assert len(settings.recent) == MAX_RECENT
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.Monke
     assert f"{sys.executable} -m pip install" in card.text
     assert not any("mathy" in card.title for cards in sections.values() for card in cards)
     desk.type("mathy poly")
-    assert [placed.card for placed in start._placed] == [card]
+    assert [placed.card for placed in start._placed_cards] == [card]
     desk.press("Return")
     assert desk.app._note == card.text
 
@@ -140,7 +140,7 @@ def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
 def test_a_path_is_one_card(desk: Desk, tmp_path: Path):
     write_starter(tmp_path / "cave")
     screen = playing(desk)
-    screen.take("TURN_LEFT")
+    screen.take_action("TURN_LEFT")
     screen.save_replay()
     (file,) = settings.replay_folder().iterdir()
     desk.back_to_start()
@@ -149,7 +149,7 @@ def test_a_path_is_one_card(desk: Desk, tmp_path: Path):
     for text in ("cave", str(tmp_path / "cave"), str(file)):
         desk.look()
         desk.type(text)
-        assert len(start._placed) == 1
+        assert len(start._placed_cards) == 1
         desk.press("Escape")
 
 
@@ -173,15 +173,15 @@ def test_the_search_forgives_slips(desk: Desk):
     desk.look()
     for typed, title in (("keydor 7", "keydoor-7x7"), ("obstacels 5", "dynamic-obstacles-5x5")):
         desk.type(typed)
-        assert title in [placed.card.title for placed in start._placed]
+        assert title in [placed.card.title for placed in start._placed_cards]
         desk.press("Escape")
     desk.type("zzzz")
-    assert not start._placed
+    assert not start._placed_cards
 
 
 def test_all_replays_are_found_with_a_picture(desk: Desk):
     screen = playing(desk, seed=0)
-    screen.take("TURN_LEFT")
+    screen.take_action("TURN_LEFT")
     replay = screen.game.replay()
     settings.replay_folder().mkdir(parents=True)
     for number in range(15):
@@ -192,10 +192,10 @@ def test_all_replays_are_found_with_a_picture(desk: Desk):
     assert isinstance(start, StartScreen)
     assert len(dict(start.sections())["Replays"]) == 12
     desk.type("mine")
-    assert len(start._placed) == 15
+    assert len(start._placed_cards) == 15
     while start.tick(0) is not None:
         pass
-    assert all(placed.card._thumbnail is not None for placed in start._placed)
+    assert all(placed.card._thumbnail is not None for placed in start._placed_cards)
 
 
 def test_escape_clears_the_search_and_then_leaves(desk: Desk):

@@ -58,8 +58,8 @@ def test_keys_have_the_names_of_bindings(data: bytes, names: list[str]):
 
 def test_escape_is_a_key_when_nothing_follows():
     keys = Keys()
-    assert (keys.feed(b"w\x1b"), keys.waiting) == (["W"], True)
-    assert (keys.pause(), keys.waiting) == (["Escape"], False)
+    assert (keys.feed(b"w\x1b"), keys.is_waiting) == (["W"], True)
+    assert (keys.pause(), keys.is_waiting) == (["Escape"], False)
     assert keys.feed(b"\x1b[") == []
     assert keys.pause() == ["Escape", "LeftBracket"]
 
@@ -222,7 +222,7 @@ def test_time_runs_if_it_is_asked_to():
     terminal.tick(100.0)
     terminal.tick(100.1)
     assert terminal.game.length == 1
-    assert terminal.patience(100.1) == pytest.approx(0.15)
+    assert terminal.wait_seconds(100.1) == pytest.approx(0.15)
     terminal.tick(100.25)
     assert terminal.game.length == 2
 
@@ -245,10 +245,10 @@ def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
     file.write_text("\n".join(f"{key}: {value}" for key, value in {**LINE, "map": "'>.E'"}.items()))
     terminal = screen(str(file), 0)
     file.write_text(file.read_text() + "\nmax_stps: 3\n")
-    terminal.look()
+    terminal.check_files()
     assert "max_stps" in said(terminal)
     file.write_text(file.read_text().replace("stps", "steps"))
-    terminal.look()
+    terminal.check_files()
     assert "step 0 of 3" in said(terminal)
 
 
@@ -277,7 +277,7 @@ def test_a_level_is_chosen_by_typing():
     assert levels.left
     assert levels.game is not None
     assert (levels.game.title, levels.game.seed) == ("keydoor-7x7", 7)
-    levels.again()
+    levels.reset()
     for _ in range(3):
         levels.press("Backspace")
     assert "key_" in said(levels)

@@ -17,7 +17,7 @@ from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutGames
 from gv_engine.session.session import Session
 from gv_engine.ui import settings
-from gv_engine.ui.screens.autoplay import ActingScreen, likeliest
+from gv_engine.ui.screens.autoplay import AutoplayScreen, likely_actions
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.race import RaceScreen
 from gv_engine.ui.screens.replay import RolloutScreen
@@ -35,11 +35,11 @@ def desk(desk: Desk) -> Desk:
     return desk
 
 
-def watching(desk: Desk, name: str = "keydoor-5x5", seed: int = 3) -> ActingScreen:
+def watching(desk: Desk, name: str = "keydoor-5x5", seed: int = 3) -> AutoplayScreen:
     game = Session(load_playable(name), seed)
-    desk.app.let_act(game, PolicyActor(game, "random"))
+    desk.app.watch_agent(game, PolicyActor(game, "random"))
     desk.look()
-    assert isinstance(desk.app.top, ActingScreen)
+    assert isinstance(desk.app.top, AutoplayScreen)
     return desk.app.top
 
 
@@ -85,7 +85,7 @@ def test_hints_lead_through_a_level(desk: Desk):
             desk.look()
         action, steps = hint.message.removeprefix("Hint: ").split("; ")
         to_go.append(int(steps.split()[0]))
-        screen.take(action.upper().replace(" ", "_"))
+        screen.take_action(action.upper().replace(" ", "_"))
     assert screen.frame.success
     assert to_go == [*range(to_go[0], 0, -1)]
     desk.press("Z")
@@ -100,7 +100,7 @@ def test_an_agent_goes_on_in_another_size(desk: Desk):
     for _ in range(3):
         desk.wait(1.0)
     assert screen.game.position >= 3
-    assert screen.actor is not None
+    assert screen.autoplayer is not None
 
 
 def test_speed_and_chances(desk: Desk):
@@ -115,10 +115,10 @@ def test_speed_and_chances(desk: Desk):
     desk.surface = type(desk.surface)((320, 240), 0, 32)
     desk.look()
     many = Choice("7", {str(k): (k == 7) / 1.0 for k in range(40)})
-    assert len(likeliest(many)) == 12
-    assert ("7", 1.0) in likeliest(many)
-    assert [action for action, _ in likeliest(many)][:3] == ["0", "1", "2"]
-    assert screen.knows("agent")
+    assert len(likely_actions(many)) == 12
+    assert ("7", 1.0) in likely_actions(many)
+    assert [action for action, _ in likely_actions(many)][:3] == ["0", "1", "2"]
+    assert screen.has_command("agent")
 
 
 def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
@@ -130,9 +130,9 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
         ask = close = staticmethod(lambda *_: None)
         answer = staticmethod(lambda: Way((), "There is no way"))
 
-    desk.app.let_act(game, SolverActor(Lost()))
+    desk.app.watch_agent(game, SolverActor(Lost()))
     desk.app._note = ""
-    with desk.app._saying():
+    with desk.app._showing_errors():
         desk.wait(1.0)
     assert desk.app._note == "There is no way"
     desk.wait(1.0)
@@ -143,28 +143,28 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
 @pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
 def test_a_race_goes_step_by_step(desk: Desk, name: str):
     game = Session(load_playable(name), 3)
-    desk.app.race(Opponent.named("valid", game))
+    desk.app.start_race(Opponent.named("valid", game))
     screen = desk.app.top
     assert isinstance(screen, RaceScreen)
     desk.wait(1.0)
     valid = PolicyActor(screen.game, "valid")
     for steps in (1, 2, 3):
-        screen.take(valid.choose(screen.game).action)
+        screen.take_action(valid.choose(screen.game).action)
         desk.wait(1.0)
-        assert screen.rival.game.position == steps
-    assert screen.rival.game.state() == screen.game.state()  # it drew the same
+        assert screen.opponent.game.position == steps
+    assert screen.opponent.game.state() == screen.game.state()  # it drew the same
     desk.press("Z")
     desk.wait(1.0)
-    assert screen.rival.game.position == 2
+    assert screen.opponent.game.position == 2
     desk.press("N")
     desk.wait(1.0)
-    assert (screen.rival.game.seed, screen.rival.game.position) == (4, 0)
+    assert (screen.opponent.game.seed, screen.opponent.game.position) == (4, 0)
     desk.look()
     while not screen.frame.outcome:
-        screen.take(PolicyActor(screen.game, "valid").choose(screen.game).action)
+        screen.take_action(PolicyActor(screen.game, "valid").choose(screen.game).action)
     for _ in range(700):
         desk.wait(1.0)
-    assert screen.rival.is_over
+    assert screen.opponent.is_over
     assert screen.facts()[-1] == "As good as valid"
     desk.look()
 
@@ -181,11 +181,11 @@ def test_a_saved_game_is_raced_by_a_key(desk: Desk):
     assert race.game.position == 0
     desk.press("Left")
     desk.wait(1.0)
-    assert race.rival.game.position == 1
-    assert race.rival.game.length == 2
+    assert race.opponent.game.position == 1
+    assert race.opponent.game.length == 2
     desk.press("N")
     desk.wait(1.0)
-    assert "another level" in race._gone
+    assert "another level" in race._end_reason
     desk.look()
 
 

@@ -26,7 +26,7 @@ from gv_engine.domains.algebra.library import ExpressionParser, ParserException
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import FINER, Letters, blit, font_of_file, letters_of
+from gv_engine.ui.drawing.text import OVERSAMPLING, LineFont, blit_text, cached_font, load_font
 
 from pygame import freetype  # isort: skip
 
@@ -248,13 +248,13 @@ stays."""
 _SMALLER = 0.68
 
 
-class FormulaFont(Letters):
+class FormulaFont(LineFont):
     """Font for expressions in lines of a height in pixels, with small raised exponents; see
-    `Letters`."""
+    `LineFont`."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
-        self._small = font_of_file(None, round(line * 11 / 12 * FINER * _SMALLER))
+        self._small = load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
         """Yield (text, font) of each part of an expression that is drawn in one font, from the
@@ -270,7 +270,7 @@ class FormulaFont(Letters):
     def size(self, text: str) -> tuple[int, int]:
         """Return width and height of an expression in pixels."""
         width = sum(font.get_rect(piece).w for piece, font in self._pieces(text) if piece)
-        return -(-width // FINER), -(-self._font.get_rect(text or " ").h // FINER)
+        return -(-width // OVERSAMPLING), -(-self._font.get_rect(text or " ").h // OVERSAMPLING)
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer texts, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
@@ -279,16 +279,16 @@ class FormulaFont(Letters):
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
-        large = pygame.Surface((size[0] * FINER, size[1] * FINER), pygame.SRCALPHA)
-        large.fill((*pygame.Color(color)[:3], 0))  # as in `Letters.render`
+        large = pygame.Surface((size[0] * OVERSAMPLING, size[1] * OVERSAMPLING), pygame.SRCALPHA)
+        large.fill((*pygame.Color(color)[:3], 0))  # as in `LineFont.render`
         x = 0
         for piece, font in self._pieces(text):
             if piece:
-                blit(large, (x, 0), font, piece, color)
+                blit_text(large, (x, 0), font, piece, color)
                 x += font.get_rect(piece).w
         return pygame.transform.smoothscale(large, size)
 
 
-def formula_font(line: int) -> Letters:
+def formula_font(line: int) -> LineFont:
     """Return the font of expressions for lines of a height in pixels."""
-    return letters_of(FormulaFont, line)
+    return cached_font(FormulaFont, line)

@@ -11,8 +11,8 @@ from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import plate, write
-from gv_engine.ui.drawing.widgets import wrap
+from gv_engine.ui.drawing.text import draw_text_line, rounded_rect
+from gv_engine.ui.drawing.widgets import wrap_text
 
 NOTCH_LINES = 3  # lines that one notch of the wheel scrolls
 
@@ -81,14 +81,14 @@ class TreeInspector:
         whole = frame.text[slice(*chosen.whole)]
         rows = [("text", f"{chosen.kind} {chosen.text}", 0)]
         if whole != chosen.text:
-            rows += [("muted", text, 0) for text in wrap(whole, line, width)]
+            rows += [("muted", text, 0) for text in wrap_text(whole, line, width)]
         rows.append(("text", "", 0))
         if frame.outcome or not chosen.rules:
             return [*rows, ("muted", "No rule applies here", 0)]
         for rule in chosen.rules:
             result = self.rule_result(rule, chosen.x)
             rows.append(("accent", f"{rule + 1} {frame.rules[rule]}", 0))
-            rows += [("text", text, 1) for text in wrap(result.text, line, width - line)]
+            rows += [("text", text, 1) for text in wrap_text(result.text, line, width - line)]
             rows.append(("muted", f"{format_reward(result.reward)} {result.reason}".strip(), 1))
         return rows
 
@@ -96,7 +96,7 @@ class TreeInspector:
         """Draw the panel; `line` is the line height in pixels."""
         theme, before = self._theme, surface.get_clip()
         surface.set_clip(rect.clip(before))
-        surface.blit(plate(rect.size, line // 2, theme.card), rect)
+        surface.blit(rounded_rect(rect.size, line // 2, theme.card), rect)
         inner = rect.inflate(-line, -line)
         if min(inner.size) >= line:
             rows = self.rows(line, inner.w)
@@ -106,7 +106,7 @@ class TreeInspector:
             for number, (ink, text, level) in enumerate(page):
                 slot = pygame.Rect(inner.x + level * line, inner.y + number * line, 0, line)
                 slot.w = inner.right - slot.x
-                write(surface, slot, text, line, getattr(theme, ink), letters=formula_font)
+                draw_text_line(surface, slot, text, line, getattr(theme, ink), letters=formula_font)
         surface.set_clip(before)
 
     def event(self, event: pygame.event.Event) -> bool:

@@ -29,7 +29,7 @@ DOMAIN = Domain(
     text="gv_engine.rules.frame:expression_to_text",
     terminal=f"{_HERE}.terminal:TreeTerminalView",
     views=dict.fromkeys(
-        ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:from_stage"
+        ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"
     ),
     keys=(
         KeyCommand("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),

@@ -16,8 +16,8 @@ from gv_engine.scenario.map import format_reward
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.text import font, plate, write
-from gv_engine.ui.drawing.widgets import Pixel, wrap
+from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
+from gv_engine.ui.drawing.widgets import Pixel, wrap_text
 
 # ---- tree layout ---------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class TreeStage(Stage):
         theme: colours.
     """
 
-    taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
+    hinted_commands = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
     glide = 0.35
 
@@ -286,7 +286,7 @@ class TreeStage(Stage):
         self._mouse = None  # a player who uses keys sees the result of the move instead
         return moves
 
-    def compare(self, other: ExpressionFrame | None) -> None:
+    def mark_differences(self, other: ExpressionFrame | None) -> None:
         """Highlight the nodes that another expression lacks."""
         if other:
             theirs = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
@@ -296,7 +296,7 @@ class TreeStage(Stage):
             )
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Return True while a hint is searched for."""
         return self._hint_search is not None
 
@@ -336,7 +336,7 @@ class TreeStage(Stage):
         if self.view != "tree":
             self._draw_text(surface, rest)
         if self.view == "expression":
-            self.draw_story(surface, rest)
+            self.draw_history(surface, rest)
         else:
             self._draw_tree(surface, rest, progress * (2 - progress))
         self._draw_note(surface, note)
@@ -347,9 +347,9 @@ class TreeStage(Stage):
         text = self._note or self._status_note()
         if text and rect.h:
             card = rect.inflate(min(0, measure_text(text, self.line) + self.line - rect.w), 0)
-            surface.blit(plate(card.size, self.line // 2, self._theme.background), card)
+            surface.blit(rounded_rect(card.size, self.line // 2, self._theme.background), card)
             ink = self._theme.accent
-            write(surface, card, text, self.line, ink, "center", letters=formula_font)
+            draw_text_line(surface, card, text, self.line, ink, "center", letters=formula_font)
 
     def _status_note(self) -> str:
         """Return a note on the search, the node under the mouse, or the last move."""
@@ -370,7 +370,7 @@ class TreeStage(Stage):
         rules = () if frame.outcome else self._cursor.chosen.rules
         if not rules:
             text = "" if frame.outcome else "No rule applies to this node"
-            write(surface, rect, text, line, theme.muted, "center")
+            draw_text_line(surface, rect, text, line, theme.muted, "center")
             return
         gap = line // 2
         names = [f"{rule + 1}  {frame.rules[rule]}" for rule in rules]
@@ -382,9 +382,9 @@ class TreeStage(Stage):
             button = pygame.Rect(max(rect.x, x), rect.y, width, rect.h)
             chosen = rule == self._cursor.rule
             color = theme.accent if chosen else theme.card
-            surface.blit(plate(button.size, line // 2, color), button)
+            surface.blit(rounded_rect(button.size, line // 2, color), button)
             ink = theme.on_accent if chosen else theme.text
-            write(surface, button.inflate(-gap, 0), name, line, ink, "center")
+            draw_text_line(surface, button.inflate(-gap, 0), name, line, ink, "center")
             self._buttons.append((button, rule))
             x += width + gap
 
@@ -395,7 +395,7 @@ class TreeStage(Stage):
         room = pygame.Rect(rest.x, rest.y, rest.w, rest.h if alone else rest.h // 3)
         max_line = self.line * (3 if alone else 5) // (1 if alone else 4)
         text = WrappedText(self._frame.text, room, max_line, self._cursor.chosen.span[0])
-        surface.blit(plate(text.rect.size, self.line // 2, self._theme.card), text.rect)
+        surface.blit(rounded_rect(text.rect.size, self.line // 2, self._theme.card), text.rect)
         text.draw(surface, self._theme, self._frame, self._cursor.node)
         self._text = text
         rest.h -= text.rect.h + self.line // 2
@@ -507,10 +507,10 @@ class TreeStage(Stage):
         if chosen:
             rim = theme.gain if node.changed else theme.accent
             ground, ink = theme.accent, theme.on_accent
-        surface.blit(plate(place.size, radius, rim), place)
+        surface.blit(rounded_rect(place.size, radius, rim), place)
         inner = place.inflate(-2 * edge, -2 * edge)
         if min(inner.size) > 0:
-            surface.blit(plate(inner.size, max(0, radius - edge), ground), inner)
+            surface.blit(rounded_rect(inner.size, max(0, radius - edge), ground), inner)
         if line > 5:
             picture = font(line).render(node.text, ink)
             shown = picture.get_bounding_rect()  # some signs stand high in their line
@@ -523,7 +523,7 @@ class TreeStage(Stage):
         if side > 1:
             place = pygame.Rect(0, 0, side, side)
             place.center = middle[0] + self._room.x, middle[1] + self._room.y
-            surface.blit(plate(place.size, side // 2, self._theme.outline), place)
+            surface.blit(rounded_rect(place.size, side // 2, self._theme.outline), place)
 
     def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
         """Draw the whole tree small, in the corner that covers the fewest nodes."""
@@ -538,7 +538,7 @@ class TreeStage(Stage):
             setattr(card, name, getattr(room, name))
             cards.append(card.copy())
         card = min(cards, key=lambda one: len(one.collidelistall(moved)))
-        surface.blit(plate(card.size, 2, theme.outline), card)
+        surface.blit(rounded_rect(card.size, 2, theme.outline), card)
         surface.fill(theme.well, card.inflate(-2, -2))
         inner = card.inflate(-4, -4)
         shown = pygame.Rect(
@@ -562,15 +562,17 @@ class TreeStage(Stage):
         """Return an empty text: the player never holds anything."""
         return ""
 
-    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+    def draw_history(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
         """Draw the moves so far; the last ones if there is no room for all."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
         aside, rows, ink = 5 * line // 2, rect.h // line - 1, theme.text
-        write(surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted)
+        draw_text_line(
+            surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted
+        )
         lines: list[tuple[str, str, str]] = []  # rule, text and colour, from the bottom
         for entry in reversed(self._frame.history):
-            first, *others = wrap(entry.text, line, rect.w - aside)
+            first, *others = wrap_text(entry.text, line, rect.w - aside)
             lines += [("", text, ink) for text in reversed(others)]
             lines.append((codes.get(entry.rule, ""), first, ink))
             ink = theme.muted
@@ -578,9 +580,9 @@ class TreeStage(Stage):
                 break
         for number, (code, text, ink) in enumerate(reversed(lines[: max(0, rows)]), start=1):
             slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
-            write(surface, slot, code, line, theme.accent)
+            draw_text_line(surface, slot, code, line, theme.accent)
             slot.x, slot.w = slot.right, rect.w - aside
-            write(surface, slot, text, line, ink, letters=formula_font)
+            draw_text_line(surface, slot, text, line, ink, letters=formula_font)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

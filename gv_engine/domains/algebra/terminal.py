@@ -126,7 +126,7 @@ class TreeTerminalView(TerminalPicture):
             self._find_hint()
         return self._cursor.command(name)
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         """Return True unless the command is about a rule number that does not exist."""
         number = name.removeprefix(RULE_PREFIX)
         return number == name or int(number) <= len(self._cursor.frame.rules)

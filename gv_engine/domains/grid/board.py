@@ -14,7 +14,13 @@ from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.camera import Point
 from gv_engine.ui.drawing.sprites import ANGLES, SpriteSheet, pygame
-from gv_engine.ui.drawing.tile_canvas import SHOWN, Codes, Mosaic, Tiles, codes
+from gv_engine.ui.drawing.tile_canvas import (
+    LOOK_MASK,
+    CellCodes,
+    TileCache,
+    TileCanvas,
+    encode_cells,
+)
 
 # ---- motion --------------------------------------------------------------------------------------
 
@@ -101,7 +107,7 @@ class Minimap:
     def __init__(self, sheet: SpriteSheet, theme: Theme) -> None:
         self._sheet, self._theme = sheet, theme
         self._ground = pygame.Surface((0, 0))
-        self._mosaic = Mosaic(Tiles(sheet, 1), (0, 0))
+        self._mosaic = TileCanvas(TileCache(sheet, 1), (0, 0))
 
     def draw(
         self,
@@ -128,9 +134,9 @@ class Minimap:
         scale = min((room.h - 2 * EDGE) / height, (room.w - 2 * EDGE) / width)
         cell = max(1, int(scale))
         if self._mosaic.tiles.cell != cell or self._mosaic.shown.shape != (height, width):
-            self._mosaic = Mosaic(Tiles(self._sheet, cell), (height, width))
+            self._mosaic = TileCanvas(TileCache(self._sheet, cell), (height, width))
             self._ground = pygame.Surface((width * cell, height * cell), 0, 32)
-        self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, codes(grid, lit))
+        self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, encode_cells(grid, lit))
         picture, scale = self._ground, min(scale, cell)
         if scale < 1:  # more cells than pixels
             size = max(1, round(width * scale)), max(1, round(height * scale))
@@ -169,7 +175,7 @@ class Board:
     def __init__(self, sheet: SpriteSheet) -> None:
         self._sheet = sheet
         self._ground = pygame.Surface((0, 0))
-        self._mosaic = Mosaic(Tiles(sheet, 1), (0, 0))
+        self._mosaic = TileCanvas(TileCache(sheet, 1), (0, 0))
         self._origin = 0, 0  # cell in the corner of the ground
         self._corner = 0, 0  # position of cell 0, 0 on the surface, in pixels
         self._clip = pygame.Rect(0, 0, 0, 0)
@@ -207,9 +213,9 @@ class Board:
         top, left = round(corner[0]), round(corner[1])
         self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
         self._clip = rect.clip(surface.get_clip())
-        shown = codes(grid, lit, beneath)
+        shown = encode_cells(grid, lit, beneath)
         if motion is not None and progress < 1:
-            bare = ~shown.dtype.type(SHOWN)
+            bare = ~shown.dtype.type(LOOK_MASK)
             for *_, goal in (*motion.added, *motion.moved):
                 shown[goal] = FLOOR | shown[goal] & bare
         self._update_ground(shown, (max(0, top), max(0, left)), rect, cell)
@@ -229,21 +235,21 @@ class Board:
         surface.set_clip(before)
 
     def _update_ground(
-        self, shown: Codes, start: tuple[int, int], rect: pygame.Rect, cell: int
+        self, shown: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
     ) -> None:
         """Redraw the changed cells of the ground: the visible ones and one more row and column."""
         height, width = shown.shape
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
         if self._mosaic.tiles.cell != cell:
-            self._mosaic = Mosaic(Tiles(self._sheet, cell), (0, 0))
+            self._mosaic = TileCanvas(TileCache(self._sheet, cell), (0, 0))
         if self._mosaic.shown.shape != (rows, columns):
-            self._mosaic = Mosaic(self._mosaic.tiles, (rows, columns))
+            self._mosaic = TileCanvas(self._mosaic.tiles, (rows, columns))
             self._ground = pygame.Surface((columns * cell, rows * cell), 0, 32)
         elif self._origin != (y, x):
             down, right = self._origin[0] - y, self._origin[1] - x
             self._ground.scroll(right * cell, down * cell)
-            self._mosaic.moved(down, right)
+            self._mosaic.scroll(down, right)
         self._origin = y, x
         window = shown[y : y + rows, x : x + columns]
         self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, window)
@@ -264,12 +270,17 @@ class Board:
         surface.blit(sprite, sprite.get_rect(center=place.center))
 
     def _draw_object(
-        self, surface: pygame.Surface, thing: CellObject, place: Point, alpha: float, shown: Codes
+        self,
+        surface: pygame.Surface,
+        thing: CellObject,
+        place: Point,
+        alpha: float,
+        shown: CellCodes,
     ) -> None:
         """Draw an object at a place between cells, with an opacity from 0 to 1."""
         rect = self.cell_rect(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
-        sprite = self._sheet.get(self._sheet.name(*thing[:2]), thing[2], rect.w, lit=lit)
+        sprite = self._sheet.get(self._sheet.sprite_name(*thing[:2]), thing[2], rect.w, lit=lit)
         if alpha < 1:
             sprite = sprite.copy()
             sprite.set_alpha(int(255 * alpha))

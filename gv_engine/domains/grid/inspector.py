@@ -18,8 +18,8 @@ from gv_engine.session.action_preview import Outcome, Trial
 from gv_engine.session.inspection import Entity, Inspection, Sight, meanings, visibility_functions
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import font, plate, write
-from gv_engine.ui.drawing.widgets import wrap
+from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
+from gv_engine.ui.drawing.widgets import wrap_text
 
 AS_SHOWN = "as the agent saw it"
 SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
@@ -225,7 +225,7 @@ class GridInspector:
 
     def _wrap(self, text: str, level: int) -> Sequence[str]:
         """Return a text in lines that fit the panel at an indentation level."""
-        return wrap(text, self._line, max(self._line, self._width - level * self._line))
+        return wrap_text(text, self._line, max(self._line, self._width - level * self._line))
 
     # ---- drawing -------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class GridInspector:
         self._refresh()
         theme, before = self._theme, surface.get_clip()
         surface.set_clip(rect.clip(before))
-        surface.blit(plate(rect.size, line // 2, theme.card), rect)
+        surface.blit(rounded_rect(rect.size, line // 2, theme.card), rect)
         inner = rect.inflate(-line, -line)
         self._buttons = []
         if min(inner.size) < line:
@@ -279,9 +279,9 @@ class GridInspector:
             button = pygame.Rect(left, top, width, line * 5 // 4)
             is_chosen = name == chosen
             color = theme.accent if is_chosen else theme.well
-            surface.blit(plate(button.size, line // 3, color), button)
+            surface.blit(rounded_rect(button.size, line // 3, color), button)
             ink = theme.on_accent if is_chosen else theme.text
-            write(
+            draw_text_line(
                 surface, button.inflate(-line // 2, 0), name.replace("_", " "), line, ink, "center"
             )
             self._buttons.append((button, name))
@@ -304,13 +304,15 @@ class GridInspector:
                     square.center = slot.center
                     surface.fill(theme.accent if text == SEEN else theme.muted, square)
                 else:
-                    write(surface, slot, text, line, theme.muted if text == "0" else theme.text)
+                    draw_text_line(
+                        surface, slot, text, line, theme.muted if text == "0" else theme.text
+                    )
             return
         color = theme.accent if row.is_heading else theme.text if not row.value else theme.muted
-        taken = write(surface, rect, row.label, line, color)
+        taken = draw_text_line(surface, rect, row.label, line, color)
         rest = pygame.Rect(rect.x + taken + line // 2, rect.y, rect.w - taken - line // 2, rect.h)
         if row.value and rest.w > 0:
-            write(surface, rest, row.value, line, theme.text)
+            draw_text_line(surface, rest, row.value, line, theme.text)
 
     # ---- input ---------------------------------------------------------------------------
 

@@ -7,15 +7,15 @@ from gv_engine.domains.grid.board import Board
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.camera import Camera, corner
+from gv_engine.ui.drawing.camera import Camera, scroll_offset
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.stage import SketchDrawing
+from gv_engine.ui.drawing.stage import MapDrawing
 
 _NO_AGENT = (-9, -9, 0)
 _READABLE = 5 / 4  # smallest side of a readable cell, in lines of text
 
 
-class EditorMapView(SketchDrawing):
+class EditorMapView(MapDrawing):
     """Draws grid maps in the editor.
 
     Args:
@@ -44,11 +44,11 @@ class EditorMapView(SketchDrawing):
         pixels."""
         height, width = sketch.shape
         room, readable = (rect.h, rect.w), int(line * _READABLE)
-        cell = self._camera.size((height, width), room, readable)
+        cell = self._camera.cell_size((height, width), room, readable)
         cell = max(1, cell)
         whole = max(1, min(rect.h // height, rect.w // width))
         self._size = whole, cell, cell
-        start = corner((height, width), room, self._update_center(cursor, room, cell), cell)
+        start = scroll_offset((height, width), room, self._update_center(cursor, room, cell), cell)
         grid, ground = sketch.looks()
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
@@ -70,7 +70,7 @@ class EditorMapView(SketchDrawing):
         self._center = near[0], near[1]
         return self._center
 
-    def mark(
+    def outline_cells(
         self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
     ) -> None:
         """Outline cells in theme colours."""
@@ -83,11 +83,11 @@ class EditorMapView(SketchDrawing):
             pygame.draw.rect(surface, getattr(self._theme, color), place, thick)
         surface.set_clip(before)
 
-    def at(self, position: tuple[int, int]) -> MapCell | None:
+    def cell_at(self, position: tuple[int, int]) -> MapCell | None:
         """Return the cell that is drawn at a position; None if there is none."""
         return self._board.cell_at(position)
 
-    def place(self, cell: MapCell) -> pygame.Rect:
+    def cell_rect(self, cell: MapCell) -> pygame.Rect:
         """Return the rectangle of a cell on the surface."""
         return self._board.cell_rect(*cell)
 
@@ -98,11 +98,11 @@ class EditorMapView(SketchDrawing):
         else:
             self._camera.cell = None
 
-    def thing(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
+    def object_picture(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
         """Return the sprite of an object in a size in pixels."""
-        name = self._sheet.name(kind, state)
+        name = self._sheet.sprite_name(kind, state)
         return self._sheet.get(name, color, size)
 
-    def agent(self, facing: int, size: int) -> pygame.Surface:
+    def agent_picture(self, facing: int, size: int) -> pygame.Surface:
         """Return the sprite of an agent that faces a direction, in a size in pixels."""
         return self._sheet.get("agent", 0, size, facing)

@@ -19,10 +19,10 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.camera import Camera, corner, usual
+from gv_engine.ui.drawing.camera import Camera, default_cell_size, scroll_offset
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.text import font, plate, write
+from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
 
 # ---- layout of the views -------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, 
     """Return the cell side for a grid in a room, and width and height of the visible part, in
     pixels."""
     wide, tall = max(1, wide), max(1, tall)
-    cell = usual(shape, (tall, wide), readable)
+    cell = default_cell_size(shape, (tall, wide), readable)
     ideal = cell or min(tall / shape[0], wide / shape[1])
     cell = max(1, cell)
     return ideal, (min(wide, shape[1] * cell), min(tall, shape[0] * cell))
@@ -186,7 +186,7 @@ class GridStage(Stage):
         return frame.limit_to_explored() if self._view == "explored" else frame
 
     @property
-    def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
+    def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
         """Return the commands that the help shows first."""
         if not self.steering:
             return self._actions
@@ -198,7 +198,7 @@ class GridStage(Stage):
         """Return the steering commands if the agent is shown from above, else none."""
         return self._steering.commands if self.steers and self.view != "observation" else ()
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         """Return True if the level has the command."""
         if self.steering and name in self._steering.replaces:
             return False
@@ -210,7 +210,7 @@ class GridStage(Stage):
         before = None if previous is None else self._as_viewed(previous)
         self._motion = None if before is None else find_motion(before, self._frame)
         if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
-            self.halt()
+            self.stop_walking()
         self._mouse = None  # a player who uses keys wants to see the cell, not its name
         self._inspector.begin()
         self._hint.clear()
@@ -218,12 +218,12 @@ class GridStage(Stage):
         self._is_putting = False
         return self._motion is not None
 
-    def compare(self, other: Frame | None) -> None:
+    def mark_differences(self, other: Frame | None) -> None:
         """Outline the cells that look different in another frame."""
         self._differing_cells = other.find_differences(self._whole) if other else ()
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Return True while a hint is searched for."""
         return self._hint.is_searching
 
@@ -256,17 +256,17 @@ class GridStage(Stage):
         """Draw the name of a view above it, if there is room."""
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
-            write(surface, place.label, text, line, self._theme.muted)
+            draw_text_line(surface, place.label, text, line, self._theme.muted)
 
     def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
         """Draw the state around the agent, and the minimap if the state is shown in part."""
         self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
-        cell = self._camera.size((height, width), room, self._readable)
+        cell = self._camera.cell_size((height, width), room, self._readable)
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
-        start = corner((height, width), room, center, cell)
+        start = scroll_offset((height, width), room, center, cell)
         lit = self._inspector.lit if self.side_panel is self._inspector else None
         lit = frame.seen if lit is None else lit
         content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
@@ -299,7 +299,7 @@ class GridStage(Stage):
         room = rect.h, rect.w
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
-        start = corner((height, width), room, frame.observer, cell)
+        start = scroll_offset((height, width), room, frame.observer, cell)
         seen = frame.observation, None, agent, None, 1.0, frame.visible_ground, frame.color
         self._observation.draw(surface, rect, start, cell, *seen)
 
@@ -362,8 +362,8 @@ class GridStage(Stage):
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
         """Draw a text on a rounded plate."""
         line = self.line * 7 // 8
-        surface.blit(plate(box.size, line // 3, self._theme.card), box)
-        write(surface, box.inflate(-line, 0), text, line, ink)
+        surface.blit(rounded_rect(box.size, line // 3, self._theme.card), box)
+        draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
 
     def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
         """Return the rectangle and a description of the cell at a position; None if there is no
@@ -390,7 +390,9 @@ class GridStage(Stage):
         kind, state, color = self._frame.item
         if not kind:
             return ""
-        sprite = self._sheet.get(self._sheet.name(kind, state), color, max(1, min(rect.size)))
+        sprite = self._sheet.get(
+            self._sheet.sprite_name(kind, state), color, max(1, min(rect.size))
+        )
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         if self._is_putting:
             pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
@@ -451,18 +453,18 @@ class GridStage(Stage):
             names = [name for name in self._actions if not (looks and name in REDUNDANT_MOVES)]
             own = [command.name for command in self._game.commands]
             self._walk = Walk(cell, (*names, *own), self._is_putting)
-            return self.onward()
+            return self.next_walk_action()
         self._inspector.choose(cell)
         self.side_panel = self._inspector
         return ""
 
-    def hold_out(self) -> None:
+    def select_held_item(self) -> None:
         """Start or stop choosing the cell to put the held object into."""
         puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
         self._is_putting = puts and not self._is_putting
 
     @property
-    def lacks(self) -> Collection[int]:
+    def absent_types(self) -> Collection[int]:
         """Return the indices of the object types that do not occur in the level."""
         frame = self._whole
         layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
@@ -475,14 +477,14 @@ class GridStage(Stage):
         """Return the name of the sound of a step; empty if there is none."""
         return step_sound(before, after)
 
-    def onward(self) -> str:
+    def next_walk_action(self) -> str:
         """Return the next action of the walk to a clicked cell; empty if the walk is over."""
         action = self._walk.next_action(self._frame, self._game.mask()) if self._walk else ""
         if not action:
-            self.halt()
+            self.stop_walking()
         return action
 
-    def halt(self) -> None:
+    def stop_walking(self) -> None:
         """Stop walking."""
         self._walk = None
 
@@ -505,7 +507,7 @@ class GridStage(Stage):
             return
         rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
         whole = max(1, min(rect.h // height, rect.w // width))
-        size = self._camera.size((height, width), (rect.h, rect.w), self._readable)
+        size = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
         self._camera.zoom(notches, size, whole)
 
     def _view_cell(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:

@@ -117,7 +117,7 @@ class GridTerminalView(TerminalPicture):
             return self._steering.steer(name, self._game.frame, self._game, looks)
         return super().actions(name)
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
         """Return True if the level has the command."""
         if self.steering and name in self._steering.replaces:
             return False

@@ -10,7 +10,7 @@ from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.recording import DrawFrame
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.tile_canvas import Mosaic, Tiles, codes
+from gv_engine.ui.drawing.tile_canvas import TileCache, TileCanvas, encode_cells
 
 
 class GridRenderer:
@@ -24,9 +24,9 @@ class GridRenderer:
 
     def __init__(self, sheet: SpriteSheet, view: str = "both", cell: int = 32) -> None:
         self._sheet, self._view, self._cell = sheet, view, cell
-        self._tiles = Tiles(sheet, cell, rgb=True)
+        self._tiles = TileCache(sheet, cell, rgb=True)
         self._shapes: list[tuple[int, int]] = []
-        self._mosaics: list[Mosaic] = []
+        self._mosaics: list[TileCanvas] = []
         self._picture: NDArray[np.uint8] = np.zeros((0, 0, 3), np.uint8)
         self._surface = pygame.Surface((0, 0))
 
@@ -41,9 +41,9 @@ class GridRenderer:
             frame = frame.limit_to_explored()
         parts = []
         if self._view != "observation":
-            parts.append((codes(frame.grid, frame.seen, frame.beneath), frame.agent))
+            parts.append((encode_cells(frame.grid, frame.seen, frame.beneath), frame.agent))
         if self._view in ("both", "observation"):
-            shown = codes(frame.observation, None, frame.visible_ground)
+            shown = encode_cells(frame.observation, None, frame.visible_ground)
             parts.append((shown, (*frame.observer, 0)))
         shapes = [shown.shape for shown, _ in parts]
         if shapes != self._shapes:
@@ -60,14 +60,14 @@ class GridRenderer:
                 corner = left + x * cell - over // 2, y * cell - over // 2
                 self._surface.set_clip((left, 0, width * cell, height * cell))
                 self._surface.blit(self._sheet.agent(frame.color, side, facing), corner)
-                mosaic.forget(y, x, around=-(-over // cell))
+                mosaic.invalidate(y, x, around=-(-over // cell))
             left += width * cell + cell // 2
         return self._picture.copy()
 
     def _allocate(self, shapes: list[tuple[int, int]]) -> None:
         """Allocate the image for grids of these shapes."""
         self._shapes = shapes
-        self._mosaics = [Mosaic(self._tiles, shape) for shape in shapes]
+        self._mosaics = [TileCanvas(self._tiles, shape) for shape in shapes]
         cell = self._cell
         width = sum(shape[1] * cell for shape in shapes) + cell // 2 * (len(shapes) - 1)
         height = max(shape[0] * cell for shape in shapes)

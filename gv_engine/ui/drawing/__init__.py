@@ -1,1 +1,1 @@
-"""Everything that is drawn: sprites, stages, panels, pictures without a display."""
+"""Drawing with pygame: sprites, stages, panels, widgets and recordings without a display."""

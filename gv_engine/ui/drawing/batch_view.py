@@ -1,7 +1,7 @@
-"""A wall of worlds: all their cells as pixels, by one look-up in a table of tiles.
+"""View of a batch of worlds: a tile for each cell, all copied into one surface at once.
 
->>> place_wall((1200, 700), 1024, (9, 9))
-Arrangement(cell=3, columns=42, rows=25, tall=28, wide=28)
+>>> lay_out_batch((1200, 700), 1024, (9, 9))
+BatchLayout(cell=3, columns=42, rows=25, tall=28, wide=28)
 """
 
 from typing import NamedTuple
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 from gv_engine.session.batch_viewer import BEYOND
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import SMALL, SpriteSheet, pygame
+from gv_engine.ui.drawing.sprites import SMALL, Rect, SpriteSheet, pygame
 
-BETWEEN = 1  # pixels between worlds, for each 32 of a world's side, and at least one
-FLAT = 6  # pixels: smaller cells have the colour of their drawing alone
-LARGEST_CELL = 32  # pixels of a cell
-LEAST_CELL = 2
+WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
+FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
+MAX_CELL = 32  # pixels of a cell's side
+MIN_CELL = 2
 
 
-class Arrangement(NamedTuple):
-    """Worlds in rows.
+class BatchLayout(NamedTuple):
+    """Sizes of a grid of worlds.
 
     Attributes:
         cell: pixels of a cell's side.
-        columns, rows: so many worlds there is room for.
-        tall, wide: pixels from one world to the next.
+        columns, rows: worlds that fit beside and below each other.
+        tall, wide: pixels from one world to the next, down and across.
     """
 
     cell: int
@@ -35,33 +35,34 @@ class Arrangement(NamedTuple):
     wide: int
 
 
-def place_wall(
-    room: tuple[int, int], number: int, shape: tuple[int, int], least: int = LEAST_CELL
-) -> Arrangement:
-    """The arrangement with the largest cells in which all worlds have room; or the least cells.
+def lay_out_batch(
+    room: tuple[int, int], number: int, shape: tuple[int, int], min_cell: int = MIN_CELL
+) -> BatchLayout:
+    """Return the layout with the largest cells that shows all worlds; the smallest cells if none
+    does.
 
     Args:
         room: width and height in pixels.
-        number: of worlds.
+        number: number of worlds.
         shape: height and width of a world in cells.
-        least: pixels of a cell's side, at least.
+        min_cell: smallest side of a cell, in pixels.
     """
-    for cell in range(LARGEST_CELL, least - 1, -1):
-        gap = max(BETWEEN, cell * max(shape) // 32)
+    for cell in range(MAX_CELL, min_cell - 1, -1):
+        gap = max(WORLD_GAP, cell * max(shape) // 32)
         tall, wide = shape[0] * cell + gap, shape[1] * cell + gap
         columns, rows = max(1, (room[0] + gap) // wide), max(1, (room[1] + gap) // tall)
-        if columns * rows >= number or cell == least:
+        if columns * rows >= number or cell == min_cell:
             break
-    return Arrangement(cell, columns, rows, tall, wide)
+    return BatchLayout(cell, columns, rows, tall, wide)
 
 
 class TileTable:
-    """Pixels of cells by code, see `gv_engine.session.batch_viewer.LOOK_BITS`.
+    """Cache of tile pixels by cell code, see `gv_engine.session.batch_viewer.LOOK_BITS`.
 
     Args:
-        sheet: the sprites.
-        cell: pixels of a side.
-        theme: what is beyond a world.
+        sheet: sprites of the scenario.
+        cell: side of a cell in pixels.
+        theme: its background colour fills cells outside of a world.
     """
 
     def __init__(self, sheet: SpriteSheet, cell: int, theme: Theme) -> None:
@@ -70,120 +71,143 @@ class TileTable:
         self._tiles = np.empty((0, cell, cell), np.uint32)
 
     def __getitem__(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """(n, cell, cell) the pixels of (n,) codes."""
-        at = np.searchsorted(self._codes, codes)
-        known = self._codes.take(at, mode="clip") == codes if len(self._codes) else at > at
-        if not known.all():
-            more = np.unique(codes[~known])
-            tiles = np.stack([self._picture(int(code)) for code in more])
-            whole = np.concatenate([self._codes, more])
-            order = whole.argsort()
-            self._codes = whole[order]
+        """Return the (n, cell, cell) uint32 pixels of (n,) codes; draw the tiles that are new."""
+        indices = np.searchsorted(self._codes, codes)
+        is_cached = (
+            self._codes.take(indices, mode="clip") == codes
+            if len(self._codes)
+            else indices > indices
+        )
+        if not is_cached.all():
+            new_codes = np.unique(codes[~is_cached])
+            tiles = np.stack([self._draw_tile(int(code)) for code in new_codes])
+            all_codes = np.concatenate([self._codes, new_codes])
+            order = all_codes.argsort()
+            self._codes = all_codes[order]
             self._tiles = np.concatenate([self._tiles, tiles])[order]
-            at = np.searchsorted(self._codes, codes)
-        found: NDArray[np.uint32] = self._tiles[at]
-        return found
+            indices = np.searchsorted(self._codes, codes)
+        pixels: NDArray[np.uint32] = self._tiles[indices]
+        return pixels
 
-    def _picture(self, code: int) -> NDArray[np.uint32]:
+    def _draw_tile(self, code: int) -> NDArray[np.uint32]:
+        """Draw the tile of a code; return its (cell, cell) uint32 pixels."""
         cell = self._cell
         tile = pygame.Surface((cell, cell), 0, 32)
         if code == BEYOND:
             tile.fill(self._theme.background)
-            return self._pixels(tile)
+            return self._to_array(tile)
         kind, state, color, agent = code.to_bytes(4, "little")
-        name = self._sheet.name(kind, state)
-        if cell < FLAT:
-            tile.fill(self._ink("agent", 0) if agent else self._ink(name, color))
-            return self._pixels(tile)
+        name = self._sheet.sprite_name(kind, state)
+        if cell < FLAT_BELOW:
+            tile.fill(self._mean_color("agent", 0) if agent else self._mean_color(name, color))
+            return self._to_array(tile)
         tile.blit(self._sheet.tile(name, color, cell), (0, 0))
         if agent:
             tile.blit(self._sheet.get("agent", 0, cell, agent - 1), (0, 0))
-        return self._pixels(tile)
+        return self._to_array(tile)
 
-    def _ink(self, name: str, color: int) -> tuple[int, ...]:
-        """The colour that most of a drawing has, without what it does not cover."""
+    def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
+        """Return the mean colour of a sprite's opaque pixels as (red, green, blue)."""
         drawing = self._sheet.get(name, color, SMALL)
         covers = pygame.surfarray.array_alpha(drawing)[..., None].astype(float)
         mean = (pygame.surfarray.array3d(drawing) * covers).sum((0, 1)) / max(1.0, covers.sum())
         return tuple(mean.astype(int).tolist())
 
     @staticmethod
-    def _pixels(tile: pygame.Surface) -> NDArray[np.uint32]:
+    def _to_array(tile: pygame.Surface) -> NDArray[np.uint32]:
+        """Return the (height, width) uint32 pixels of a surface."""
         return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
 
-class Wall:
-    """Draws worlds again and again; what stays the same is kept.
+class BatchView:
+    """Draws a batch of worlds on a surface; only cells that changed since the last call are drawn.
 
     Args:
-        sheet: the sprites.
-        theme: its colours.
+        sheet: sprites of the scenario.
+        theme: colours.
 
     Attributes:
-        least: pixels of a cell's side, even if not all worlds have room.
-        at: how they are placed.
+        min_cell: smallest side of a cell in pixels, even if not all worlds fit.
+        layout: sizes of the last picture.
     """
 
     def __init__(self, sheet: SpriteSheet, theme: Theme) -> None:
         self._sheet, self._theme = sheet, theme
-        self.least = LEAST_CELL
+        self.min_cell = MIN_CELL
         self._surface = pygame.Surface((1, 1), 0, 32)
-        self._table = TileTable(sheet, LEAST_CELL, theme)
+        self._table = TileTable(sheet, MIN_CELL, theme)
         self._first = 0
         self._drawn: NDArray[np.uint32] | None = None
-        self._rect = pygame.Rect(0, 0, 0, 0)
+        self._rect = Rect(0, 0, 0, 0)
         self._number = 0
-        self.at = Arrangement(LEAST_CELL, 1, 1, 1, 1)
+        self.layout = BatchLayout(MIN_CELL, 1, 1, 1, 1)
 
     def draw(
-        self, surface: pygame.Surface, rect: pygame.Rect, codes: NDArray[np.uint32], first: int = 0
+        self, surface: pygame.Surface, rect: Rect, codes: NDArray[np.uint32], first: int = 0
     ) -> None:
-        """Draw (N, H, W) codes, from world `first` on, which is the first of its row."""
+        """Draw worlds into a rectangle of the surface.
+
+        Args:
+            surface: surface to draw on.
+            rect: rectangle to fill.
+            codes: (N, H, W) uint32 cell codes.
+            first: number of the first world to show, which is the first of its row.
+        """
         height, width = codes.shape[1:]
-        at = place_wall(rect.size, len(codes), (height, width), self.least)
-        if (at, first, rect.size) != (self.at, self._first, self._rect.size):
+        layout = lay_out_batch(rect.size, len(codes), (height, width), self.min_cell)
+        if (layout, first, rect.size) != (self.layout, self._first, self._rect.size):
             self._drawn = None
         self._rect, self._number = rect.copy(), len(codes)
         if self._drawn is None:
-            self._table = TileTable(self._sheet, at.cell, self._theme)
-            self.at, self._first = at, first
-            self._surface = pygame.Surface((at.columns * at.wide, at.rows * at.tall), 0, 32)
+            self._table = TileTable(self._sheet, layout.cell, self._theme)
+            self.layout, self._first = layout, first
+            self._surface = pygame.Surface(
+                (layout.columns * layout.wide, layout.rows * layout.tall), 0, 32
+            )
             self._surface.fill(self._theme.background)
-        shown = codes[first : first + at.columns * at.rows]
+        shown = codes[first : first + layout.columns * layout.rows]
         if self._drawn is None or self._drawn.shape != shown.shape:
-            world, y, x = (each.ravel() for each in np.indices(shown.shape))
+            world, y, x = (axis.ravel() for axis in np.indices(shown.shape))
         else:
             world, y, x = np.nonzero(shown != self._drawn)
-        row, column = np.divmod(world, at.columns)
+        row, column = np.divmod(world, layout.columns)
         pixels = pygame.surfarray.pixels2d(self._surface).T
         down, right = pixels.strides
-        strides = at.tall * down, at.wide * right, at.cell * down, at.cell * right, down, right
-        sides = at.rows, at.columns, height, width, at.cell, at.cell
+        strides = (
+            layout.tall * down,
+            layout.wide * right,
+            layout.cell * down,
+            layout.cell * right,
+            down,
+            right,
+        )
+        sides = layout.rows, layout.columns, height, width, layout.cell, layout.cell
         cells = np.lib.stride_tricks.as_strided(pixels, sides, strides)
         cells[row, column, y, x] = self._table[shown[world, y, x]]
-        del cells, pixels  # while they are there nobody draws the surface
+        del cells, pixels  # these views lock the surface
         self._drawn = shown
-        surface.blit(self._surface, self._corner, (0, 0, *rect.size))
+        surface.blit(self._surface, self._origin, (0, 0, *rect.size))
 
     @property
-    def _corner(self) -> tuple[int, int]:
-        """Where it begins, in the middle of its room."""
+    def _origin(self) -> tuple[int, int]:
+        """x, y of the first world on the surface; the grid of worlds is centred in its
+        rectangle."""
         used = self._surface.get_rect()
         x, y = (max(0, room - size) // 2 for room, size in zip(self._rect.size, used.size))
         return self._rect.x + x, self._rect.y + y
 
-    def place(self, world: int) -> pygame.Rect:
-        """Where a world is drawn."""
-        row, column = divmod(world - self._first, self.at.columns)
-        x, y = self._corner
-        size = self.at.wide, self.at.tall
-        return pygame.Rect((x + column * size[0], y + row * size[1]), size)
+    def world_rect(self, world: int) -> Rect:
+        """Return the rectangle of a world on the surface."""
+        row, column = divmod(world - self._first, self.layout.columns)
+        x, y = self._origin
+        size = self.layout.wide, self.layout.tall
+        return Rect((x + column * size[0], y + row * size[1]), size)
 
-    def at_pixel(self, position: tuple[int, int]) -> int | None:
-        """The world that is drawn there."""
-        x, y = (a - b for a, b in zip(position, self._corner))
-        column, row = x // self.at.wide, y // self.at.tall
-        if x < 0 or y < 0 or column >= self.at.columns or row >= self.at.rows:
+    def world_at(self, position: tuple[int, int]) -> int | None:
+        """Return the number of the world at x, y of the surface, or None."""
+        x, y = (a - b for a, b in zip(position, self._origin))
+        column, row = x // self.layout.wide, y // self.layout.tall
+        if x < 0 or y < 0 or column >= self.layout.columns or row >= self.layout.rows:
             return None
-        world = self._first + row * self.at.columns + column
+        world = self._first + row * self.layout.columns + column
         return world if world < self._number else None

@@ -1,64 +1,67 @@
-"""The camera: how large cells are, and which part of a grid is shown."""
+"""Camera of a grid: the size of its cells and the part that is visible."""
 
 Point = tuple[float, float]
-"""y, x: in cells from the corner of the grid, or in pixels."""
+"""y, x in cells from the corner of the grid, or in pixels."""
 
-ACROSS = 24  # cells along the shorter side where a grid is too large to be shown whole
-SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)  # zoomed to, in pixels
+CELLS_ACROSS = 24  # visible cells along the shorter side, if a grid is too large to be shown whole
+ZOOM_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)  # pixels
 
 
 class Camera:
-    """Shows a grid whole where its cells can be made out, else the part around the agent.
+    """Zoom level of a grid. Without zoom a grid is shown whole if its cells are large enough, else
+    around the agent.
 
     Attributes:
-        cell: pixels of a cell's side; None as long as nobody has zoomed.
+        cell: side of a cell in pixels; None before the first zoom.
     """
 
     cell: int | None = None
 
-    def size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-        """Pixels of a cell's side; arguments as for `usual`."""
+    def cell_size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
+        """Return the side of a cell in pixels; the arguments are those of `default_cell_size`."""
         if self.cell is None:
-            return usual(grid, room, readable)
-        return max(self.cell, min(room[0] // grid[0], room[1] // grid[1]))  # all of it, or larger
+            return default_cell_size(grid, room, readable)
+        return max(
+            self.cell, min(room[0] // grid[0], room[1] // grid[1])
+        )  # at least large enough to fill the room
 
-    def zoom(self, notches: int, size: int, least: int) -> None:
-        """Show cells larger or, with negative notches, smaller.
+    def zoom(self, notches: int, size: int, min_size: int) -> None:
+        """Set `cell` to a larger or, with negative notches, smaller size.
 
         Args:
-            notches: how many steps.
-            size: at present.
-            least: no smaller than this.
+            notches: number of zoom steps.
+            size: present side of a cell in pixels.
+            min_size: exclusive lower limit of the side in pixels.
         """
-        steps = [step for step in SIZES if step > least]
+        steps = [step for step in ZOOM_SIZES if step > min_size]
         for _ in range(abs(notches)):
             if notches > 0:
                 size = next((step for step in steps if step > size), size)
             else:
-                size = next((step for step in reversed(steps) if step < size), max(1, least))
+                size = next((step for step in reversed(steps) if step < size), max(1, min_size))
         self.cell = size
 
 
-def usual(grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-    """Pixels of a cell's side if nobody zooms; 0 if not even one pixel is left for each.
+def default_cell_size(grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
+    """Return the side of a cell in pixels without zoom; 0 if a cell is smaller than a pixel.
 
     Args:
-        grid: its height and width in cells.
+        grid: height and width in cells.
         room: height and width in pixels.
-        readable: the least side at which cells can be made out.
+        readable: smallest side in pixels that is readable.
     """
     whole = min(room[0] // grid[0], room[1] // grid[1])
-    return whole if whole >= readable else max(readable, min(room) // ACROSS)
+    return whole if whole >= readable else max(readable, min(room) // CELLS_ACROSS)
 
 
-def corner(grid: tuple[int, int], room: tuple[int, int], center: Point, cell: int) -> Point:
-    """Pixels of the grid above and left of what is shown; negative where the grid is in the middle.
+def scroll_offset(grid: tuple[int, int], room: tuple[int, int], center: Point, cell: int) -> Point:
+    """Return y, x in pixels of the viewport's corner on the grid; negative if the grid is smaller.
 
     Args:
-        grid: its height and width in cells.
-        room: height and width in pixels.
-        center: y, x of the cell that is shown in the middle, but for the edges of the grid.
-        cell: pixels of a cell's side.
+        grid: height and width of the grid in cells.
+        room: height and width of the viewport in pixels.
+        center: y, x of the cell to show in the middle, as far as the edges of the grid allow.
+        cell: side of a cell in pixels.
     """
     y, x = (
         (size * cell - space) // 2

@@ -1,4 +1,4 @@
-"""Recordings: an episode as pictures, drawn without a display."""
+"""Recordings: episodes drawn into pictures and videos without a display."""
 
 from __future__ import annotations
 
@@ -17,47 +17,50 @@ from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.video_writer import FORMATS, Picture
 from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.hud import draw_panel, place_parts
+from gv_engine.ui.drawing.hud import draw_status_panel, lay_out_screen
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
 from gv_engine.ui.drawing.widgets import Painter, line_height
 
-# ---- onlooker ------------------------------------------------------------------------------------
+# ---- renderer ------------------------------------------------------------------------------------
 
 MIN_SIZE = (320, 240)
-"""Width and height of the smallest picture that holds everything, in pixels; others are shrunk."""
+"""Width and height in pixels of the smallest picture that holds everything; smaller ones are scaled
+down."""
 
 
-class Onlooker:
-    """Draws frames on the stage of their domain, with the panel of the play screen beside it.
+class FrameRenderer:
+    """Draws frames on the stage of their domain, with title, status panel and hints as on the play
+    screen.
 
-    For the stage it stands for the game.
+    The stage takes the renderer for its game: `frame`, `title` and `sprite_folders` are what it
+    reads.
 
     Args:
-        title: of the game.
-        sprite_folders: of the game's own sprites.
-        alone: a view of the stage, which is then all that is drawn.
-        hints: that stand at the bottom.
+        title: title of the game.
+        sprite_folders: folders with the game's own sprites.
+        view: if not empty, draw only the stage, in this view.
+        hints: hints at the bottom.
     """
 
     def __init__(
         self,
         title: str,
         sprite_folders: Iterable[Path] = (),
-        alone: str = "",
+        view: str = "",
         hints: Sequence[str] = (),
     ) -> None:
         self.title, self.sprite_folders = title, tuple(sprite_folders)
-        self._alone, self._hints = alone, " · ".join(hints)
+        self._view, self._hints = view, " · ".join(hints)
         self._frame: Any = None
         self._stage: Stage | None = None
 
     def frame(self) -> Any:
-        """The frame that was drawn last."""
+        """Return the frame that was drawn last."""
         return self._frame
 
-    def command(self, name: str) -> None:
-        """Take a command of the bindings' group `view`."""
+    def run_command(self, name: str) -> None:
+        """Run a command of the bindings' group `view`."""
         if self._stage is None:
             return
         if name == "view":
@@ -67,7 +70,7 @@ class Onlooker:
             self._stage.command(name)
 
     def draw(self, surface: pygame.Surface, frame: Any) -> None:
-        """Draw all that a frame shows, whatever the size of the surface."""
+        """Draw a frame on a surface of any size."""
         self._frame = frame
         if self._stage is None:
             self._stage = make_stage(self, DARK)
@@ -81,159 +84,172 @@ class Onlooker:
         pygame.transform.smoothscale(picture, (width, height), surface)
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
+        """Draw the last frame on a surface of at least `MIN_SIZE`."""
         frame, line = self._frame, line_height(surface.get_size(), 1)
         stage.line = line
         stage.begin(None, frame)
-        if self._alone:
-            stage.view = self._alone
+        if self._view:
+            stage.view = self._view
             stage.draw(surface, surface.get_rect(), 1)
             return
         surface.fill(DARK.background)
-        told = bool(self._hints)
-        at = place_parts(surface.get_rect(), line, beside=False, controls=0, hints=told)
-        pen = Painter(surface, DARK, line)
-        pen.text(at.header, self.title, size=1.3)
+        has_hints = bool(self._hints)
+        at = lay_out_screen(
+            surface.get_rect(), line, has_side_panel=False, controls=0, hints=has_hints
+        )
+        painter = Painter(surface, DARK, line)
+        painter.draw_text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
-        draw_panel(pen, at.panel, frame, stage, [frame.ending] if frame.ending else [])
-        pen.text(at.hints, self._hints, "muted", "center", 0.9)
+        draw_status_panel(painter, at.panel, frame, stage, [frame.ending] if frame.ending else [])
+        painter.draw_text(at.hints, self._hints, "muted", "center", 0.9)
 
 
 # ---- recording -----------------------------------------------------------------------------------
 
-CELL = 32  # pixels of a cell's side in what environments render
+RENDER_CELL = 32  # side of a cell in pixels, for `rgb_array`
 
 DrawFrame = Callable[[Any], Picture]
-Drawing = Callable[["Playable", str, int], DrawFrame]
+"""Function that draws a frame into an (H, W, 3) uint8 picture."""
+RendererFactory = Callable[["Playable", str, int], DrawFrame]
+"""Function (scenario, view, side of a cell in pixels) that returns a `DrawFrame`."""
 
 
-def _window(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    return from_stage(scenario, "", cell)
+def _window_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
+    """Return a function that draws frames as a player sees them, with panel and title."""
+    return stage_renderer(scenario, "", cell)
 
 
-def from_stage(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Draws a view as the stage of the domain does, in a picture of 25 × 16 cells."""
-    onlooker = Onlooker(scenario.name, sprite_folders(scenario), alone=view)
+def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
+    """Return a function that draws frames in a view of the domain's stage, 25 × 16 cells large."""
+    renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=view)
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
 
     def draw(frame: Any) -> Picture:
-        onlooker.draw(surface, frame)
+        renderer.draw(surface, frame)
         data = bytearray(pygame.image.tobytes(surface, "RGB"))
         return np.frombuffer(data, np.uint8).reshape(height, width, 3)
 
     return draw
 
 
-def views_of(scenario: Playable) -> Mapping[str, Drawing]:
-    """The views of a scenario by name, the usual one first, that of a player last."""
-    own = DOMAINS[scenario.identity.domain].views
-    return {**{view: resolve_name(place) for view, place in own.items()}, "window": _window}
+def find_views(scenario: Playable) -> Mapping[str, RendererFactory]:
+    """Return the renderer factories of a scenario by name of the view: the default first, `window`
+    last."""
+    domain_views = DOMAINS[scenario.identity.domain].views
+    return {
+        **{view: resolve_name(place) for view, place in domain_views.items()},
+        "window": _window_renderer,
+    }
 
 
-class Pixels:
-    """Render mode `rgb_array`: (H, W, 3) uint8, drawn without a display."""
+class PixelRenderer:
+    """Render mode `rgb_array`: draws frames into (H, W, 3) uint8 arrays without a display."""
 
     result: Any = None
 
     def __init__(self, scenario: Playable) -> None:
-        view, drawing = next(iter(views_of(scenario).items()))
-        self._draw = drawing(scenario, view, CELL)
+        view, drawing = next(iter(find_views(scenario).items()))
+        self._draw = drawing(scenario, view, RENDER_CELL)
 
     def show(self, frame: Any) -> None:
-        """Draw a frame."""
+        """Draw a frame into `result`."""
         self.result = self._draw(frame)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing; there is no window to close."""
 
 
 class Recorder:
-    """Records frames as they come, into a file that appears, whole, when it is closed.
+    """Writes frames into a picture or video file, which appears when the recorder is closed.
 
-    As a context manager it is closed at the end of the block, and discarded by an error in it.
+    As a context manager the recorder is closed at the end of the block, and discarded after an
+    error.
 
     Args:
-        path: ends with one of `gv_engine.session.video_writer.FORMATS`.
-        scenario: whose frames they are.
-        view: one of `views_of(scenario)`; the usual one if empty.
-        cell: pixels of a cell's side.
-        fps: frames a second.
+        path: file name; ends with one of `gv_engine.session.video_writer.FORMATS`.
+        scenario: scenario of the frames.
+        view: key of `find_views(scenario)`; empty for the default view.
+        cell: side of a cell in pixels.
+        fps: frames per second.
 
     Raises:
-        ValueError: no such kind of file.
-        OSError: nothing can be written there.
+        ValueError: the file type is unknown.
+        OSError: the file cannot be written.
 
     Attributes:
-        shown: frames recorded so far.
+        shown: number of frames recorded so far.
     """
 
     def __init__(
         self, path: Path, scenario: Playable, view: str = "", cell: int = 48, fps: float = 8
     ) -> None:
-        kind = FORMATS.get(path.suffix.lower())
-        if kind is None:
+        writer = FORMATS.get(path.suffix.lower())
+        if writer is None:
             raise ValueError(f"{path}: the name must end with {', '.join(FORMATS)}")
         self.path = path
         self.shown = 0
-        views = views_of(scenario)
+        views = find_views(scenario)
         view = view or next(iter(views))
         self._draw = views[view](scenario, view, cell)
         self._last: Picture | None = None
-        self._held = int(fps) if kind.moves else 0
+        self._repeats_at_end = int(fps) if writer.moves else 0
         self._draft = AtomicFile(path)
-        self._file = kind(self._draft.path, fps)
+        self._file = writer(self._draft.path, fps)
 
     def add(self, frame: Any) -> None:
-        """Record a frame.
+        """Append a frame to the file.
 
         Raises:
-            OSError: it cannot be written; nothing is left of the file.
+            OSError: the file cannot be written; it is removed.
         """
         picture = self._draw(frame)
         height, width, _ = picture.shape
         # videos want an even number of rows and columns
         picture = np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
         if self._last is not None:
-            picture = _fitted(picture, self._last)
+            picture = _fit_picture(picture, self._last)
         self._last = picture
         self.shown += 1
         with self._writing():
             self._file.add(picture)
 
     def close(self) -> None:
-        """Finish the file and put it in its place; without a frame, there is none.
+        """Finish the file and move it to its path; without a frame no file is written.
 
         Raises:
-            OSError: not all of it could be written; nothing is left of the file.
+            OSError: the file cannot be written completely; it is removed.
         """
         if self._last is None:
             self.discard()
             return
         with self._writing():
-            for _ in range(self._held):  # the end stands still for a second
+            for _ in range(self._repeats_at_end):  # the last frame is shown for a second
                 self._file.add(self._last)
-            self._file.close(self.shown + self._held)
+            self._file.close(self.shown + self._repeats_at_end)
             self._draft.commit()
 
     def discard(self) -> None:
-        """Stop; nothing is left of the file."""
+        """Stop recording and remove the unfinished file."""
         try:
             with suppress(OSError):
                 self._file.stop()
-        finally:  # another Ctrl-C, too
+        finally:  # after another Ctrl-C, too
             self._draft.discard()
 
     def __enter__(self) -> Recorder:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        """Close the recorder, or discard it after an error."""
+        if error_type is None:
             self.close()
         else:
             self.discard()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        """Context manager that discards the file if writing fails."""
         try:
             yield
         except OSError as error:
@@ -244,13 +260,13 @@ class Recorder:
             raise
 
 
-def _fitted(picture: Picture, model: Picture) -> Picture:
-    """A picture in the middle of one as large as the model, made smaller if it must be."""
+def _fit_picture(picture: Picture, model: Picture) -> Picture:
+    """Return a picture centred in an array of the model's shape; larger pictures are subsampled."""
     if picture.shape == model.shape:
         return picture
-    every = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))
-    picture = picture[::every, ::every]
-    found = np.zeros_like(model)
+    step = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))
+    picture = picture[::step, ::step]
+    fitted = np.zeros_like(model)
     top, left = ((w - h) // 2 for h, w in zip(picture.shape[:2], model.shape[:2], strict=True))
-    found[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
-    return found
+    fitted[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
+    return fitted

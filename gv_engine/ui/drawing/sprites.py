@@ -1,12 +1,12 @@
-"""Sprites: SVG drawings, coloured, sized, turned and kept as pygame surfaces.
+"""Sprites: SVG files that are coloured, rendered at a size, rotated and cached as pygame surfaces.
 
-A sprite is a file `<name>.svg`, and `small/<name>.svg` a plainer drawing of 8 × 8 whole pixels for
-cells of less than 16. These places in its text are filled in before it is drawn: `{{fill}}`,
-`{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (stands out on fill),
-`{{emblem}}` and, in small ones, `{{sign}}` (path data of the colour's sign, see
-`gv_engine.ui.colors`). What shows a colour without its sign gets it in a corner.
-SDL draws a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets,
-masks or filters.
+A sprite is a file `<name>.svg`, and `small/<name>.svg` a simpler drawing of 8 × 8 whole pixels for
+cells smaller than 16 pixels. These placeholders in the text are filled in before the SVG is
+rendered: `{{fill}}`, `{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (a
+colour with contrast to fill), `{{emblem}}` and, in small sprites, `{{sign}}` (path data of the
+colour's symbol, see `gv_engine.ui.colors`). A coloured sprite without a symbol gets the symbol in a
+corner. SDL renders a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style
+sheets, masks or filters.
 """
 
 import os
@@ -28,38 +28,40 @@ from gv_engine.ui.colors import PALETTES
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
 
-import pygame as pygame  # for others too: its greeting is off now
+import pygame as pygame  # re-exported: its greeting is off now
+from pygame import Rect as Rect
 
-DIM = (138, 131, 150)  # of 255, red, green, blue: what is left of the light where nobody looks
+DIM = (138, 131, 150)  # red, green, blue of 255: brightness of cells out of sight
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
 OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
-"""The names of drawings of agents that others see, and how the one drawing is turned for them."""
-SMALL = 16  # pixels: cells of less show the small drawings
-KEPT_SIZES = 8  # a window asks for another size at every step of being resized
+"""Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
+SMALL = 16  # pixels: smaller cells show the small sprites
+MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
 
 
 TILE = """\
 <svg viewBox="0 0 48 48">
   <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
   <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
-</svg>"""  # of an object that is declared in text and has no drawing
+</svg>"""  # for objects that are declared in a scenario file and have no sprite
 SVG_TAG = re.compile(r"<svg\b[^>]*>")
 PLACE = re.compile(r"{{(\w+)}}")
 SIGN = re.compile(r"{{(emblem|sign)}}")
 
 Below = tuple[str, int] | tuple[()]
-"""Name and colour of what lies between a thing and the floor; () for nothing."""
+"""Name and colour of the ground object below a sprite; () for none."""
 
 SpriteKey = tuple[str, int, int, bool, Below | None]
-"""Name, colour, turn, whether it is lit, and what is below it, if it is on the floor."""
+"""Cache key: name, colour, turn, lit, and for sprites on the floor the ground object."""
 
 
 class SpriteSheet:
-    """Surfaces of sprites by name, colour, size and turn; each is drawn once.
+    """Sprite surfaces by name, colour, size and turn; each is rendered once and cached.
 
     Args:
-        folders: of an author, see `with_engines_own`.
-        palette: a name in `PALETTES`.
+        folders: the author's sprite folders, see `with_engines_own`.
+        palette: key of `PALETTES`.
+        types: object types, for the names and letters of sprites.
     """
 
     def __init__(
@@ -74,80 +76,85 @@ class SpriteSheet:
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 
-    def name(self, kind: int, state: int) -> str:
-        """The name of the sprite of an object of this type in this state."""
+    def sprite_name(self, kind: int, state: int) -> str:
+        """Return the sprite name of an object type in a state."""
         return self._types[kind].sprite_of(state)
 
     def get(
         self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
     ) -> pygame.Surface:
-        """Return a sprite on transparent ground, (size, size) pixels. Do not draw on it.
+        """Return a sprite on a transparent background as a (size, size) surface that must not be
+        changed.
 
         Args:
-            name: of the file, without `.svg`; a sprite found nowhere shows as `unknown`, or as a
-                tile with a letter, if it is that of a type declared in text.
-            color: index of a colour; one beyond the palette shows as NONE.
-            size: of a side, in pixels, at least 1.
+            name: file name without `.svg`; a missing sprite is shown as `unknown`, or as a tile
+                with letters if the type is declared in a scenario file.
+            color: colour index; an index beyond the palette counts as 0.
+            size: side in pixels, at least 1.
             turn: 0 as drawn, 1 upside down, 2 a quarter to the left, 3 a quarter to the right.
-            lit: bright, else dimmed.
+            lit: False dims the sprite.
 
         Raises:
-            DrawingError: the file is not a drawing that SDL can read.
-            OSError: it cannot be read.
+            DrawingError: SDL cannot read the file.
+            OSError: the file cannot be read.
         """
         if name in OTHER_AGENTS:
             name, turn = "other_agent", OTHER_AGENTS[name]
-        kept, key = self._kept(size), (name, color, turn, lit, None)
-        if key not in kept:
+        cache, key = self._size_cache(size), (name, color, turn, lit, None)
+        if key not in cache:
             sprite = (
-                self.get(name, color, size) if turn or not lit else self._draw(name, color, size)
+                self.get(name, color, size) if turn or not lit else self._render(name, color, size)
             )
-            kept[key] = _dimmed(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
-        return kept[key]
+            cache[key] = _dim(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
+        return cache[key]
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
-        """Return the sprite of the agent whose view is shown: of several the one of a colour, with
-        a bright edge that others have not. Do not draw on it."""
+        """Return the sprite of the agent whose view is shown, as a surface that must not be
+        changed; with several agents the sprite has the agent's colour and a bright edge."""
         return self.get("own_agent" if color else "agent", color, size, turn)
 
     def tile(
         self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
     ) -> pygame.Surface:
-        """Return a sprite on the floor, opaque, and on what lies there; otherwise as `get`."""
-        kept, key = self._kept(size), (name, color, 0, lit, below)
-        if key not in kept:
+        """Return a sprite on the floor and on the ground object `below`, as an opaque surface that
+        must not be changed; other arguments as for `get`."""
+        cache, key = self._size_cache(size), (name, color, 0, lit, below)
+        if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
             # the floor does not hide what lies on it
-            things = () if below and name == "floor" else ((name, color),)
-            for part, its_color in (("floor", 0), *((below,) if below else ()), *things):
+            layers = () if below and name == "floor" else ((name, color),)
+            for part, its_color in (("floor", 0), *((below,) if below else ()), *layers):
                 tile.blit(self.get(part, its_color, size), (0, 0))
-            kept[key] = _dimmed(tile, lit)
-        return kept[key]
+            cache[key] = _dim(tile, lit)
+        return cache[key]
 
-    def _kept(self, size: int) -> dict[SpriteKey, pygame.Surface]:
-        kept = self._sizes.pop(size, {})
-        self._sizes[size] = kept  # the size used last is last
-        if len(self._sizes) > KEPT_SIZES:
+    def _size_cache(self, size: int) -> dict[SpriteKey, pygame.Surface]:
+        """Return the cache of a size as the most recently used; drop the least recently used
+        sizes."""
+        cache = self._sizes.pop(size, {})
+        self._sizes[size] = cache  # the size used last is last
+        if len(self._sizes) > MAX_CACHED_SIZES:
             del self._sizes[next(iter(self._sizes))]
-        return kept
+        return cache
 
-    def _draw(self, name: str, color: int, size: int) -> pygame.Surface:
-        file, text = self._text(name, size < SMALL)
+    def _render(self, name: str, color: int, size: int) -> pygame.Surface:
+        """Render a sprite that is lit and not turned."""
+        file, text = self._load_source(name, size < SMALL)
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
         filled = PLACE.sub(lambda place: getattr(shades, place[1], place[0]), text)
         try:
-            sprite = load_svg(SVG_TAG.sub(lambda tag: _sized(tag[0], size), filled, count=1))
+            sprite = load_svg(SVG_TAG.sub(lambda tag: _set_svg_size(tag[0], size), filled, count=1))
         except pygame.error as error:
             raise DrawingError(f"{file}: SDL cannot read this drawing ({error})") from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         if text is TILE:
-            _letter(sprite, tile_letters(self._types, name), shades.ink)
+            _draw_letters(sprite, tile_letters(self._types, name), shades.ink)
         return sprite
 
-    def _text(self, name: str, small: bool) -> tuple[Path, str]:
-        """The file of a sprite and what is in it."""
+    def _load_source(self, name: str, small: bool) -> tuple[Path, str]:
+        """Return the file of a sprite and its SVG text."""
         if (name, small) not in self._texts:
             file = drawing_file(name, self._folders, small)
             if file:
@@ -155,18 +162,19 @@ class SpriteSheet:
             elif tile_letters(self._types, name):
                 self._texts[name, small] = Path(name), TILE
             else:
-                self._texts[name, small] = self._text("unknown", small)
+                self._texts[name, small] = self._load_source("unknown", small)
         return self._texts[name, small]
 
 
-def _dimmed(picture: pygame.Surface, lit: bool) -> pygame.Surface:
+def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
+    """Darken a surface in place if it is not lit, and return it."""
     if not lit:
         picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
     return picture
 
 
-def _letter(tile: pygame.Surface, letters: str, color: str) -> None:
-    """Write on a tile; the first letter alone where there is no room for more."""
+def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
+    """Draw letters on a tile; only the first letter if the tile is small."""
     if not pygame.font.get_init():
         pygame.font.init()
     size = tile.get_width()
@@ -178,17 +186,22 @@ def _letter(tile: pygame.Surface, letters: str, color: str) -> None:
 
 
 def load_svg(text: str) -> pygame.Surface:
-    """Return a drawing in the pixels of its width and height.
+    """Return the surface of an SVG text, in the size of its width and height.
 
     Raises:
-        pygame.error: SDL cannot read it.
+        pygame.error: SDL cannot read the text.
     """
     return pygame.image.load(BytesIO(text.encode()), "drawing.svg")
 
 
-def _sized(tag: str, size: int) -> str:
-    """Return the opening tag `<svg …>` with `size` pixels for width and height."""
-    had = dict(re.findall(r"""\s(width|height|viewBox)\s*=\s*["']([^"']*)["']""", tag))
-    bare = re.sub(r"""\s(width|height|viewBox)\s*=\s*("[^"]*"|'[^']*')""", "", tag)
-    box = had.get("viewBox") or f"0 0 {had.get('width', 48)} {had.get('height', 48)}"
-    return bare.replace("<svg", f'<svg width="{size}" height="{size}" viewBox="{box}"', 1)
+def _set_svg_size(tag: str, size: int) -> str:
+    """Return the opening tag `<svg …>` with width and height set to `size` pixels."""
+    attributes = dict(re.findall(r"""\s(width|height|viewBox)\s*=\s*["']([^"']*)["']""", tag))
+    tag_without_size = re.sub(r"""\s(width|height|viewBox)\s*=\s*("[^"]*"|'[^']*')""", "", tag)
+    box = (
+        attributes.get("viewBox")
+        or f"0 0 {attributes.get('width', 48)} {attributes.get('height', 48)}"
+    )
+    return tag_without_size.replace(
+        "<svg", f'<svg width="{size}" height="{size}" viewBox="{box}"', 1
+    )

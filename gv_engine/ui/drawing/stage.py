@@ -1,4 +1,4 @@
-"""What draws a level that is edited: each domain whose levels are drawn brings its own."""
+"""Protocols of what a domain draws in the window: the stage of a game and the map of the editor."""
 
 from __future__ import annotations
 
@@ -11,46 +11,49 @@ from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 
 # ---- stage ---------------------------------------------------------------------------------------
 
-MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
+MAP_SHARE = 4
+"""Share of the shorter side that a minimap takes: one in this many."""
 
 
 class SidePanel(Protocol):
-    """Tells more of a game beside the stage, such as what its world is made of.
+    """Panel beside the stage with details of a game, such as the inspector.
 
     Attributes:
-        title: what its button says.
+        title: label of the button that opens the panel.
     """
 
     title: str
 
-    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+    def draw(self, surface: pygame.Surface, rect: Rect, line: int) -> None:
         """Draw the panel; `line` is the height of a line of text in pixels."""
 
     def event(self, event: pygame.event.Event) -> bool:
-        """Take a mouse event (button, motion or wheel) that falls on the panel; True if the panel
-        or the stage looks different now."""
+        """Handle a mouse event on the panel (button, motion or wheel); return True to redraw."""
 
     def command(self, name: str) -> bool:
-        """Take a command of the bindings' group `inspector`; True if it looks different now."""
+        """Run a command of the bindings' group `inspector`; return True to redraw."""
 
 
 class Stage(Protocol):
-    """Draws one game and translates what the player does on the drawing.
+    """Draws one game of a domain, and turns clicks and key commands on the drawing into actions.
 
     Attributes:
-        view: a way to look at the game, one of the domain's `views`, set by the screen.
-        line: height of a line of text in pixels, set by the screen before it draws.
-        side_panels: what can be opened beside it, one at a time.
-        side_panel: the one that is open, so that the stage may mark what it is about.
-        holds: whether its players can hold something.
-        glide: seconds that a movement takes.
-        walks: whether a click walks to a cell, rather than choosing it; set by the screen.
-        taught: commands of its domain to tell the player at the bottom, the most needed first.
-        steers: whether keys go where they point on the screen; set by the screen.
+        view: current view, a key of the domain's `views`; set by the screen.
+        line: height of a line of text in pixels; set by the screen before drawing.
+        side_panels: panels that can be opened, one at a time.
+        side_panel: the open panel or None; the stage may mark what the panel is about.
+        holds: True if players can hold an item.
+        glide: duration of a movement in seconds.
+        walks: True if a click on a cell makes the agent walk there, False if a click selects the
+            cell; set by the screen.
+        hinted_commands: names of the domain's commands for the hints at the bottom, the most
+            important first.
+        steers: True if arrow keys move in the direction of the arrow on the screen; set by the
+            screen.
     """
 
     view: str
@@ -61,165 +64,164 @@ class Stage(Protocol):
     glide: float
     walks: bool = False
     steers: bool = False
-    taught: Sequence[str]
+    hinted_commands: Sequence[str]
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
-        """What keys do in the place of the domain's commands while it steers."""
+        """Commands that replace the domain's commands while `steers` is True."""
         return ()
 
-    def knows(self, name: str) -> bool:
-        """Whether the game has a command of its domain, to be told in the help."""
+    def has_command(self, name: str) -> bool:
+        """Return whether the game has a command of its domain; the help leaves out others."""
         return True
 
     @property
-    def lacks(self) -> Collection[int]:
-        """Numbers of the types of objects that its world has none of."""
+    def absent_types(self) -> Collection[int]:
+        """Numbers of the object types that do not occur in the world."""
         return ()
 
     @property
-    def busy(self) -> bool:
-        """Whether something is worked out meanwhile that will be drawn."""
+    def is_busy(self) -> bool:
+        """True while a computation runs whose result will be drawn."""
         return False
 
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
     def begin(self, previous: Any, frame: Any) -> bool:
-        """Take the frame that is shown from now on.
+        """Set the frame to draw.
 
         Args:
-            previous: the frame before, None where no step leads from it to this one.
+            previous: the frame before, or None if no step leads from it to this frame.
             frame: a `Scene`.
 
         Returns:
-            Whether something moves: if so, the screen draws with progress from 0 to 1.
+            True if something moves; then `draw` is called with a progress from 0 to 1.
         """
 
-    def compare(self, other: Any) -> None:
-        """Mark what is different in another frame of the same game, None for nothing; forgotten
-        with the next frame."""
+    def mark_differences(self, other: Any) -> None:
+        """Mark what differs from another frame of the game, or nothing for None, until the next
+        frame."""
         return None
 
-    def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the world into the rectangle, and nothing outside it.
+    def draw(self, surface: pygame.Surface, rect: Rect, progress: float) -> None:
+        """Draw the world into a rectangle of the surface, and nothing outside of it.
 
         Args:
-            surface: of the window.
-            rect: of any size, even of a few pixels.
-            progress: of the movement from the previous frame to this one, 1 when it has ended.
+            surface: surface of the window.
+            rect: rectangle of any size, even a few pixels.
+            progress: progress of the movement from the previous frame to this one; 1 at its end.
         """
 
-    def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
-        """Draw what the player holds into a small square; returns its name for people, empty if
-        nothing is held."""
+    def draw_item(self, surface: pygame.Surface, rect: Rect) -> str:
+        """Draw the held item into a small square; return the item's name, empty if nothing is
+        held."""
 
-    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Draw how it came to this into a part of the panel; False if this domain has no more to
-        tell than the rewards."""
+    def draw_history(self, surface: pygame.Surface, rect: Rect) -> bool:
+        """Draw the history of the episode into a part of the panel; return False if the domain has
+        none."""
         return False
 
     def facts(self) -> Sequence[str]:
-        """Facts for the panel, in a few words each."""
+        """Return short texts for the status panel."""
         return ()
 
-    def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the world alone, as large as fits, in the middle of the rectangle."""
+    def draw_thumbnail(self, surface: pygame.Surface, rect: Rect) -> None:
+        """Draw only the world, as large as fits, centred in a rectangle."""
 
     def command(self, name: str) -> str:
-        """Take a command of the bindings' group of its domain, or of `view`.
+        """Run a command of the domain's group or of `view`.
 
         Returns:
-            The action that the game is to take for it; empty if it is the stage's own affair.
+            The action for the game; empty if the command only changes the drawing.
         """
 
     def actions(self, name: str) -> Iterator[str]:
-        """Take a command of the group of its domain: the actions that the game is to take for it,
-        each of them before the next one is asked for."""
+        """Yield the actions for a command of the domain's group; the game takes each action before
+        the next is computed."""
         if action := self.command(name):
             yield action
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """Take a press of a mouse button (1 left, 2 middle, 3 right) in the drawing.
+        """Handle a press of a mouse button (1 left, 2 middle, 3 right) at x, y.
 
         Returns:
-            The action that the game is to take for it, empty for none.
+            The action for the game; empty for none.
         """
 
-    def hold_out(self) -> None:
-        """What is held was clicked: the next click says where to put it, unless it was clicked
-        again."""
+    def select_held_item(self) -> None:
+        """Select the held item, so that the next click chooses the cell to put it; deselect it if
+        it is selected."""
         return None
 
     def sound(self, before: Any, after: Any) -> str:
-        """The name of the sound of the step between two frames; empty if its reward says it."""
+        """Return the name of the sound for the step between two frames; empty for the default
+        sound."""
         return ""
 
-    def onward(self) -> str:
-        """The next action on the way that a click has begun; empty if there is none."""
+    def next_walk_action(self) -> str:
+        """Return the next action on the way to the clicked cell; empty if there is none."""
         return ""
 
-    def halt(self) -> None:
-        """End the way that a click has begun."""
+    def stop_walking(self) -> None:
+        """Cancel the way to the clicked cell."""
         return None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """The mouse is here, or has left; True if the drawing looks different now."""
+        """Handle the mouse position, or None after the mouse has left; return True to redraw."""
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
-        """The wheel was turned away (positive) here; True if the drawing looks different now."""
+        """Handle a turn of the mouse wheel, positive away from the user; return True to redraw."""
 
 
 def make_stage(game: Any, theme: Theme) -> Stage:
-    """The stage for a game, by its frames."""
-    made: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
-    return made
+    """Return a new stage for a game, of the class that the game's domain registers."""
+    stage: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
+    return stage
 
 
-# ---- sketch drawing ------------------------------------------------------------------------------
+# ---- map drawing ---------------------------------------------------------------------------------
 
 
-class SketchDrawing(Protocol):
-    """Draws one level, and says which cell is where."""
+class MapDrawing(Protocol):
+    """Draws the map of an edited level, and finds the cell at a pixel."""
 
     def draw(
-        self,
-        surface: pygame.Surface,
-        rect: pygame.Rect,
-        line: int,
-        sketch: MapModel,
-        cursor: MapCell,
+        self, surface: pygame.Surface, rect: Rect, line: int, sketch: MapModel, cursor: MapCell
     ) -> None:
-        """Draw the level, or the part around the cursor, into the rectangle.
+        """Draw the level, or the part around the cursor, into a rectangle.
 
         Args:
+            surface: surface of the window.
+            rect: rectangle to draw in.
             line: height of a line of text, in pixels.
-            sketch: the level, which has a map.
+            sketch: model of the level's map.
+            cursor: selected cell.
         """
 
-    def mark(
-        self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
+    def outline_cells(
+        self, surface: pygame.Surface, rect: Rect, cells: Mapping[MapCell, str]
     ) -> None:
-        """Outline cells, each in a colour of the theme."""
+        """Outline cells, each in the theme's colour of that name."""
 
-    def at(self, position: tuple[int, int]) -> MapCell | None:
-        """The cell that is drawn at x, y."""
+    def cell_at(self, position: tuple[int, int]) -> MapCell | None:
+        """Return the cell at x, y of the surface, or None."""
 
-    def place(self, cell: MapCell) -> pygame.Rect:
-        """Where a cell was drawn last."""
+    def cell_rect(self, cell: MapCell) -> Rect:
+        """Return the rectangle of a cell in the last picture."""
 
     def zoom(self, notches: int) -> None:
-        """Show cells larger, smaller, or, with 0, as is usual."""
+        """Zoom in by positive notches, out by negative notches; 0 resets the zoom."""
 
-    def thing(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
-        """The picture of an object."""
+    def object_picture(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
+        """Return the picture of an object."""
 
-    def agent(self, facing: int, size: int) -> pygame.Surface:
-        """The picture of an agent."""
+    def agent_picture(self, facing: int, size: int) -> pygame.Surface:
+        """Return the picture of an agent."""
 
 
-def make_drawing(
+def make_map_drawing(
     domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
-) -> SketchDrawing:
-    """What draws the levels of a domain that has some."""
-    made: SketchDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
-    return made
+) -> MapDrawing:
+    """Return a new map drawing, of the class that the domain registers."""
+    drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
+    return drawing

@@ -1,51 +1,47 @@
-"""Text and plates: lines of letters that keep to their rectangles."""
+"""Text on surfaces: fonts with fallback for other scripts, and lines that are shortened to fit."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from functools import cache
-
-from gv_engine.ui.drawing.sprites import pygame
-
-from pygame import freetype  # isort: skip
 from bisect import bisect
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
-from gv_engine.ui.drawing.sprites import load_svg
+from gv_engine.ui.drawing.sprites import Rect, load_svg, pygame
+
+from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
 
 # ---- system fonts --------------------------------------------------------------------------------
 
-# below the line that quiets pygame's greeting
-
-_found: dict[frozenset[str], str | None] = {}  # by scripts
+_font_files: dict[frozenset[str], str | None] = {}  # by scripts
 
 
-def font_with(letters: Sequence[str]) -> str | None:
-    """The file of the font that has most of some letters, judged by one letter of each script; None
-    if no font has any."""
+def find_font_file(letters: Sequence[str]) -> str | None:
+    """Return the file of the system font that covers the most of some letters, tested by one letter
+    of each script; None if no font has any."""
     samples = {unicodedata.name(letter, letter).partition(" ")[0]: letter for letter in letters}
     scripts = frozenset(samples)
-    if scripts not in _found:
-        wanted = "".join(samples.values())
-        best = max(_files(), key=lambda file: _coverage(file, wanted), default=None)
-        _found[scripts] = best if best and _coverage(best, wanted) else None
-    return _found[scripts]
+    if scripts not in _font_files:
+        letters_to_test = "".join(samples.values())
+        best = max(
+            _list_fonts(), key=lambda file: _count_glyphs(file, letters_to_test), default=None
+        )
+        _font_files[scripts] = best if best and _count_glyphs(best, letters_to_test) else None
+    return _font_files[scripts]
 
 
 @cache
-def _files() -> list[str]:
-    """All that can be written with, plain ones first."""
+def _list_fonts() -> list[str]:
+    """Return the files of all bold system fonts except emoji fonts, plain fonts first."""
     names = [name for name in pygame.font.get_fonts() if name and "emoji" not in name]
     names.sort(key=lambda name: ("sans" not in name and "gothic" not in name, "mono" in name, name))
     return [file for name in names if (file := pygame.font.match_font(name, bold=True))]
 
 
 @cache
-def _coverage(file: str, letters: str) -> int:
-    """How many of some letters a font has."""
+def _count_glyphs(file: str, letters: str) -> int:
+    """Return how many of some letters a font file has; 0 if the file cannot be read."""
     try:
         metrics = freetype.Font(file, 16).get_metrics(letters)
     except (OSError, pygame.error):  # listed, and not there or not readable
@@ -55,163 +51,165 @@ def _coverage(file: str, letters: str) -> int:
 
 # ---- lettering -----------------------------------------------------------------------------------
 
-# below the line that quiets pygame's greeting
 
-
-def write(
+def draw_text_line(
     surface: pygame.Surface,
-    rect: pygame.Rect,
+    rect: Rect,
     text: str,
-    line: int,
+    line_height: int,
     color: str,
     align: str = "left",
     middle: bool = False,
-    letters: Callable[[int], Letters] | None = None,
+    letters: Callable[[int], LineFont] | None = None,
 ) -> int:
-    """Write one line in the middle height of a rectangle, smaller or cut short if it is narrow.
+    """Draw one line of text, vertically centred in a rectangle; return the width drawn, in pixels.
+
+    Text that is too wide is shrunk, then shortened.
 
     Args:
-        surface: to write on.
-        rect: that the text keeps to.
-        text: of any length; any white space counts as one space.
+        surface: surface to draw on.
+        rect: rectangle that the text must not leave.
+        text: any text; white space is collapsed to single spaces.
         line: height of the line, in pixels.
-        color: of the text.
+        color: colour of the text.
         align: left, center or right.
-        middle: for names, which often begin alike: shrunk less, then cut in the middle.
-        letters: which write it, no wider than the usual ones; `font` if None.
-
-    Returns:
-        The width written, in pixels.
+        middle: shrink less, and shorten in the middle; for names, which often begin alike.
+        letters: function from a line height to a font no wider than the default; `font` if None.
     """
     text = " ".join(text.replace("\0", " ").split())
-    least = max(9, line * 4 // 5 if middle else line * 2 // 3)
-    while line > least and font(line).size(text)[0] > rect.w:
-        line -= 1
-    picture = (letters or font)(line).render(fitted(text, line, rect.w, middle), color)
-    place = picture.get_rect(midleft=rect.midleft)
+    min_height = max(9, line_height * 4 // 5 if middle else line_height * 2 // 3)
+    while line_height > min_height and font(line_height).size(text)[0] > rect.w:
+        line_height -= 1
+    picture = (letters or font)(line_height).render(
+        shorten_text(text, line_height, rect.w, middle), color
+    )
+    target = picture.get_rect(midleft=rect.midleft)
     if align != "left":
-        place.x += (rect.w - place.w) // (2 if align == "center" else 1)
-    surface.blit(picture, place)
-    return place.w
+        target.x += (rect.w - target.w) // (2 if align == "center" else 1)
+    surface.blit(picture, target)
+    return target.w
 
 
-def fitted(text: str, line: int, width: int, middle: bool = False) -> str:
-    """Return the text, or as much of its beginning as fits in so many pixels, with dots.
+def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
+    """Return a text shortened with dots to a width in pixels.
 
-    With `middle` its beginning and its end.
+    With `middle`, the beginning and the end of the text are kept.
     """
-    if font(line).size(text)[0] <= width:
+    if font(line_height).size(text)[0] <= width:
         return text
 
-    def cut(kept: int) -> str:
-        end = kept * 2 // 3 if middle else 0
-        return text[: kept - end].rstrip() + "..." + text[len(text) - end :]
+    def cut(length: int) -> str:
+        end = length * 2 // 3 if middle else 0
+        return text[: length - end].rstrip() + "..." + text[len(text) - end :]
 
-    fitting = bisect(range(len(text)), width, key=lambda kept: font(line).size(cut(kept))[0])
+    fitting = bisect(
+        range(len(text)), width, key=lambda length: font(line_height).size(cut(length))[0]
+    )
     return cut(fitting - 1) if fitting else ""
 
 
-def wrapped(parts: Sequence[str], line: int, width: int) -> list[str]:
-    """Return the parts, joined by dots, in lines of at most so many pixels."""
+def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[str]:
+    """Return texts joined by ` · ` into lines of at most `width` pixels."""
     lines: list[str] = []
     for part in parts:
         longer = f"{lines[-1]} · {part}" if lines else part
-        if lines and font(line).size(longer)[0] <= width:
+        if lines and font(line_height).size(longer)[0] <= width:
             lines[-1] = longer
         else:
             lines.append(part)
     return lines
 
 
-FINER = 4
-"""Times as large as they are shown are letters drawn."""
+OVERSAMPLING = 4
+"""Oversampling: letters are drawn this many times larger, then scaled down."""
 
 
-class Letters:
-    """Pygame's own font for lines of so many pixels; a font of the machine for texts with letters
-    that it lacks.
+class LineFont:
+    """Pygame's default font at a line height, with system fonts for letters that the default font
+    lacks.
 
-    It is written without its table of kerning, which tears words apart, "simpli fy"; and large,
-    then made small, so that letters stand where they belong to a part of a pixel.
+    Kerning is off, because the default font's table tears words apart. Text is drawn large and
+    scaled down, which places letters at fractions of a pixel.
     """
 
-    def __init__(self, line: int) -> None:
-        self._points = line * 11 // 12 * FINER
-        self._font = font_of_file(None, self._points)
+    def __init__(self, line_height: int) -> None:
+        self._points = line_height * 11 // 12 * OVERSAMPLING
+        self._font = load_font(None, self._points)
         self._height = self._font.get_sized_height(self._points)
         self._others: dict[str, freetype.Font] = {}
 
     @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
     def size(self, text: str) -> tuple[int, int]:
-        """Width and height of a text, in pixels; all texts are equally high."""
-        width = self._font_of(text).get_rect(text).width if text else 0
-        return -(-width // FINER), -(-self._height // FINER) if text else 0
+        """Return width and height of a text in pixels; the height is the same for all texts."""
+        width = self._select_font(text).get_rect(text).width if text else 0
+        return -(-width // OVERSAMPLING), -(-self._height // OVERSAMPLING) if text else 0
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
-        """Write a text on a surface; whoever asks for it leaves it as it is."""
+        """Return a surface with the text; the surface is cached and must not be changed."""
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
-        large = pygame.Surface((size[0] * FINER, self._height), pygame.SRCALPHA)
+        large = pygame.Surface((size[0] * OVERSAMPLING, self._height), pygame.SRCALPHA)
         large.fill((*pygame.Color(color)[:3], 0))  # what is clear and black would dim the edges
-        used = self._font_of(text)
+        used = self._select_font(text)
         # on the line on which the usual letters stand
-        above, own = (font.get_sized_ascender(self._points) for font in (self._font, used))
-        blit(large, (0, above - own), used, text, color)
+        above, ascender = (font.get_sized_ascender(self._points) for font in (self._font, used))
+        blit_text(large, (0, above - ascender), used, text, color)
         return pygame.transform.smoothscale(large, size)
 
-    def _font_of(self, text: str) -> freetype.Font:
-        """What writes a text."""
+    def _select_font(self, text: str) -> freetype.Font:
+        """Return the default font, or the system font that covers the letters it lacks."""
         metrics: Sequence[Any] = self._font.get_metrics(text)
-        lacking = [letter for letter, found in zip(text, metrics, strict=True) if not found]
-        file = font_with(lacking) if lacking else None
+        lacking = [letter for letter, metric in zip(text, metrics, strict=True) if not metric]
+        file = find_font_file(lacking) if lacking else None
         if file is None:
             return self._font
         if file not in self._others:
-            self._others[file] = font_of_file(file, self._points)
+            self._others[file] = load_font(file, self._points)
         return self._others[file]
 
 
-def blit(
+def blit_text(
     large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
 ) -> None:
-    """Write on a surface of this colour that is clear where nothing is written."""
+    """Draw a text in a colour on a transparent surface that is filled with the same colour."""
     picture = font.render(text, color)[0]
     pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
     large.blit(picture, place, special_flags=pygame.BLEND_RGBA_MAX)
 
 
-def font_of_file(file: str | None, size: float) -> freetype.Font:
-    """A font as texts are written with it; pygame's own if there is no file."""
-    found = freetype.Font(file, size)
-    found.kerning = False
-    found.pad = True
-    return found
+def load_font(file: str | None, size: float) -> freetype.Font:
+    """Return the font of a file, or pygame's default font, without kerning."""
+    font = freetype.Font(file, size)
+    font.kerning = False
+    font.pad = True
+    return font
 
 
-def font(line: int) -> Letters:
-    """Return the letters for lines of so many pixels."""
-    return letters_of(Letters, line)
+def font(line_height: int) -> LineFont:
+    """Return the cached default font for lines of this height in pixels."""
+    return cached_font(LineFont, line_height)
 
 
-def letters_of(kind: Callable[[int], Letters], line: int) -> Letters:
-    """Return letters of a kind for lines of so many pixels."""
+def cached_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
+    """Return a cached font of a class for lines of this height in pixels."""
     if not freetype.get_init():
         freetype.init()
-        _made.cache_clear()
-    return _made(kind, line)
+        _create_font.cache_clear()
+    return _create_font(font_class, line_height)
 
 
 @cache
-def _made(kind: Callable[[int], Letters], line: int) -> Letters:
-    pygame.register_quit(_made.cache_clear)  # pygame.quit() makes fonts unusable
-    return kind(line)
+def _create_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
+    """Create a font; cached until `pygame.quit`."""
+    pygame.register_quit(_create_font.cache_clear)  # pygame.quit() makes fonts unusable
+    return font_class(line_height)
 
 
 @lru_cache(maxsize=256)
-def plate(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
-    """Return a rectangle with round corners; pygame's own have ragged edges."""
+def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
+    """Return a surface with a filled rounded rectangle; cached, so it must not be changed."""
     width, height = size
     rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
     return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')

@@ -1,4 +1,4 @@
-"""Pictures of single cells, of which those of what an agent sees are put together."""
+"""Pixels of grids, put together from cached tiles; only cells that changed are drawn."""
 
 from __future__ import annotations
 
@@ -14,44 +14,49 @@ from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 
 # ---- mosaic --------------------------------------------------------------------------------------
 
-Codes = NDArray[np.uint32] | NDArray[np.uint64]
-"""(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit; and
-on uint64 type, state and colour of the ground beneath, 0 for none."""
+CellCodes = NDArray[np.uint32] | NDArray[np.uint64]
+"""(H, W) look of cells: from the lowest byte type, state, colour and 1 if lit; on uint64 also type,
+state and colour of the ground object, 0 for none."""
 
-SHOWN = 0xFFFFFF
-"""The bits for type, state and colour."""
+LOOK_MASK = 0xFFFFFF
+"""Bits of a code for type, state and colour."""
 
 CellPixels = NDArray[np.uint8] | NDArray[np.uint32]
-"""(H * cell, W * cell, 3) uint8 red, green, blue; or without that axis, the uint32 of a surface."""
+"""(H * cell, W * cell, 3) uint8 red, green, blue; or (H * cell, W * cell) uint32 of a surface."""
 
 NOT_DRAWN = 0xFFFFFFFF
-PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about so many
+PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about this size
 
 
-def codes(
+def encode_cells(
     grid: NDArray[np.uint8],
     lit: NDArray[np.bool_] | None = None,
     beneath: NDArray[np.uint8] | None = None,
-) -> Codes:
-    """The codes of an (H, W, 3) grid, lit where (H, W) `lit` says so, or everywhere; with what lies
-    beneath the things in its cells, (H, W, 3), if there is a ground."""
+) -> CellCodes:
+    """Return the (H, W) codes of a grid.
+
+    Args:
+        grid: (H, W, 3) uint8 type, state and colour.
+        lit: (H, W) True where a cell is in sight; everywhere if None.
+        beneath: (H, W, 3) uint8 ground objects; None without a ground layer.
+    """
     parts = np.zeros((*grid.shape[:2], 4 if beneath is None else 8), np.uint8)
     parts[..., :3] = grid
     parts[..., 3] = 1 if lit is None else lit
     if beneath is not None:
         covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
         parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
-    found: Codes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
-    return found
+    cell_codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
+    return cell_codes
 
 
-class Tiles:
-    """Pictures of cells of one size by code, each made once.
+class TileCache:
+    """Cache of the pixels of tiles by code, for one cell size.
 
     Args:
-        sheet: the sprites.
-        cell: pixels of a cell's side.
-        rgb: whether they are (cell, cell, 3) uint8; else (cell, cell) uint32 for surfaces.
+        sheet: sprites.
+        cell: side of a cell in pixels.
+        rgb: True for (cell, cell, 3) uint8 tiles; False for (cell, cell) uint32 tiles of surfaces.
     """
 
     def __init__(self, sheet: SpriteSheet, cell: int, rgb: bool = False) -> None:
@@ -61,44 +66,54 @@ class Tiles:
         self._pictures: list[CellPixels] = []
         self._stack: CellPixels = np.empty(0, np.uint8)
 
-    def __getitem__(self, codes: Codes) -> CellPixels:
-        """(n, cell, cell) or (n, cell, cell, 3) the pictures of (n,) codes."""
-        places, wanted = self._places, codes.tolist()
-        unknown = sorted(set(wanted).difference(places))
-        for code in unknown:
+    def __getitem__(self, codes: CellCodes) -> CellPixels:
+        """Return the (n, cell, cell) or (n, cell, cell, 3) pixels of (n,) codes; draw the tiles
+        that are new."""
+        places, codes_list = self._places, codes.tolist()
+        new_codes = sorted(set(codes_list).difference(places))
+        for code in new_codes:
             places[code] = len(places)
-            self._pictures.append(self._picture(code))
-        if unknown:
+            self._pictures.append(self._draw_tile(code))
+        if new_codes:
             self._stack = cast(CellPixels, np.stack(self._pictures))
-        found: CellPixels = self._stack[[places[code] for code in wanted]]
-        return found
+        pixels: CellPixels = self._stack[[places[code] for code in codes_list]]
+        return pixels
 
-    def _picture(self, code: int) -> CellPixels:
-        kind, state, color, lit, under, its_state, its_color, _ = code.to_bytes(8, "little")
-        below = (self._sheet.name(under, its_state), its_color) if under else ()
-        tile = self._sheet.tile(self._sheet.name(kind, state), color, self.cell, bool(lit), below)
-        take = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
-        return np.ascontiguousarray(take(tile).swapaxes(0, 1))
+    def _draw_tile(self, code: int) -> CellPixels:
+        """Draw the tile of a code and return its pixels."""
+        type_id, state, color, lit, ground_type, ground_state, ground_color, _ = code.to_bytes(
+            8, "little"
+        )
+        below = (
+            (self._sheet.sprite_name(ground_type, ground_state), ground_color)
+            if ground_type
+            else ()
+        )
+        tile = self._sheet.tile(
+            self._sheet.sprite_name(type_id, state), color, self.cell, bool(lit), below
+        )
+        copy_pixels = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
+        return np.ascontiguousarray(copy_pixels(tile).swapaxes(0, 1))
 
 
-class Mosaic:
-    """Remembers what pixels show, and changes those that are to show something else.
+class TileCanvas:
+    """Draws a grid into pixels, only the cells whose code changed since the last update.
 
     Args:
-        tiles: that it is put together from.
+        tiles: tiles to draw with.
         shape: height and width in cells.
     """
 
-    def __init__(self, tiles: Tiles, shape: tuple[int, int]) -> None:
+    def __init__(self, tiles: TileCache, shape: tuple[int, int]) -> None:
         self.tiles = tiles
-        self.shown: Codes = np.full(shape, NOT_DRAWN, np.uint32)
+        self.shown: CellCodes = np.full(shape, NOT_DRAWN, np.uint32)
 
-    def update(self, pixels: CellPixels, codes: Codes) -> None:
-        """Draw what is not shown yet.
+    def update(self, pixels: CellPixels, codes: CellCodes) -> None:
+        """Draw the cells that differ from the last update.
 
         Args:
-            pixels: the same at every call, see `CellPixels`.
-            codes: (H, W).
+            pixels: pixels to write, the same at every call, see `CellPixels`.
+            codes: (H, W) codes to show.
         """
         ys, xs = np.nonzero(codes != self.shown)
         cell, (height, width) = self.tiles.cell, codes.shape
@@ -109,8 +124,9 @@ class Mosaic:
             cells[part] = self.tiles[codes[part]]
         self.shown = codes
 
-    def moved(self, down: int, right: int) -> None:
-        """The pixels were moved by so many cells; what comes in is not drawn yet."""
+    def scroll(self, down: int, right: int) -> None:
+        """Shift the record of drawn cells after the pixels were scrolled; new cells count as not
+        drawn."""
         height, width = self.shown.shape
         shown = np.full_like(self.shown, NOT_DRAWN)
         if abs(down) < height and abs(right) < width:
@@ -124,8 +140,8 @@ class Mosaic:
             shown[to] = self.shown[source]
         self.shown = shown
 
-    def forget(self, y: int, x: int, around: int = 0) -> None:
-        """A cell and those so near to it were drawn over."""
+    def invalidate(self, y: int, x: int, around: int = 0) -> None:
+        """Mark the cells around (y, x) as not drawn, after something else was drawn over them."""
         self.shown = self.shown.copy()
         top, left = max(0, y - around), max(0, x - around)
         self.shown[top : max(0, y + around + 1), left : max(0, x + around + 1)] = NOT_DRAWN
@@ -134,25 +150,25 @@ class Mosaic:
 # ---- cell pictures -------------------------------------------------------------------------------
 
 
-def cell_pictures(
+def render_cells(
     scenario: Scenario, looks: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Pictures of cells that look like this.
+    """Return pictures of cells without and with an agent, and small ones without.
 
     Args:
-        scenario: whose drawings they are.
-        looks: (n, 3) type, state and colour.
-        side: pixels of a cell's side.
+        scenario: scenario with the sprites.
+        looks: (n, 3) uint8 type, state and colour.
+        side: side of a cell in pixels.
 
     Returns:
-        (2 n, side, side, 3) red, green and blue, first the cells, then the same with the agent in
-        them, looking up; and the cells again, half as large, (n, side // 2, side // 2, 3).
+        (2 n, side, side, 3) uint8 pictures, first without an agent, then with an agent that faces
+        up; and (n, side // 2, side // 2, 3) uint8 pictures without an agent.
     """
     sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
-    shown = codes(looks[None])[0]
-    bare, small = (Tiles(sheet, size, rgb=True)[shown] for size in (side, side // 2))
-    taken = bare.copy()
-    column = pygame.image.frombuffer(taken.data, (side, side * len(taken)), "RGB")
-    for k in range(len(taken)):
+    shown = encode_cells(looks[None])[0]
+    without_agent, small = (TileCache(sheet, size, rgb=True)[shown] for size in (side, side // 2))
+    with_agent = without_agent.copy()
+    column = pygame.image.frombuffer(with_agent.data, (side, side * len(with_agent)), "RGB")
+    for k in range(len(with_agent)):
         column.blit(sheet.get("agent", 0, side), (0, k * side))
-    return np.concatenate([bare, taken]).astype(np.uint8), small.astype(np.uint8)
+    return np.concatenate([without_agent, with_agent]).astype(np.uint8), small.astype(np.uint8)

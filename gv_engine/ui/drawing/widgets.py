@@ -1,4 +1,5 @@
-"""Widgets of the screens: text, cards, buttons and bars, and what of them can be pressed."""
+"""Painter of the screens: text, cards, buttons and bars, and the areas of the picture that react to
+presses."""
 
 from __future__ import annotations
 
@@ -6,196 +7,197 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import fitted, font, plate, write
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect, shorten_text
 
 Pixel = tuple[int, int]
-"""x, y, as pygame has them."""
+"""x, y of the window."""
 
-SHADE = 150  # of 255: how dark it is behind a screen that lies over another
+SHADE = 150  # of 255: opacity of the shade behind an overlay
 
 
 class HitArea(NamedTuple):
-    """A part of the picture that can be pressed."""
+    """Rectangle of the picture that reacts to presses of the mouse button."""
 
-    rect: pygame.Rect
+    rect: Rect
     press: Callable[[Pixel], None]
     drag: bool
-    """Whether `press` is called again wherever the mouse goes while the button is down."""
+    """True to call `press` again whenever the mouse moves while the button is down."""
 
 
 def line_height(size: tuple[int, int], scale: float) -> int:
-    """The height of a line of text in a window of that width and height, in pixels.
+    """Return the height of a line of text in pixels for a window.
 
     Args:
-        size: of the window.
-        scale: 1 for the usual size; less where the window has no room for it.
+        size: width and height of the window in pixels.
+        scale: factor of the text size, 1 for the default; the result is limited to what the window
+            has room for.
     """
     width, height = size
     usual = min(20, width / 44, height / 38)
     return int(max(11, min(usual * scale, width / 28, height / 20)))
 
 
-def wrap(text: str, line: int, width: int, most: int = 1000) -> list[str]:
-    """The text in lines of at most so many pixels, each `line` high; the last one of `most` lines
-    may be longer. A word that is wider is broken, as scripts without spaces are."""
+def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) -> list[str]:
+    """Return a text wrapped to lines of at most `width` pixels; line `most` may be wider. Words
+    wider than a line are broken."""
     lines: list[str] = []
     for paragraph in text.splitlines():
         current = ""
-        for word, space in _words(paragraph, line, width):
+        for word, space in _split_words(paragraph, line_height, width):
             longer = current + space + word if current else word
-            full = current and font(line).size(longer)[0] > width
-            if full and len(lines) < most - 1:
+            full = current and font(line_height).size(longer)[0] > width
+            if full and len(lines) < max_lines - 1:
                 lines.append(current)
                 current = word
             else:
                 current = longer
         lines.append(current)
-    return lines[:most]
+    return lines[:max_lines]
 
 
-def _words(paragraph: str, line: int, width: int) -> Iterator[tuple[str, str]]:
-    """What stays together, and what stands before it; letters of words that are too wide."""
+def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple[str, str]]:
+    """Yield (word, separator before it); a word wider than a line is yielded letter by letter."""
     for word in paragraph.split():
-        parts = [word] if font(line).size(word)[0] <= width else word
+        parts = [word] if font(line_height).size(word)[0] <= width else word
         for number, part in enumerate(parts):
             yield part, "" if number else " "
 
 
 class Painter:
-    """Draws one picture and remembers what on it can be pressed.
+    """Draws one picture of the window and records its hit areas.
 
     Args:
-        surface: to draw on.
-        theme: the colours.
-        line: height of a line of text, in pixels.
-        mouse: where it is; None if it is elsewhere.
-        before: the pen of the picture before; what is dragged on it goes on being dragged.
+        surface: surface to draw on.
+        theme: colours.
+        line_height: height of a line of text, in pixels.
+        mouse: position of the mouse; None outside of the window.
+        previous: painter of the previous picture; a drag that began there continues.
 
     Attributes:
-        area: the whole picture.
+        area: rectangle of the whole picture.
     """
 
     def __init__(
         self,
         surface: pygame.Surface,
         theme: Theme,
-        line: int,
+        line_height: int,
         mouse: Pixel | None = None,
-        before: Painter | None = None,
+        previous: Painter | None = None,
     ) -> None:
-        self.surface, self.theme, self.line, self.mouse = surface, theme, line, mouse
+        self.surface, self.theme, self.mouse = surface, theme, mouse
+        self.line_height = line_height
         self.area = surface.get_rect()
-        self._hot: list[HitArea] = []
-        self._dragged: HitArea | None = before._dragged if before else None
-        self._over: pygame.Rect | None = None
-
-    # ---- drawing ---------------------------------------------------------------------
+        self._hit_areas: list[HitArea] = []
+        self._dragged: HitArea | None = previous._dragged if previous else None
+        self._hovered: Rect | None = None
 
     def color(self, name: str) -> str:
-        """A colour of the theme by its name."""
+        """Return a colour of the theme by its name."""
         color: str = getattr(self.theme, name)
         return color
 
-    def card(self, rect: pygame.Rect, color: str = "card") -> None:
-        """A panel with round corners."""
+    def draw_card(self, rect: Rect, color: str = "card") -> None:
+        """Draw a filled panel with round corners."""
         if rect.w > 0 and rect.h > 0:
-            radius = min(self.line // 2, rect.w // 2, rect.h // 2)
-            self.surface.blit(plate(rect.size, radius, self.color(color)), rect)
+            radius = min(self.line_height // 2, rect.w // 2, rect.h // 2)
+            self.surface.blit(rounded_rect(rect.size, radius, self.color(color)), rect)
 
-    def frame(self, rect: pygame.Rect, color: str = "accent") -> None:
-        """A line around something."""
+    def draw_outline(self, rect: Rect, color: str = "accent") -> None:
+        """Draw the outline of a rectangle."""
         pygame.draw.rect(
-            self.surface, self.color(color), rect, max(2, self.line // 8), self.line // 2
+            self.surface,
+            self.color(color),
+            rect,
+            max(2, self.line_height // 8),
+            self.line_height // 2,
         )
 
-    def text(
+    def draw_text(
         self,
-        rect: pygame.Rect,
+        rect: Rect,
         text: str,
         color: str = "text",
         align: str = "left",
         size: float = 1.0,
         middle: bool = False,
     ) -> int:
-        """One line in the middle height of the rectangle, shrunk or cut short if it is too long.
+        """Draw one line of text, vertically centred and shortened to a rectangle; return its width
+        in pixels.
 
         Args:
-            rect: that the text keeps to.
-            text: white space counts as one space.
-            color: its name in the theme.
+            rect: rectangle that the text must not leave.
+            text: any text; white space is collapsed to single spaces.
+            color: name of a theme colour.
             align: left, center or right.
-            size: in lines.
-            middle: whether it is a name, which is cut in the middle.
-
-        Returns:
-            The width written, in pixels.
+            size: font size as a multiple of the line height.
+            middle: True to shorten in the middle, for names.
         """
-        if rect.w < self.line or not text:
+        if rect.w < self.line_height or not text:
             return 0
-        line = max(9, int(self.line * size))
-        return write(self.surface, rect, text, line, self.color(color), align, middle)
+        line = max(9, int(self.line_height * size))
+        return draw_text_line(self.surface, rect, text, line, self.color(color), align, middle)
 
-    def lines(
-        self,
-        rect: pygame.Rect,
-        text: str,
-        color: str = "text",
-        size: float = 1.0,
-        align: str = "left",
+    def draw_lines(
+        self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
     ) -> int:
-        """Text of several lines from the top of the rectangle, as many as have room.
+        """Draw wrapped text from the top of a rectangle, as many lines as fit; return the height in
+        pixels.
 
         Returns:
             The height written, in pixels.
         """
-        line = max(9, int(self.line * size))
+        line = max(9, int(self.line_height * size))
         most = max(1, rect.h // line)
-        shown = wrap(text, line, rect.w, most)
+        shown = wrap_text(text, line, rect.w, most)
         for number, words in enumerate(shown):
-            slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
+            slot = Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
-            self.text(slot, fitted(words, line, rect.w, is_path), color, align, size)
+            self.draw_text(slot, shorten_text(words, line, rect.w, is_path), color, align, size)
         return len(shown) * line
 
-    def width(self, text: str, size: float = 1.0) -> int:
-        """How wide a text would be, in pixels."""
-        return font(max(9, int(self.line * size))).size(text)[0]
+    def text_width(self, text: str, size: float = 1.0) -> int:
+        """Return the width of a text in pixels."""
+        return font(max(9, int(self.line_height * size))).size(text)[0]
 
     def dim(self) -> None:
-        """Darken what has been drawn; nothing of it can be pressed any more."""
+        """Darken the picture and remove all hit areas."""
         shade = pygame.Surface(self.area.size, pygame.SRCALPHA)
         shade.fill((0, 0, 0, SHADE))
         self.surface.blit(shade, (0, 0))
-        self._hot.clear()
+        self._hit_areas.clear()
 
-    def note(self, text: str) -> None:
-        """A note at the bottom of the picture, over all else."""
-        line = self.line
-        width = min(self.area.w - line, self.width(text) + 2 * line)
-        shown = wrap(text, line, width - 2 * line, 4)
-        rect = pygame.Rect(0, 0, width, len(shown) * line + line)
+    def draw_note(self, text: str) -> None:
+        """Draw a note at the bottom of the picture."""
+        line = self.line_height
+        width = min(self.area.w - line, self.text_width(text) + 2 * line)
+        shown = wrap_text(text, line, width - 2 * line, 4)
+        rect = Rect(0, 0, width, len(shown) * line + line)
         rect.midbottom = self.area.centerx, self.area.bottom - line // 2
-        self.card(rect, "accent")
-        self.lines(rect.inflate(-line, -line), text, "on_accent", align="center")
+        self.draw_card(rect, "accent")
+        self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 
-    # ---- pressing --------------------------------------------------------------------
+    def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
+        """Call a function with the mouse position when a rectangle is pressed.
 
-    def hot(self, rect: pygame.Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
-        """Let something be called with the mouse's place when it is pressed there.
+        Args:
+            rect: rectangle of the picture.
+            press: function of x, y in pixels.
+            drag: call the function also while the mouse is dragged.
 
         Returns:
-            Whether the mouse is there now.
+            True if the mouse is over the rectangle.
         """
-        self._hot.append(HitArea(rect.copy(), press, drag))
+        self._hit_areas.append(HitArea(rect.copy(), press, drag))
         if self.mouse is not None and rect.collidepoint(self.mouse):
-            self._over = rect.copy()
+            self._hovered = rect.copy()
             return True
         return False
 
-    def button(
+    def draw_button(
         self,
-        rect: pygame.Rect,
+        rect: Rect,
         label: str,
         press: Callable[[], None],
         key: str = "",
@@ -203,53 +205,64 @@ class Painter:
         ground: str = "well",
         marked: bool = True,
     ) -> None:
-        """A button with its label, and the key that does the same in weaker letters; `marked` with
-        a line around it while the mouse is there."""
-        over = self.hot(rect, lambda _: press())
-        self.card(rect, "accent" if chosen else ground)
-        inner = rect.inflate(-self.line, 0)
-        if over and marked and not chosen:
-            self.frame(rect, "outline")
-        ink = "on_accent" if chosen else "text"
-        if key:
-            taken = self.text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
-            inner.w -= taken + self.line // 2
-        self.text(inner, label, ink, "left" if key else "center")
+        """Draw a button that calls a function when it is pressed.
 
-    def bar(
-        self, rect: pygame.Rect, share: float, move: Callable[[float], None] | None = None
+        Args:
+            rect: rectangle of the button.
+            label: text of the button.
+            press: function without arguments.
+            key: key with the same effect, shown at the right.
+            chosen: True for the accent colour.
+            ground: name of the theme colour behind the label.
+            marked: True to outline the button while the mouse is over it.
+        """
+        over = self.add_hit_area(rect, lambda _: press())
+        self.draw_card(rect, "accent" if chosen else ground)
+        inner = rect.inflate(-self.line_height, 0)
+        if over and marked and not chosen:
+            self.draw_outline(rect, "outline")
+        text_color = "on_accent" if chosen else "text"
+        if key:
+            key_width = self.draw_text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
+            inner.w -= key_width + self.line_height // 2
+        self.draw_text(inner, label, text_color, "left" if key else "center")
+
+    def draw_bar(
+        self, rect: Rect, share: float, move: Callable[[float], None] | None = None
     ) -> None:
-        """A bar that is full to a share between 0 and 1, and can be dragged if `move` is given."""
+        """Draw a bar filled to a share from 0 to 1; with `move`, the bar can be dragged to a
+        share."""
         groove = rect.inflate(0, -rect.h // 2)
-        self.card(groove, "outline")
-        full = groove.copy()
-        full.w = round(groove.w * min(1.0, max(0.0, share)))
-        self.card(full, "accent")
+        self.draw_card(groove, "outline")
+        filled = groove.copy()
+        filled.w = round(groove.w * min(1.0, max(0.0, share)))
+        self.draw_card(filled, "accent")
         if move is not None:
-            knob = pygame.Rect(0, 0, rect.h * 3 // 4, rect.h)
-            knob.center = groove.x + full.w, rect.centery
-            self.card(knob.clamp(rect.inflate(knob.w, 0)), "text")
-            self.hot(
+            knob = Rect(0, 0, rect.h * 3 // 4, rect.h)
+            knob.center = groove.x + filled.w, rect.centery
+            self.draw_card(knob.clamp(rect.inflate(knob.w, 0)), "text")
+            self.add_hit_area(
                 rect.inflate(knob.w, rect.h // 2),
                 lambda at: move(min(1.0, max(0.0, (at[0] - rect.x) / max(1, rect.w)))),
                 drag=True,
             )
 
-    def scrolled(self, groove: pygame.Rect, first: int, shown: int, count: int) -> None:
-        """Show in a groove which part of a list is to be seen; nothing if that is all of it."""
+    def draw_scrollbar(self, groove: Rect, first: int, shown: int, count: int) -> None:
+        """Draw a scrollbar for `shown` of `count` rows from row `first` on; nothing if all rows are
+        shown."""
         if shown < count:
-            part = groove.copy()
-            part.h = max(self.line, groove.h * shown // count)
-            part.y += groove.h * first // count
-            self.card(part, "outline")
+            thumb = groove.copy()
+            thumb.h = max(self.line_height, groove.h * shown // count)
+            thumb.y += groove.h * first // count
+            self.draw_card(thumb, "outline")
 
-    def pointed(self, event: pygame.event.Event) -> bool:
-        """Take a mouse event; True if it was about something that can be pressed."""
+    def handle_mouse(self, event: pygame.event.Event) -> bool:
+        """Handle a mouse event; return True if it hit an area or changed what the mouse is over."""
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-            for hot in reversed(self._hot):
-                if hot.rect.collidepoint(event.pos):
-                    self._dragged = hot if hot.drag else None
-                    hot.press(event.pos)
+            for area in reversed(self._hit_areas):
+                if area.rect.collidepoint(event.pos):
+                    self._dragged = area if area.drag else None
+                    area.press(event.pos)
                     return True
         elif event.type == pygame.MOUSEBUTTONUP and event.button == 1 and self._dragged:
             self._dragged = None
@@ -259,9 +272,14 @@ class Painter:
                 self._dragged.press(event.pos)
                 return True
             over = next(
-                (h.rect for h in reversed(self._hot) if h.rect.collidepoint(event.pos)), None
+                (
+                    area.rect
+                    for area in reversed(self._hit_areas)
+                    if area.rect.collidepoint(event.pos)
+                ),
+                None,
             )
-            if over != self._over:
-                self._over = over
+            if over != self._hovered:
+                self._hovered = over
                 return True
         return False

@@ -1,1 +1,1 @@
-"""Keys, settings and files that window and terminal share; nothing here draws."""
+"""Key bindings of the window and the terminal; nothing here draws."""

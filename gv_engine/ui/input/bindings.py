@@ -1,14 +1,14 @@
-"""Bindings of keys to commands, for keyboard, gamepad and terminal; free of any drawing library.
+"""Key bindings of keyboard, gamepad and terminal, without any drawing library.
 
-Keys are named by their place on a US keyboard, whatever is printed on them: "W" is the key left of
-"E" everywhere. Groups of commands are active together on a screen; within such a set a key does one
-thing. A file `keys.toml` in the user's configuration folder gives commands other keys:
+A key is named by its position on a US keyboard: "W" is the key left of "E" on every keyboard.
+Commands are in groups; the groups of a screen are active together, and no key has two commands
+among them. A file `keys.toml` in the user's configuration folder changes keys:
 
     [grid]
     ACTUATE = ["Space", "E", "Pad A"]
     KICK = ["J"]
 
-The last one is an action of some level's own, see `Bindings.of_level`.
+KICK is an action that a level defines, see `Bindings.with_level_commands`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from gv_engine.ui.settings import config_folder, read_toml
 
 # ---- key names -----------------------------------------------------------------------------------
 
-_CALLED = {
+_KEY_LABELS = {
     **{"Escape": "Esc", "Return": "Enter", "Equals": "+", "Minus": "-", "Slash": "?"},
     **{"LeftBracket": "[", "RightBracket": "]", "Grave": "`", "Semicolon": ";"},
 }
-"""What people call some keys."""
+"""Labels of keys that are not called by their name."""
 
 LETTERS = {chr(65 + n): 4 + n for n in range(26)}
 DIGITS = {str((n + 1) % 10): 30 + n for n in range(10)}
@@ -53,24 +53,24 @@ SCANCODES: dict[str, int] = {
     "Keypad .": 99,
     "NonUSBackslash": 100,
 }
-"""Usages of the USB keyboard page by name; they are SDL's scancodes too."""
+"""Usage number on the USB keyboard page by name of the key; equal to SDL's scancodes."""
 
 _BUTTONS = "A B X Y Back Guide Start LeftStick RightStick LB RB Up Down Left Right"
 PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
-"""Buttons of a gamepad, in SDL's order."""
+"""Gamepad buttons in SDL's order."""
 
 MODIFIERS = ("Ctrl", "Alt", "Shift")
-"""In the order in which the names of keys have them."""
+"""Modifiers, in the order in which key names contain them."""
 
 
 def key_label(key: str) -> str:
-    """A key as people call it: Esc, Shift+Left, +."""
+    """Return the label of a key for users: Esc, Shift+Left, +."""
     *modifiers, name = key_parts(key)
-    return "+".join([*modifiers, _CALLED.get(name, name)])
+    return "+".join([*modifiers, _KEY_LABELS.get(name, name)])
 
 
 def key_parts(key: str) -> list[str]:
-    """The modifiers of a key and its name, which may end with a plus."""
+    """Return the modifiers of a key and its name; the name may end with a plus."""
     *modifiers, name = key.removesuffix("+").split("+")
     return [*modifiers, name + "+" * key.endswith("+")]
 
@@ -85,7 +85,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
             "redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True
         ),
         KeyCommand("first", "rewind to the beginning", ("Home",)),
-        KeyCommand("last", "on to the latest step", ("End",)),
+        KeyCommand("last", "go to the latest step", ("End",)),
         KeyCommand("game_before", "back to the game before", ("Shift+Home",)),
         KeyCommand("game_after", "on to the game after", ("Shift+End",)),
         KeyCommand("again", "same level again", ("R",)),
@@ -96,7 +96,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("enter_seed", "enter a seed", ("G",)),
         KeyCommand("rules", "rules of this level", ("F3",)),
         KeyCommand("hint", "hint: the next step", ("F4",)),
-        KeyCommand("real_time", "let time run or wait", ("T",)),
+        KeyCommand("real_time", "start or stop real time", ("T",)),
         KeyCommand("save_replay", "save a replay", ("Ctrl+S", "F5")),
         KeyCommand("watch", "watch the replay that was saved", ("F6",)),
         KeyCommand("race", "race what was saved, the agent or the solver", ("F7",)),
@@ -106,21 +106,21 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("menu", "pause, menu", ("Escape", "Pad Back")),
     ),
     "agent": (
-        KeyCommand("agent", "let the agent act, or stop it", ("F8", "Grave")),
+        KeyCommand("agent", "start or stop the agent", ("F8", "Grave")),
         KeyCommand("agent_step", "one step of the agent", ("F10", "Semicolon"), True),
-        KeyCommand("agent_faster", "a faster agent", ("RightBracket",)),
-        KeyCommand("agent_slower", "a slower agent", ("LeftBracket",)),
+        KeyCommand("agent_faster", "faster agent", ("RightBracket",)),
+        KeyCommand("agent_slower", "slower agent", ("LeftBracket",)),
     ),
-    "wall": (
-        KeyCommand("wall_pause", "let the worlds step, or wait", ("Space", "Pad A")),
-        KeyCommand("wall_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
-        KeyCommand("wall_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
-        KeyCommand("wall_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
-        KeyCommand("wall_open", "open the chosen world", ("Return", "Pad Y")),
-        KeyCommand("wall_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
-        KeyCommand("wall_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),
-        KeyCommand("wall_up", "choose a world above", ("W", "Shift+Up"), True),
-        KeyCommand("wall_down", "choose a world below", ("S", "Shift+Down", "Pad X"), True),
+    "batch": (
+        KeyCommand("batch_pause", "pause or resume", ("Space", "Pad A")),
+        KeyCommand("batch_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
+        KeyCommand("batch_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
+        KeyCommand("batch_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
+        KeyCommand("batch_open", "open the chosen world", ("Return", "Pad Y")),
+        KeyCommand("batch_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
+        KeyCommand("batch_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),
+        KeyCommand("batch_up", "choose a world above", ("W", "Shift+Up"), True),
+        KeyCommand("batch_down", "choose a world below", ("S", "Shift+Down", "Pad X"), True),
         KeyCommand("zoom_in", "larger worlds", ("Equals", "Keypad +"), True),
         KeyCommand("zoom_out", "smaller worlds", ("Minus", "Keypad -"), True),
         KeyCommand("scroll_up", "scroll up", ("PageUp",), True),
@@ -154,7 +154,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand(
             "first_change", "to the first step that a saved file has changed", ("Ctrl+Home",)
         ),
-        KeyCommand("compare", "how it was before a file was saved, and back", ("Ctrl+B",)),
+        KeyCommand("compare", "compare with the game before a file was saved", ("Ctrl+B",)),
         KeyCommand("help", "keys", ("H", "Slash")),
     ),
     "inspector": (
@@ -170,7 +170,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("scroll_down", "scroll down", ("PageDown",), True),
     ),
     "edit": (
-        KeyCommand("try", "play it, and come back", ("Tab",)),
+        KeyCommand("try", "play the level", ("Tab",)),
         KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
         KeyCommand("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
         KeyCommand("save", "save the file", ("Ctrl+S", "F5")),
@@ -180,19 +180,19 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("left", "a cell left", ("Left",), True),
         KeyCommand("right", "a cell right", ("Right",), True),
         KeyCommand("put", "put the thing into the cell, or a corner", ("Space", "Return")),
-        KeyCommand("erase", "take out what is in the cell", ("Delete", "Backspace")),
-        KeyCommand("pick", "take what is in the cell for more of it", ("E",)),
+        KeyCommand("erase", "clear the cell", ("Delete", "Backspace")),
+        KeyCommand("pick", "pick the object of the cell", ("E",)),
         KeyCommand("next_thing", "next thing", ("RightBracket", "PageDown"), True),
         KeyCommand("previous_thing", "previous thing", ("LeftBracket", "PageUp"), True),
         KeyCommand("next_color", "another colour", ("C",), True),
-        KeyCommand("next_state", "another state, or way to look", ("S",), True),
+        KeyCommand("next_state", "another state or direction", ("S",), True),
         KeyCommand("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
         KeyCommand("all_things", "more things, or the level's own", ("A",)),
         KeyCommand("cell_form", "properties of what is in the cell", ("P",)),
         KeyCommand("size", "another size", ("G",)),
         KeyCommand("level_rules", "rules: add, order, set", ("F3", "R")),
         KeyCommand("level_form", "properties of the level", ("F4", "L")),
-        KeyCommand("next_fault", "what is wrong, one after the other", ("N",), True),
+        KeyCommand("next_fault", "go to the next error", ("N",), True),
         KeyCommand("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
         KeyCommand("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
         KeyCommand("zoom_reset", "usual size", ("0",)),
@@ -236,7 +236,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("full_screen", "full screen", ("F11", "Alt+Return")),
     ),
 }
-"""All commands, by group."""
+"""All commands by group."""
 
 SCREENS = {
     "start": ("start", "menu", "window"),
@@ -246,23 +246,23 @@ SCREENS = {
         domain.title: (domain.title, "play", "agent", "view", *domain.panels, "window")
         for domain in DOMAINS.values()
     },
-    "wall": ("wall", "window"),
+    "batch": ("batch", "window"),
     "replay": ("replay", "view", "inspector", "window"),
 }
-"""Groups that are active together."""
+"""Groups that are active together, by screen."""
 
 
 # ---- bindings ------------------------------------------------------------------------------------
 
-_NAMED = re.compile(r"{(\w+)}")
+_PLACEHOLDER = re.compile(r"{(\w+)}")
 
 
 class BindingsError(ValueError):
     """Keys that cannot be used; the message says why.
 
     Args:
-        why: the message.
-        at: the name in the file that it is about.
+        why: message.
+        at: name in the file that the message is about.
     """
 
     def __init__(self, why: str, at: str) -> None:
@@ -271,35 +271,35 @@ class BindingsError(ValueError):
 
 
 class Bindings:
-    """Which key does what.
+    """Keys of all commands.
 
     Args:
-        changes: other keys than the usual ones, by group and command. Where a usual key of another
-            command is among them, that command loses it.
-        own: commands of a level's own, by group; they go before the usual ones.
+        changes: keys that replace the default keys, by group and command. A default key of another
+            command that is among them is taken from that command.
+        own: commands that a level adds, by group; their keys are taken from the default commands.
 
     Attributes:
-        changes: the same.
+        changes: the same as the argument.
 
     Raises:
-        BindingsError: no such group, command or key, or a key stands for two commands.
+        BindingsError: a group, command or key is unknown, or a key has two commands.
     """
 
     def __init__(
         self,
         changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-        own: Mapping[str, Sequence[KeyCommand]] | None = None,
+        level_commands: Mapping[str, Sequence[KeyCommand]] | None = None,
     ) -> None:
-        self.changes, self._own = changes, own or {}
+        self.changes, self._level_commands = changes, level_commands or {}
         self._levels: dict[tuple[KeyCommand, ...], Bindings] = {}
-        given = {
+        changed_keys = {
             (group, name): tuple(keys)
-            for group, commands in _checked(changes or {}).items()
+            for group, commands in _check_changes(changes or {}).items()
             for name, keys in commands.items()
         }
-        self._keys = {**given, **_left(self._own, given)}
-        self._keys |= _left(GROUPS, self._keys)
-        _check_unique(given)
+        self._keys = {**changed_keys, **_remaining_keys(self._level_commands, changed_keys)}
+        self._keys |= _remaining_keys(GROUPS, self._keys)
+        _check_unique(changed_keys)
         self._commands = {
             group: {
                 key: command
@@ -311,39 +311,43 @@ class Bindings:
 
     @classmethod
     def load(cls, file: Path | None = None) -> tuple[Bindings, str]:
-        """The bindings of a file, `keys.toml` in the configuration folder if None.
+        """Return the bindings of a file, and a message.
+
+        Args:
+            file: file to read; `keys.toml` in the configuration folder if None.
 
         Returns:
-            The bindings and what is wrong with the file, empty if nothing. With a wrong file they
-            are the usual ones; the file is left as it is.
+            The bindings, and a message if the file is wrong, else "". A wrong file is not changed,
+            and the default keys are returned.
         """
         file = file or keys_file()
-        changes, text, wrong = read_toml(file, "keys")
+        changes, text, message = read_toml(file, "keys")
         try:
-            return cls(changes), wrong
+            return cls(changes), message
         except BindingsError as error:
             why = shorten(str(error), 300)
-            line = _line_of(error.at, text)
+            line = _find_line(error.at, text)
         stop = "" if why.endswith("?") else "."
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
 
-    def of_level(self, group: str, own: tuple[KeyCommand, ...]) -> Bindings:
-        """These bindings, with commands of a level's own in a group; kept for the next time."""
-        if own and own not in self._levels:
-            self._levels[own] = Bindings(self.changes, {group: own})
-        return self._levels[own] if own else self
+    def with_level_commands(self, group: str, level_commands: tuple[KeyCommand, ...]) -> Bindings:
+        """Return these bindings with the commands of a level added to a group; the result is
+        cached."""
+        if level_commands and level_commands not in self._levels:
+            self._levels[level_commands] = Bindings(self.changes, {group: level_commands})
+        return self._levels[level_commands] if level_commands else self
 
     def commands(self, group: str) -> tuple[KeyCommand, ...]:
-        """The commands of a group, those of the level's own at its end."""
-        return (*GROUPS[group], *self._own.get(group, ()))
+        """Return the commands of a group; the commands of the level are last."""
+        return (*GROUPS[group], *self._level_commands.get(group, ()))
 
     def find(self, key: str, groups: Iterable[str]) -> KeyCommand | None:
-        """The command of a key where these groups are active, None if it is free.
+        """Return the command of a key in the active groups, or None.
 
         Args:
-            key: such as "W", "Shift+Left" or "Pad A". With Shift and no command of its own it does
-                what it does without.
-            groups: the first one that has the key decides.
+            key: name of the key, as "W", "Shift+Left" or "Pad A". A key with Shift and no command
+                has the command of the key without Shift.
+            groups: active groups; the first group with the key decides.
         """
         tries = (key, key.removeprefix("Shift+"))
         return next(
@@ -356,143 +360,153 @@ class Bindings:
             None,
         )
 
-    def command(self, key: str, groups: Iterable[str]) -> str:
-        """Name of the command that `find` finds, or empty."""
-        found = self.find(key, groups)
-        return found.name if found else ""
+    def command_name(self, key: str, groups: Iterable[str]) -> str:
+        """Return the name of the command that `find` returns, or ""."""
+        command = self.find(key, groups)
+        return command.name if command else ""
 
     def keys(self, group: str, name: str) -> tuple[str, ...]:
-        """The keys of a command."""
+        """Return the keys of a command."""
         return self._keys[group, name]
 
     def label(self, group: str, name: str) -> str:
-        """The first key of a command on the keyboard as people call it; empty if it has none."""
+        """Return the label of a command's first keyboard key, or ""."""
         fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
 
-    def named_in(self, text: str, groups: Iterable[str]) -> str:
-        """A text with the keys of the commands that it names, in these groups: `{undo}` is `Z`."""
-        known = {c.name: group for group in groups for c in self.commands(group)}
+    def fill_in_keys(self, text: str, groups: Iterable[str]) -> str:
+        """Return a text with the keys of commands filled in: `{undo}` becomes `Z`."""
+        group_by_command = {c.name: group for group in groups for c in self.commands(group)}
 
-        def key(named: re.Match[str]) -> str:
-            name = named[1]
-            return (name in known and self.label(known[name], name)) or named[0]
+        def key(match: re.Match[str]) -> str:
+            name = match[1]
+            return (name in group_by_command and self.label(group_by_command[name], name)) or match[
+                0
+            ]
 
-        return _NAMED.sub(key, text)
+        return _PLACEHOLDER.sub(key, text)
 
-    def help(
-        self, groups: Iterable[str], knows: Callable[[str], bool] = bool
+    def describe_keys(
+        self, groups: Iterable[str], has_command: Callable[[str], bool] = bool
     ) -> Iterator[tuple[str, str]]:
-        """(keys, what they do) of every command in these groups that has a key.
+        """Yield (keys, description) for each command of the groups that has a key.
 
         Args:
-            knows: whether the level has the command of a name.
+            groups: groups to list.
+            has_command: function from a command's name to False if the level does not have the
+                command.
         """
         for group in groups:
             for command in self.commands(group):
                 keys = self.keys(group, command.name)
-                if keys and knows(command.name):
+                if keys and has_command(command.name):
                     yield ", ".join(map(key_label, keys)), command.description
 
 
-def _left(
-    groups: Mapping[str, Sequence[KeyCommand]], given: Mapping[tuple[str, str], Sequence[str]]
+def _remaining_keys(
+    groups: Mapping[str, Sequence[KeyCommand]], keys: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """The keys of commands that have not been given any: their usual ones, but for those that have
-    been given to others."""
-    left = {}
+    """Return the default keys of the commands that have no keys yet, without the keys that other
+    commands have taken."""
+    default_keys = {}
     for group, commands in groups.items():
-        taken = {
+        taken_keys = {
             key
-            for (other, _), keys in given.items()
-            if other == group or _together(other, group)
-            for key in keys
+            for (other, _), used_keys in keys.items()
+            if other == group or _are_active_together(other, group)
+            for key in used_keys
         }
         for command in commands:
-            if (group, command.name) not in given:
-                usual = tuple(key for key in command.keys if key not in taken)
-                left[group, command.name] = usual
-    return left
+            if (group, command.name) not in keys:
+                free_keys = tuple(key for key in command.keys if key not in taken_keys)
+                default_keys[group, command.name] = free_keys
+    return default_keys
 
 
-def free_key(group: str, name: str, key: str, beside: Iterable[KeyCommand]) -> str:
-    """The key that a level gives an action of its own, as bindings name it.
+def free_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> str:
+    """Return the canonical name of the key that a level chooses for an action.
 
     Args:
-        group: of the actions.
-        name: of the action.
-        key: as the level has it; a letter may be small.
-        beside: the level's other actions.
+        group: group of the actions.
+        name: name of the action.
+        key: key in the scenario file; a single letter may be lower case.
+        others: other actions of the level.
 
     Raises:
-        BindingsError: there is no such key, or it does something else where the level is played.
+        BindingsError: the key is unknown, or has another command on the screen of the level.
     """
-    found = _key(name, key.upper() if len(key) == 1 else key)
-    others = [*beside, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
-    taken = {key: command.description for command in others for key in command.keys}
-    if found in taken:
-        free = [key for key in (*LETTERS, *DIGITS) if key not in taken]
-        why = f"{name}: {found} stands for {taken[found]!r} already; free are {', '.join(free)}"
+    canonical = _canonical_key(name, key.upper() if len(key) == 1 else key)
+    commands = [*others, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
+    command_by_key = {key: command.description for command in commands for key in command.keys}
+    if canonical in command_by_key:
+        free = [key for key in (*LETTERS, *DIGITS) if key not in command_by_key]
+        used = f"{canonical} stands for {command_by_key[canonical]!r} already"
+        why = f"{name}: {used}; free are {', '.join(free)}"
         raise BindingsError(why, name)
-    return found
+    return canonical
 
 
 def keys_file() -> Path:
-    """Where the user's own keys are."""
+    """Return the path of the user's `keys.toml`."""
     return config_folder() / "keys.toml"
 
 
-def as_toml(bindings: Bindings) -> str:
-    """A file of keys to begin with: all commands and the keys that they have."""
+def format_keys_file(bindings: Bindings) -> str:
+    """Return the text of a `keys.toml` with all commands and their keys."""
     lines = [
         "# The keys of GV Engine, by their place on a US keyboard. Change them as you like; what",
         "# is left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
         f"# Gamepad: {', '.join(PAD)}.",
     ]
-    usual = Bindings(bindings.changes)
+    default_bindings = Bindings(bindings.changes)
     for group in GROUPS:
         lines += ["", f"[{group}]"]
-        known = {key for each in GROUPS[group] for key in usual.keys(group, each.name)}
+        default_keys = {
+            key for shared in GROUPS[group] for key in default_bindings.keys(group, shared.name)
+        }
         for command in bindings.commands(group):
-            of = usual if command in GROUPS[group] else bindings
-            found = of.keys(group, command.name)
-            if of is bindings and known.intersection(found):
-                continue  # it stands in the place of others, whose keys these are
-            keys = ", ".join(f'"{key}"' for key in found)
+            source = default_bindings if command in GROUPS[group] else bindings
+            keys_of_command = source.keys(group, command.name)
+            if source is bindings and default_keys.intersection(keys_of_command):
+                continue  # replaces other commands and has their keys
+            keys = ", ".join(f'"{key}"' for key in keys_of_command)
             lines.append(f"{command.name} = [{keys}]  # {command.description}")
     return "\n".join(lines) + "\n"
 
 
-def _checked(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
+def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
+    """Return changed keys by group and command after checking them; raise BindingsError for the
+    first mistake."""
     checked: dict[str, dict[str, list[str]]] = {}
     for group, commands in changes.items():
         if group not in GROUPS:
-            raise BindingsError(f"there is no group [{group}]{_maybe(group, GROUPS)}", group)
+            raise BindingsError(f"there is no group [{group}]{_suggest(group, GROUPS)}", group)
         if not isinstance(commands, Mapping):
             raise BindingsError(f"[{group}] holds commands, found {commands!r}", group)
         names = [command.name for command in GROUPS[group]]
         checked[group] = {}
         for name, keys in commands.items():
-            if name not in names and not _may_be_own(group, name):
-                raise BindingsError(f"[{group}] has no command {name}{_maybe(name, names)}", name)
+            if name not in names and not _is_level_action(group, name):
+                raise BindingsError(f"[{group}] has no command {name}{_suggest(name, names)}", name)
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
                 why = f'{name} wants a list of keys such as ["W", "Up"], not {keys!r}'
                 raise BindingsError(why, name)
-            checked[group][name] = [_key(name, key) for key in keys]
+            checked[group][name] = [_canonical_key(name, key) for key in keys]
     return checked
 
 
-def _may_be_own(group: str, name: str) -> bool:
-    """Whether it may be an action of some level's own, and is no slip of another one."""
+def _is_level_action(group: str, name: str) -> bool:
+    """Return whether a name can be an action of a level: upper case, and no misspelled action."""
     actions = [command.name for command in GROUPS[group] if command.name.isupper()]
     return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
 
-def _key(name: str, key: str) -> str:
-    """The name of a key with its modifiers in order."""
+def _canonical_key(name: str, key: str) -> str:
+    """Return the name of a key with its modifiers in canonical order; raise BindingsError for an
+    unknown key."""
     *modifiers, base = key_parts(key)
     if base not in SCANCODES and base not in PAD:
-        hint = _maybe(base, [*SCANCODES, *PAD])
+        hint = _suggest(base, [*SCANCODES, *PAD])
         raise BindingsError(f"{name}: there is no key {base!r}{hint}", name)
     unknown = [modifier for modifier in modifiers if modifier not in MODIFIERS]
     if unknown:
@@ -500,25 +514,28 @@ def _key(name: str, key: str) -> str:
     return "+".join([*(modifier for modifier in MODIFIERS if modifier in modifiers), base])
 
 
-def _together(one: str, other: str) -> bool:
+def _are_active_together(one: str, other: str) -> bool:
+    """Return whether a screen has both groups."""
     return any(one in groups and other in groups for groups in SCREENS.values())
 
 
-def _check_unique(given: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    known = [(command, dict.fromkeys(keys)) for command, keys in given.items()]
-    for ((group, name), keys), ((other, second), others) in combinations(known, 2):
+def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    """Raise BindingsError if two commands that are active together have the same key."""
+    items = [(command, dict.fromkeys(keys)) for command, keys in changed_keys.items()]
+    for ((group, name), keys), ((second_group, second_name), others) in combinations(items, 2):
         shared = [key for key in keys if key in others]
-        if shared and (group == other or _together(group, other)):
-            why = f"{second}: {shared[0]} stands for {name} already"
-            raise BindingsError(why, second)
+        if shared and (group == second_group or _are_active_together(group, second_group)):
+            why = f"{second_name}: {shared[0]} stands for {name} already"
+            raise BindingsError(why, second_name)
 
 
-def _line_of(name: str, text: str) -> str:
-    """`:7` where the name is the first word of line 7 of the file."""
-    found = re.search(rf"^\s*\[?\s*\"?{re.escape(name)}\b", text, re.MULTILINE)
-    return f":{text.count(chr(10), 0, found.end()) + 1}" if found else ""
+def _find_line(name: str, text: str) -> str:
+    """Return `:7` if line 7 of a text begins with a name, or ""."""
+    match = re.search(rf"^\s*\[?\s*\"?{re.escape(name)}\b", text, re.MULTILINE)
+    return f":{text.count(chr(10), 0, match.end()) + 1}" if match else ""
 
 
-def _maybe(found: str, allowed: Iterable[str]) -> str:
-    near = get_close_matches(found, allowed, 1, cutoff=0.5)
+def _suggest(name: str, allowed: Iterable[str]) -> str:
+    """Return "; did you mean …?" with the closest allowed name, or ""."""
+    near = get_close_matches(name, allowed, 1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,4 +1,5 @@
-"""Other keys for a command, written into the player's `keys.toml` with all else left as it is."""
+"""Changes of keys, written into the user's `keys.toml` without changing anything else in the
+file."""
 
 from __future__ import annotations
 
@@ -14,49 +15,50 @@ from gv_engine.ui.settings import read_toml
 
 
 def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None = None) -> Bindings:
-    """Give a command other keys, from now on and the next time.
+    """Write other keys for a command into `keys.toml`, and return the new bindings.
 
     Args:
-        group, name: of the command.
-        keys: as bindings name them; None for the usual ones.
-        file: `keys.toml` in the configuration folder if None.
+        group, name: group and name of the command.
+        keys: names of the keys; None for the default keys.
+        file: file to change; `keys.toml` in the configuration folder if None.
 
     Returns:
-        All bindings as they are then.
+        All bindings after the change.
 
     Raises:
-        BindingsError: a key stands for another command that was given it, or the file cannot be
-            used as it is.
+        BindingsError: a key was given to another command in the file, or the file is wrong.
         OSError: the file cannot be written.
     """
     file = file or keys_file()
-    _, text, wrong = read_toml(file, "keys")
-    if wrong:
-        raise BindingsError(wrong, name)
-    text = _with_keys(text, group, name, keys)
+    _, text, error = read_toml(file, "keys")
+    if error:
+        raise BindingsError(error, name)
+    text = _edit_keys(text, group, name, keys)
     try:
         changes = tomllib.loads(text)
         written = changes.get(group, {}).get(name)
     except tomllib.TOMLDecodeError:
         written = name
     if written != (None if keys is None else list(keys)):
-        raise BindingsError(f"{file} has {name} in a way that only you can change", name)
-    made = Bindings(changes)
+        raise BindingsError(
+            f"{file} has {name} in a form that only you can change: edit the file", name
+        )
+    bindings = Bindings(changes)
     file.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(file) as draft:
         draft.write_text(text, "utf-8")
-    return made
+    return bindings
 
 
-def lost(before: Bindings, after: Bindings, name: str) -> str:
-    """What other commands than this one have lost, in words; empty if nothing."""
+def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
+    """Return a text about the keys that other commands than `name` have lost, or ""."""
     return " · ".join(
-        f"{', '.join(map(key_label, gone))} no longer: {command.description}"
+        f"{', '.join(map(key_label, lost_keys))} no longer: {command.description}"
         for group in GROUPS
         for command in GROUPS[group]
         if command.name != name
         and (
-            gone := [
+            lost_keys := [
                 key
                 for key in before.keys(group, command.name)
                 if key not in after.keys(group, command.name)
@@ -65,27 +67,34 @@ def lost(before: Bindings, after: Bindings, name: str) -> str:
     )
 
 
-def in_place_of(keys: Sequence[str], key: str) -> list[str]:
-    """The keys of a command that is given another: it takes the place of those of its kind, which
-    are those of the keyboard or those of a gamepad."""
-    return [*(old for old in keys if (old in PAD) != (key in PAD)), key]
+def replace_keys(keys: Sequence[str], key: str) -> list[str]:
+    """Return the keys of a command after adding a key, which replaces all keys of the same device,
+    keyboard or gamepad."""
+    return [*(other for other in keys if (other in PAD) != (key in PAD)), key]
 
 
-def _with_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> str:
-    """The text of `keys.toml` with these keys of a command, or without any."""
+def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> str:
+    """Return the text of `keys.toml` with the keys of a command replaced, added or, for None,
+    removed."""
     section = re.compile(rf"^\s*\[\s*{group}\s*\].*\n?(?:(?!\s*\[\s*\w+\s*\]).*\n?)*", re.MULTILINE)
     entry = re.compile(rf'^(\s*"?{name}"?\s*=\s*)\[[^\]]*\](.*\n?)', re.MULTILINE)
-    said = json.dumps(list(keys or ()))
+    keys_text = json.dumps(list(keys or ()))
     if text and not text.endswith("\n"):
         text += "\n"
-    found = section.search(text)
-    if found is None:
-        return text if keys is None else f"{text}\n[{group}]\n{name} = {said}\n".lstrip("\n")
-    before, part, after = text[: found.start()], found[0], text[found.end() :]
-    if entry.search(part):
-        part = entry.sub(lambda old: "" if keys is None else f"{old[1]}{said}{old[2]}", part)
+    section_match = section.search(text)
+    if section_match is None:
+        return text if keys is None else f"{text}\n[{group}]\n{name} = {keys_text}\n".lstrip("\n")
+    before, section_text, after = (
+        text[: section_match.start()],
+        section_match[0],
+        text[section_match.end() :],
+    )
+    if entry.search(section_text):
+        section_text = entry.sub(
+            lambda old: "" if keys is None else f"{old[1]}{keys_text}{old[2]}", section_text
+        )
     elif keys is not None:
-        head, _, rest = part.partition("]")
+        head, _, rest = section_text.partition("]")
         line, _, rest = rest.partition("\n")
-        part = f"{head}]{line}\n{name} = {said}\n{rest}"
-    return before + part + after
+        section_text = f"{head}]{line}\n{name} = {keys_text}\n{rest}"
+    return before + section_text + after

@@ -1,1 +1,1 @@
-"""The screens: what fills the window, one upon the other."""
+"""Screens of the window: start, play, replay, editor, batch viewer and menus."""

@@ -1,4 +1,4 @@
-"""The screen on which an agent plays, and hands the game to whoever presses a key."""
+"""Screen on which an agent plays; any move of the player takes over."""
 
 from __future__ import annotations
 
@@ -9,212 +9,232 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.session.autoplay import Autoplayer, Choice, Opponent, actor_of
 from gv_engine.session.episode import AND
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
-from gv_engine.ui.screens.game_screen import LOOK_UP
+from gv_engine.ui.screens.game_screen import POLL_INTERVAL
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.screen import AppContext
 
-BAR_ROWS = 4  # of bars
-MOST_BARS = 12  # bars
-BACK_AND_FORTH = ("undo", "redo", "first", "last", "game_before", "game_after")
+BAR_ROWS = 4
+MAX_BARS = 12
+TIMELINE_COMMANDS = ("undo", "redo", "first", "last", "game_before", "game_after")
 
 
-class ActingScreen(PlayScreen):
-    """Watch an agent play, go back under it, and take over.
+class AutoplayScreen(PlayScreen):
+    """Play screen with an agent that acts, can be paused, single-stepped and taken over from.
 
     Args:
-        app: that it belongs to.
-        game: what is played.
-        actor: who plays it.
+        app: app of the screen.
+        game: session to play.
+        autoplayer: agent that acts.
     """
 
-    in_menu: tuple[str, ...] = (
+    menu_commands: tuple[str, ...] = (
         "agent",
         "agent_step",
         "agent_faster",
         "agent_slower",
-        *PlayScreen.in_menu,
+        *PlayScreen.menu_commands,
     )
     controls = 7.25
     tight_controls = 3.0
 
-    def __init__(self, app: AppContext, game: Session, actor: Autoplayer) -> None:
+    def __init__(self, app: AppContext, game: Session, autoplayer: Autoplayer) -> None:
         super().__init__(app, game)
-        self.own_groups = (*self.own_groups, "agent")
-        self.actor = actor
-        self._acts = True
+        self.extra_groups = (*self.extra_groups, "agent")
+        self.autoplayer = autoplayer
+        self._is_acting = True
         self._due = 0.0
         self._choice: Choice | None = None
 
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
+        """Let the agent choose and, unless paused, act; return the seconds until the next call."""
         due = super().tick(now) or math.inf
         if self.frame.outcome:
             return due
-        if self._choice is None and not self._think():
-            return min(due, LOOK_UP)
-        if self._acts:
+        if self._choice is None and not self._ask_agent():
+            return min(due, POLL_INTERVAL)
+        if self._is_acting:
             if now >= self._due:
                 self._due = now + 1 / self.app.settings.speed
-                self._follow()
+                self._act()
             due = min(due, max(0.0, self._due - now))
         return due
 
-    def _think(self) -> bool:
-        """Ask the agent what it would do here; True if it has said."""
+    def _ask_agent(self) -> bool:
+        """Ask the agent for its next action; return True if the choice is ready."""
         try:
-            self._choice = self.actor.choose(self.game)
+            self._choice = self.autoplayer.choose(self.game)
         except GVEngineError:
-            self._stop()
+            self._pause()
             self._choice = Choice("", {})
             raise
-        self.app.stale |= self._choice is not None
+        self.app.needs_redraw |= self._choice is not None
         return self._choice is not None
 
-    def _follow(self) -> None:
-        """Do what the agent would do."""
-        if self.frame.outcome or not (self._choice or self._think()):
+    def _act(self) -> None:
+        """Take the agent's chosen action; pause if the game refuses it."""
+        if self.frame.outcome or not (self._choice or self._ask_agent()):
             return
         action, before = self._choice.action if self._choice else "", self.game.position
         if action:
             self.step(lambda: self.game.follow(action))
-            if self.game.position == before:  # it was refused, and would be again
-                self._stop()
+            if self.game.position == before:  # refused: it would be refused again
+                self._pause()
 
-    def take(self, action: str) -> None:
-        """The player acts, and takes over with it; see `PlayScreen.take`. Of several agents only
-        that one: for the others the agent goes on to act."""
+    def take_action(self, action: str) -> None:
+        """Take an action of the player and pause the agent; with several agents, the other agents
+        act as chosen."""
         if action:
-            self._stop()
+            self._pause()
             others = self._choice.action if self._choice else ""
             action = self.game.among(action, others or self.game.wait)
-        super().take(action)
+        super().take_action(action)
 
     def seek(self, position: int) -> None:
-        self._stop()
+        """Pause the agent and go to a step."""
+        self._pause()
         super().seek(position)
 
     def show(self, glide: bool = True) -> None:
+        """Show the current frame and drop the agent's choice."""
         self._choice = None
         super().show(glide)
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Run the commands of the agent: pause, single step, faster, slower."""
         if name == "agent":
-            self._acts, self._due = not self._acts, 0.0
+            self._is_acting, self._due = not self._is_acting, 0.0
         elif name == "agent_step":
-            self._stop()
-            self._follow()
+            self._pause()
+            self._act()
         elif name in ("agent_faster", "agent_slower"):
             self.change_speed(1 if name == "agent_faster" else -1)
             self._due = 0.0
         else:
-            if name in BACK_AND_FORTH:
-                self._stop()
-            super().command(name)
+            if name in TIMELINE_COMMANDS:
+                self._pause()
+            super().run_command(name)
 
-    def _restage(self) -> None:
-        if self._staged is not self.game.scenario:  # which the agent has to know
-            self.actor.close()
-            self.actor = actor_of(self.game, self.actor.name)
-        super()._restage()
+    def _rebuild_stage(self) -> None:
+        """Rebuild the stage, and create the agent again if the scenario changed."""
+        if self._stage_scenario is not self.game.scenario:  # the agent belongs to a scenario
+            self.autoplayer.close()
+            self.autoplayer = actor_of(self.game, self.autoplayer.name)
+        super()._rebuild_stage()
 
-    def closed(self) -> None:
-        super().closed()
-        self.actor.close()
+    def on_close(self) -> None:
+        super().on_close()
+        self.autoplayer.close()
 
     def _race(self) -> None:
-        """Play the level against the agent."""
-        self.app.race(Opponent.named(self.actor.name, self.game))
+        """Race against the agent on this level."""
+        self.app.start_race(Opponent.named(self.autoplayer.name, self.game))
 
-    def _stop(self) -> None:
-        self._acts = False
-        self.app.stale = True
+    def _pause(self) -> None:
+        """Pause the agent."""
+        self._is_acting = False
+        self.app.needs_redraw = True
 
     # ---- what is seen ----------------------------------------------------------------
 
     def facts(self) -> Sequence[str]:
+        """Return the facts of the play screen and the agent's state."""
         speed = f"{self.app.settings.speed} steps a second"
-        acts = f"{self.actor.name} acts, {speed}" if self._acts else f"{self.actor.name} waits"
+        acts = (
+            f"{self.autoplayer.name} acts, {speed}"
+            if self._is_acting
+            else f"{self.autoplayer.name} waits"
+        )
         return (*super().facts(), acts)
 
     def hints(self) -> Sequence[str]:
-        told = (
-            ("agent", "pause, or take over by any move" if self._acts else "let it act"),
+        """Return hints on the keys of the agent."""
+        commands = (
+            ("agent", "pause, or take over by any move" if self._is_acting else "let it act"),
             ("agent_step", "one step of it"),
             ("agent_slower", "slower"),
             ("agent_faster", "faster"),
         )
-        hints = [self.hint("agent", name, says) for name, says in told]
-        race = self.hint("play", "race", "race it") if self.knows("race") else ""
+        hints = [self.hint("agent", name, says) for name, says in commands]
+        race = self.hint("play", "race", "race it") if self.has_command("race") else ""
         undo = self.hint("play", "undo", "undo")
         return (*hints, undo, race, self.hint("view", "help", "all keys"))
 
-    def draw_controls(self, pen: Painter, rect: pygame.Rect) -> None:
-        line = pen.line
-        super().draw_controls(pen, pygame.Rect(rect.x, rect.y, rect.w, line))
-        rest = pygame.Rect(rect.x, rect.y + line * 5 // 4, rect.w, rect.h - line * 5 // 4)
-        head = pygame.Rect(rest.x + line // 2, rest.y, rest.w - line, line * 3 // 2)
-        button = head.copy()
-        button.w = min(head.w // 2, 14 * line)
-        label, key = "Pause" if self._acts else "Let it act", self.app.bindings.label
-        pen.button(button, label, lambda: self._press("agent"), key("agent", "agent"))
-        said = pygame.Rect(button.right + line // 2, head.y, 0, head.h)
-        said.w = head.right - said.x
-        pen.text(said, self._said(), "muted")
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
+        """Draw the timeline, the pause button, the agent's choice and its action probabilities."""
+        line = painter.line_height
+        super().draw_controls(painter, Rect(rect.x, rect.y, rect.w, line))
+        rest = Rect(rect.x, rect.y + line * 5 // 4, rect.w, rect.h - line * 5 // 4)
+        header = Rect(rest.x + line // 2, rest.y, rest.w - line, line * 3 // 2)
+        button = header.copy()
+        button.w = min(header.w // 2, 14 * line)
+        label, key = "Pause" if self._is_acting else "Let it act", self.app.bindings.label
+        painter.draw_button(button, label, lambda: self._press("agent"), key("agent", "agent"))
+        text_rect = Rect(button.right + line // 2, header.y, 0, header.h)
+        text_rect.w = header.right - text_rect.x
+        painter.draw_text(text_rect, self._describe_choice(), "muted")
         if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.chances:
             rest.y += line * 7 // 4
             rest.h -= line * 7 // 4
-            self._draw_chances(pen, rest.inflate(-line, 0), self._choice)
+            self._draw_probabilities(painter, rest.inflate(-line, 0), self._choice)
 
-    def _said(self) -> str:
-        """What the agent would do, in words."""
+    def _describe_choice(self) -> str:
+        """Return a text with the agent's chosen action."""
         if self.frame.outcome:
             return ""
         if self._choice is None:
-            return f"{self.actor.name} thinks"
-        return self._choice.action and f"{self.actor.name}: {_in_words(self._choice.action)}"
+            return f"{self.autoplayer.name} thinks"
+        return (
+            self._choice.action
+            and f"{self.autoplayer.name}: {_describe_action(self._choice.action)}"
+        )
 
-    def _draw_chances(self, pen: Painter, rect: pygame.Rect, choice: Choice) -> None:
-        """A bar for each action, the likeliest ones if they are many."""
-        line = pen.line
-        shown = likeliest(choice)
+    def _draw_probabilities(self, painter: Painter, rect: Rect, choice: Choice) -> None:
+        """Draw a bar for each action with its probability, the most likely actions if there are
+        many."""
+        line = painter.line_height
+        shown = likely_actions(choice)
         columns = -(-len(shown) // BAR_ROWS)
         width = rect.w // columns
         for number, (action, chance) in enumerate(shown):
             column, row = divmod(number, BAR_ROWS)
-            slot = pygame.Rect(rect.x + column * width, rect.y + row * line, width - line, line)
-            ink = "accent" if action == choice.action else "text" if chance else "muted"
-            name = pygame.Rect(slot.x, slot.y, slot.w * 9 // 20, line)
-            pen.text(name, _in_words(action), ink, size=0.9)
-            share = pygame.Rect(slot.right - 5 * line // 2, slot.y, 5 * line // 2, line)
-            pen.text(
+            row_rect = Rect(rect.x + column * width, rect.y + row * line, width - line, line)
+            color = "accent" if action == choice.action else "text" if chance else "muted"
+            name = Rect(row_rect.x, row_rect.y, row_rect.w * 9 // 20, line)
+            painter.draw_text(name, _describe_action(action), color, size=0.9)
+            share = Rect(row_rect.right - 5 * line // 2, row_rect.y, 5 * line // 2, line)
+            painter.draw_text(
                 share,
                 f"{chance:.1%}" if 0 < chance < 0.0995 else f"{chance:.0%}",
-                ink,
+                color,
                 "right",
                 0.9,
             )
-            bar = pygame.Rect(name.right + line // 4, slot.y + line // 4, 0, line // 2)
+            bar = Rect(name.right + line // 4, row_rect.y + line // 4, 0, line // 2)
             bar.w = share.x - line // 4 - bar.x
-            pen.card(bar, "well")
+            painter.draw_card(bar, "well")
             bar.w = round(bar.w * min(1.0, max(0.0, chance)))
-            pen.card(bar, "accent" if action == choice.action else "outline")
+            painter.draw_card(bar, "accent" if action == choice.action else "outline")
 
 
-def likeliest(choice: Choice) -> list[tuple[str, float]]:
-    """Actions and how likely they are, in the order of the level; of many, those that matter."""
-    told = sorted(choice.chances.items(), key=lambda pair: (-pair[1], pair[0] != choice.action))
-    kept = dict(told[:MOST_BARS])
-    return [(action, chance) for action, chance in choice.chances.items() if action in kept]
+def likely_actions(choice: Choice) -> list[tuple[str, float]]:
+    """Return (action, probability) in the order of the level; the `MAX_BARS` most likely actions
+    if there are more."""
+    by_probability = sorted(
+        choice.chances.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
+    )
+    shown = dict(by_probability[:MAX_BARS])
+    return [(action, chance) for action, chance in choice.chances.items() if action in shown]
 
 
-def _in_words(action: str) -> str:
-    """An action, or what each of several agents does, by their names."""
-    said = []
+def _describe_action(action: str) -> str:
+    """Return the text of an action; for several agents, the action of each agent by name."""
+    texts = []
     for part in action.split(AND):
-        name, _, does = part.rpartition(" ")
-        words = does.replace("_", " ")
-        said.append(f"{name}: {words.lower()}" if name else words.capitalize())
-    return ", ".join(said)
+        name, _, agent_action = part.rpartition(" ")
+        words = agent_action.replace("_", " ")
+        texts.append(f"{name}: {words.lower()}" if name else words.capitalize())
+    return ", ".join(texts)

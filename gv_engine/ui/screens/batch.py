@@ -1,4 +1,5 @@
-"""The wall: many worlds that step by themselves, of which each can be opened and played."""
+"""Screen of the batch viewer: many worlds that step by themselves; a world can be opened and
+played."""
 
 from __future__ import annotations
 
@@ -9,27 +10,27 @@ from typing import NamedTuple
 from gv_engine.session.autoplay import PolicyActor
 from gv_engine.session.batch_viewer import BatchViewer, Means, WallLook, Watched
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.ui.drawing.batch_view import LARGEST_CELL, LEAST_CELL, Wall
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.ui.drawing.batch_view import MAX_CELL, MIN_CELL, BatchView
+from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
 from gv_engine.ui.drawing.widgets import Painter
-from gv_engine.ui.screens.autoplay import ActingScreen
+from gv_engine.ui.screens.autoplay import AutoplayScreen
 from gv_engine.ui.screens.screen import AppContext, Screen
 
 PACES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0, 250.0, 1000.0, math.inf)
 PICTURE_TIME = 1 / 60  # s
-FOREIGN = ("next_level", "previous_level", "kin", "enter_seed", "race", "real_time")
-"""What a game does that would leave the wall."""
+BLOCKED_COMMANDS = ("next_level", "previous_level", "kin", "enter_seed", "race", "real_time")
+"""Commands of a game that are not allowed for a world of the batch."""
 
 
 class Curve(NamedTuple):
-    """A curve over the points of a wall, and how its last value is written."""
+    """Curve in the header: title, field of `Means`, and format of its last value."""
 
     name: str
     field: str
-    says: Callable[[float], str]
+    format_value: Callable[[float], str]
 
 
-TOLD_CURVES = (
+CURVES = (
     Curve("Success", "success", lambda value: f"{value:.1%}"),
     Curve("Return", "total", lambda value: f"{value:+.3g}"),
     Curve("Length", "length", lambda value: f"{value:.4g}"),
@@ -38,222 +39,241 @@ TOLD_CURVES = (
 
 
 class BatchScreen(Screen):
-    """Watch many worlds.
+    """Screen that shows all worlds of a batch, with curves of their success, return and length.
 
     Args:
-        app: that it belongs to.
-        worlds: they; where they are somebody else's, they are only looked at.
-        says: what acts in them.
+        app: app of the screen.
+        worlds: the worlds; if they are not a `BatchViewer`, they can only be watched.
+        policy_name: text about the policy that acts.
     """
 
-    groups = ("wall", "window")
+    groups = ("batch", "window")
 
-    def __init__(self, app: AppContext, worlds: Watched, says: str) -> None:
+    def __init__(self, app: AppContext, worlds: Watched, policy_name: str) -> None:
         super().__init__(app)
-        self.worlds, self._says = worlds, says
+        self.worlds, self._policy_name = worlds, policy_name
         self._theme = app.theme
-        self._wall = self._hung()
+        self._view = self._make_view()
         self._first = 0
         self._due = 0.0
-        self._look: WallLook | None = None
-        self._others = 0, ""
-        self._pointed: int | None = None
+        self._state: WallLook | None = None
+        self._rest = 0, ""
+        self._selected: int | None = None
         self._paused: float | None = None
 
-    def _hung(self) -> Wall:
+    def _make_view(self) -> BatchView:
+        """Return a new view of the worlds in the theme's colours."""
         scenario, palette = self.worlds.scenario, self._theme.palette
         sheet = SpriteSheet(sprite_folders(scenario), palette, types=scenario.types)
-        return Wall(sheet, self._theme)
+        return BatchView(sheet, self._theme)
 
     @property
-    def own(self) -> BatchViewer | None:
-        """The worlds, if they can be paced and played."""
+    def local_worlds(self) -> BatchViewer | None:
+        """The worlds if their speed can be set and worlds can be opened, else None."""
         return self.worlds if isinstance(self.worlds, BatchViewer) else None
 
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
+        """Ask for a new picture if the worlds or the curves changed."""
         if now >= self._due:
             self._due = now + PICTURE_TIME
-            look, others = self.worlds.shown(), (len(self.worlds.curves), self.worlds.trouble)
-            self.app.stale |= look is not self._look or others != self._others
-            self._look, self._others = look, others
+            state, rest = self.worlds.shown(), (len(self.worlds.curves), self.worlds.trouble)
+            self.app.needs_redraw |= state is not self._state or rest != self._rest
+            self._state, self._rest = state, rest
         return max(0.0, self._due - now)
 
-    def knows(self, name: str) -> bool:
-        return self.own is not None or not name.startswith("wall_")
+    def has_command(self, name: str) -> bool:
+        """Return whether a command works: `batch_` commands need worlds of this process."""
+        return self.local_worlds is not None or not name.startswith("batch_")
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Scroll, zoom, select or open worlds, or change the speed."""
         if name in ("scroll_up", "scroll_down"):
             self._scroll(1 if name == "scroll_down" else -1)
         elif name in ("zoom_in", "zoom_out"):
-            wall, step = self._wall, 1 if name == "zoom_in" else -1
-            cell = wall.least if wall.least > LEAST_CELL else wall.at.cell
-            wall.least, self._first = max(LEAST_CELL, min(LARGEST_CELL, cell + step)), 0
-        elif name == "wall_open":
+            view, step = self._view, 1 if name == "zoom_in" else -1
+            cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
+            view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0
+        elif name == "batch_open":
             self._open()
-        elif name in ("wall_left", "wall_right", "wall_up", "wall_down"):
-            columns = self._wall.at.columns
-            moves = {"wall_left": -1, "wall_right": 1, "wall_up": -columns, "wall_down": columns}
-            self._choose(moves[name])
-        elif name.startswith("wall_"):
-            if self.own is not None:
-                self._set_pace(self.own, name)
+        elif name in ("batch_left", "batch_right", "batch_up", "batch_down"):
+            columns = self._view.layout.columns
+            moves = {
+                "batch_left": -1,
+                "batch_right": 1,
+                "batch_up": -columns,
+                "batch_down": columns,
+            }
+            self._select(moves[name])
+        elif name.startswith("batch_"):
+            if self.local_worlds is not None:
+                self._set_pace(self.local_worlds, name)
         else:
-            super().command(name)
+            super().run_command(name)
 
     def _set_pace(self, worlds: BatchViewer, name: str) -> None:
-        if name == "wall_pause":
-            paused = worlds.pace == 0
-            self._paused, worlds.pace = worlds.pace, self._paused or math.inf if paused else 0.0
-        elif name == "wall_step":
+        """Pause, single-step, or change the steps per second."""
+        if name == "batch_pause":
+            is_paused = worlds.pace == 0
+            self._paused, worlds.pace = worlds.pace, self._paused or math.inf if is_paused else 0.0
+        elif name == "batch_step":
             if worlds.pace:
                 self._paused, worlds.pace = worlds.pace, 0.0
             worlds.between_steps(worlds.step)
         else:
             pace = worlds.pace or self._paused or math.inf
-            number = PACES.index(pace) + (1 if name == "wall_faster" else -1)
+            number = PACES.index(pace) + (1 if name == "batch_faster" else -1)
             worlds.pace = PACES[max(0, min(len(PACES) - 1, number))]
 
-    def pointed(self, event: pygame.event.Event) -> None:
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Scroll by the wheel, select the world under the mouse, open it by a click."""
         if event.type == pygame.MOUSEWHEEL:
             self._scroll(-event.y)
         elif event.type == pygame.MOUSEMOTION:
-            self._pointed = self._wall.at_pixel(event.pos)
-            self.app.stale = True
+            self._selected = self._view.world_at(event.pos)
+            self.app.needs_redraw = True
         elif event.type == pygame.WINDOWLEAVE:
-            self._pointed = None
+            self._selected = None
         elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-            self._pointed = self._wall.at_pixel(event.pos)
+            self._selected = self._view.world_at(event.pos)
             self._open()
 
     def _open(self) -> None:
-        if self._pointed is not None and self.own is not None:
-            self.app.push(ZoomScreen(self.app, self.own, self._pointed))
+        """Open the selected world as a game."""
+        if self._selected is not None and self.local_worlds is not None:
+            self.app.push(WorldScreen(self.app, self.local_worlds, self._selected))
 
-    def _choose(self, by: int) -> None:
-        """Choose another world, beginning with the first that is seen, and keep it in sight."""
-        shown, at = self.worlds.shown(), self._wall.at
-        if shown is None:
+    def _select(self, offset: int) -> None:
+        """Select the world `offset` further, or the first visible one, and scroll to it."""
+        state, layout = self.worlds.shown(), self._view.layout
+        if state is None:
             return
-        chosen = self._first if self._pointed is None else self._pointed + by
-        self._pointed = chosen = max(0, min(len(shown.codes) - 1, chosen))
-        row, first = chosen // at.columns, self._first // at.columns
-        self._scroll(min(0, row - first) + max(0, row - first - at.rows + 1))
+        chosen = self._first if self._selected is None else self._selected + offset
+        self._selected = chosen = max(0, min(len(state.codes) - 1, chosen))
+        row, first = chosen // layout.columns, self._first // layout.columns
+        self._scroll(min(0, row - first) + max(0, row - first - layout.rows + 1))
 
     def _scroll(self, rows: int) -> None:
-        shown = self.worlds.shown()
-        at = self._wall.at
-        number = 0 if shown is None else len(shown.codes)
-        last = max(0, -(-number // at.columns) - at.rows)
-        self._first = max(0, min(last, self._first // at.columns + rows)) * at.columns
-        self.app.stale = True
+        """Scroll by rows of worlds."""
+        state = self.worlds.shown()
+        layout = self._view.layout
+        number = 0 if state is None else len(state.codes)
+        last = max(0, -(-number // layout.columns) - layout.rows)
+        self._first = max(0, min(last, self._first // layout.columns + rows)) * layout.columns
+        self.app.needs_redraw = True
 
-    def closed(self) -> None:
-        if self.own is not None:
-            self.own.close()
+    def on_close(self) -> None:
+        """Stop the worlds."""
+        if self.local_worlds is not None:
+            self.local_worlds.close()
 
     # ---- what is seen ----------------------------------------------------------------
 
-    def draw(self, pen: Painter, now: float) -> None:
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw header, worlds, selection and hints."""
         if self._theme != self.app.theme:
             self._theme = self.app.theme
-            self._wall = self._hung()
-        line = pen.line
-        inner = pen.area.inflate(-line, -line // 2)
+            self._view = self._make_view()
+        line = painter.line_height
+        inner = painter.area.inflate(-line, -line // 2)
         roomy = inner.h >= 24 * line
-        head = pygame.Rect(inner.x, inner.y, inner.w, (4 if roomy else 5 / 4) * line)
-        foot = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
-        room = pygame.Rect(inner.x, head.bottom + line // 4, inner.w, 0)
-        room.h = foot.y - line // 4 - room.y
-        self._draw_head(pen, head, roomy)
-        shown = self.worlds.shown()
-        if shown is not None and min(room.size) > 0:
-            before = pen.surface.get_clip()
-            pen.surface.set_clip(room)
-            self._wall.draw(pen.surface, room, shown.codes, self._first)
-            if self._pointed is not None and self._pointed < len(shown.codes):
-                place = self._wall.place(self._pointed)
-                pygame.draw.rect(pen.surface, self._theme.select, place, 2)
-            pen.surface.set_clip(before)
-        said = self.worlds.trouble or " · ".join(self._hints())
-        pen.text(foot, said, "loss" if self.worlds.trouble else "muted", "center", 0.9)
+        header = Rect(inner.x, inner.y, inner.w, (4 if roomy else 5 / 4) * line)
+        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
+        room = Rect(inner.x, header.bottom + line // 4, inner.w, 0)
+        room.h = footer.y - line // 4 - room.y
+        self._draw_header(painter, header, roomy)
+        state = self.worlds.shown()
+        if state is not None and min(room.size) > 0:
+            clip = painter.surface.get_clip()
+            painter.surface.set_clip(room)
+            self._view.draw(painter.surface, room, state.codes, self._first)
+            if self._selected is not None and self._selected < len(state.codes):
+                world_rect = self._view.world_rect(self._selected)
+                pygame.draw.rect(painter.surface, self._theme.select, world_rect, 2)
+            painter.surface.set_clip(clip)
+        hints = self.worlds.trouble or " · ".join(self._hints())
+        painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 
     def _hints(self) -> Sequence[str]:
+        """Return hints on keys."""
         label = self.app.bindings.label
-        told = (
-            ("wall_pause", "pause or go on"),
-            ("wall_step", "one step"),
-            ("wall_slower", "slower"),
-            ("wall_faster", "faster"),
+        commands = (
+            ("batch_pause", "pause or go on"),
+            ("batch_step", "one step"),
+            ("batch_slower", "slower"),
+            ("batch_faster", "faster"),
             ("leave", "leave"),
         )
         keys = [
-            f"{label('wall', name)} {says}"
-            for name, says in told
-            if self.knows(name) and label("wall", name)
+            f"{label('wall', name)} {text}"
+            for name, text in commands
+            if self.has_command(name) and label("batch", name)
         ]
-        if self._pointed is not None:
-            keys.insert(0, f"World {self._pointed}")
-        key = label("wall", "wall_open") if self._pointed is not None else ""
-        return [*keys, *([f"{key or 'click a world'} to open it"] if self.own else [])]
+        if self._selected is not None:
+            keys.insert(0, f"World {self._selected}")
+        key = label("batch", "batch_open") if self._selected is not None else ""
+        return [*keys, *([f"{key or 'click a world'} to open it"] if self.local_worlds else [])]
 
-    def _draw_head(self, pen: Painter, rect: pygame.Rect, roomy: bool) -> None:
-        line = pen.line
-        title = pygame.Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
-        pen.text(title, self.worlds.scenario.name, size=1.3)
+    def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
+        """Draw the name, the number of steps and the curves."""
+        line = painter.line_height
+        title = Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
+        painter.draw_text(title, self.worlds.scenario.name, size=1.3)
         points = list(self.worlds.curves)
         last = points[-1] if points else Means(*(math.nan,) * 4)
         if roomy:
-            told = f"{self._says}, {self._pace()}"
-            pen.text(pygame.Rect(title.x, title.bottom, title.w, line), told, "muted")
-            shown = self.worlds.shown()
-            steps = f"{shown.steps:,} steps each" if shown else "not begun"
-            pen.text(pygame.Rect(title.x, title.bottom + line, title.w, line), steps, "muted")
-        width = (rect.right - title.right) // len(TOLD_CURVES)
-        for number, curve in enumerate(TOLD_CURVES):
-            slot = pygame.Rect(title.right + number * width, rect.y, width - line // 2, rect.h)
+            description = f"{self._policy_name}, {self._describe_speed()}"
+            painter.draw_text(Rect(title.x, title.bottom, title.w, line), description, "muted")
+            state = self.worlds.shown()
+            steps = f"{state.steps:,} steps each" if state else "not begun"
+            painter.draw_text(Rect(title.x, title.bottom + line, title.w, line), steps, "muted")
+        width = (rect.right - title.right) // len(CURVES)
+        for number, curve in enumerate(CURVES):
+            slot = Rect(title.right + number * width, rect.y, width - line // 2, rect.h)
             value = getattr(last, curve.field)
-            said = "-" if math.isnan(value) else curve.says(value)
-            row = pygame.Rect(slot.x, slot.y, slot.w, line)
-            taken = pen.text(row, said, "accent", "right", 0.9)
-            row.w -= taken + line // 4
-            pen.text(row, curve.name, "muted", size=0.9)
+            value_text = "-" if math.isnan(value) else curve.format_value(value)
+            row = Rect(slot.x, slot.y, slot.w, line)
+            value_width = painter.draw_text(row, value_text, "accent", "right", 0.9)
+            row.w -= value_width + line // 4
+            painter.draw_text(row, curve.name, "muted", size=0.9)
             if roomy:
-                well = pygame.Rect(slot.x, row.bottom, slot.w, slot.bottom - row.bottom)
-                pen.card(well, "well")
+                well = Rect(slot.x, row.bottom, slot.w, slot.bottom - row.bottom)
+                painter.draw_card(well, "well")
                 values = [getattr(point, curve.field) for point in points]
-                _draw_curve(pen, well.inflate(-line // 2, -line // 2), values)
+                _draw_curve(painter, well.inflate(-line // 2, -line // 2), values)
 
-    def _pace(self) -> str:
-        if self.own is None:
+    def _describe_speed(self) -> str:
+        """Return a text with the speed."""
+        if self.local_worlds is None:
             return "learning"
-        pace = self.own.pace
-        told = "full speed" if pace == math.inf else f"{pace:g} steps a second"
-        return told if pace else "paused"
+        pace = self.local_worlds.pace
+        text = "full speed" if pace == math.inf else f"{pace:g} steps a second"
+        return text if pace else "paused"
 
 
-def _draw_curve(pen: Painter, rect: pygame.Rect, values: Sequence[float]) -> None:
-    """The values from left to right, the least of them below."""
-    known = [(n, value) for n, value in enumerate(values) if not math.isnan(value)]
-    if len(known) < 2 or min(rect.size) < 2:
+def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:
+    """Draw values from left to right, scaled to their range; NaN values are left out."""
+    known_values = [(n, value) for n, value in enumerate(values) if not math.isnan(value)]
+    if len(known_values) < 2 or min(rect.size) < 2:
         return
-    least, most = (pick(value for _, value in known) for pick in (min, max))
+    least, most = (pick(value for _, value in known_values) for pick in (min, max))
     span, last = most - least or 1.0, max(1, len(values) - 1)
     points = [
         (rect.x + n * (rect.w - 1) / last, rect.bottom - 1 - (value - least) / span * (rect.h - 1))
-        for n, value in known
+        for n, value in known_values
     ]
-    pygame.draw.aalines(pen.surface, pen.color("accent"), False, points)
+    pygame.draw.aalines(painter.surface, painter.color("accent"), False, points)
 
 
-class ZoomScreen(ActingScreen):
-    """Play one of the worlds of a wall, which stands still there until it is put back.
+class WorldScreen(AutoplayScreen):
+    """Play screen of one world of a batch; the world stands still in the batch until the screen is
+    closed.
 
     Args:
-        app: that it belongs to.
-        worlds: of the wall.
-        number: of the world.
+        app: app of the screen.
+        worlds: worlds of the batch.
+        number: number of the world.
     """
 
     def __init__(self, app: AppContext, worlds: BatchViewer, number: int) -> None:
@@ -262,25 +282,28 @@ class ZoomScreen(ActingScreen):
         self._worlds, self._number = worlds, number
         self._acts = False
 
-    def knows(self, name: str) -> bool:
-        return name not in FOREIGN and super().knows(name)
+    def has_command(self, name: str) -> bool:
+        """Return whether a command works; commands that would leave the batch do not."""
+        return name not in BLOCKED_COMMANDS and super().has_command(name)
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Run a command of the play screen; the menu key returns to the batch."""
         if name == "menu":
             self.app.pop()
-        elif name in FOREIGN:
-            self.app.say("This world belongs to the wall")
+        elif name in BLOCKED_COMMANDS:
+            self.app.show_note("This world belongs to the batch")
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def closed(self) -> None:
+    def on_close(self) -> None:
+        """Put the world back into the batch."""
         self.end_recording()
-        self.actor.close()
+        self.autoplayer.close()
         self._worlds.put_back(self._number, self.game)
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         _, *others = super().buttons()
-        return (("Back to the wall", "play", "menu"), *others)
+        return (("Back to the batch", "play", "menu"), *others)
 
     def facts(self) -> Sequence[str]:
         _, *others = super().facts()

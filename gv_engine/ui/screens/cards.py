@@ -1,4 +1,4 @@
-"""Cards of the start screen: a thumbnail, a name, a line about it, and what it opens."""
+"""Cards of the start screen: a thumbnail, a title and a text about what a click opens."""
 
 from __future__ import annotations
 
@@ -13,59 +13,64 @@ from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import make_stage
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.screen import AppContext
 
 
 class Card:
-    """Something that the start screen offers.
+    """Card of the start screen.
 
     Attributes:
-        title: its name.
-        text: a line about it, empty until it is made.
-        wrong: why it cannot be opened, empty if it can.
+        title: name of what the card opens.
+        text: text about it; empty until the card is loaded.
+        wrong: message if it cannot be opened, else "".
     """
 
     file: Path | None = None
-    """What it opens, if that is a file and not said otherwise."""
+    """File that the card opens, if any."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.text = ""
         self.wrong = ""
         self._thumbnail: pygame.Surface | None = None
-        self._made_for: Theme | None = None
+        self._loaded_theme: Theme | None = None
 
     @property
-    def said(self) -> tuple[str, str]:
-        """Its name and a text about it, as it is searched for."""
+    def search_texts(self) -> tuple[str, str]:
+        """Title and text that the search looks at."""
         return self.title, self.text
 
-    def is_made(self, theme: Theme) -> bool:
-        """Whether thumbnail and text are there."""
-        return self._made_for == theme
+    def is_loaded(self, theme: Theme) -> bool:
+        """Return whether thumbnail and text are loaded for a theme."""
+        return self._loaded_theme == theme
 
-    def make(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Make thumbnail and text, the former of `side` pixels."""
-        self._made_for = theme
+    def load(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load thumbnail and text; an error becomes the card's message."""
+        self._loaded_theme = theme
         try:
-            self.read(app, theme, side)
+            self.load_content(app, theme, side)
         except Stopped as stopped:
             self.wrong = str(stopped)
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = error_text(error)
 
-    def read(self, app: AppContext, theme: Theme, side: int) -> None:
-        """See `make`; there may be nothing to read.
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load thumbnail and text; cards without content do nothing.
+
+        Args:
+            app: app that finds scenarios.
+            theme: colours of the thumbnail.
+            side: side of the thumbnail in pixels.
 
         Raises:
-            GVEngineError, OSError: it cannot be opened.
+            GVEngineError, OSError: the file cannot be read.
         """
 
     def open(self, app: AppContext) -> None:
-        """Open what it offers.
+        """Open what the card stands for.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
@@ -73,46 +78,47 @@ class Card:
         raise NotImplementedError
 
     def edit(self, app: AppContext) -> None:
-        """Edit what it offers.
+        """Open the level in the editor.
 
         Raises:
-            GVEngineError, OSError: that cannot be done.
+            GVEngineError, OSError: there is no level, or it cannot be edited.
         """
         raise GVEngineError(f"{self.title} is no level to edit")
 
-    def draw(self, pen: Painter, rect: pygame.Rect, chosen: bool) -> None:
-        """Draw it."""
-        line = pen.line
-        pen.card(rect)
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
+        """Draw the card into a rectangle, with an outline if it is chosen."""
+        line = painter.line_height
+        painter.draw_card(rect)
         if chosen:
-            pen.frame(rect)
+            painter.draw_outline(rect)
         side = rect.h - line
-        well = pygame.Rect(rect.x + line // 2, rect.y + line // 2, side, side)
-        self.draw_thumbnail(pen, well)
-        text = pygame.Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
+        well = Rect(rect.x + line // 2, rect.y + line // 2, side, side)
+        self.draw_thumbnail(painter, well)
+        text = Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
         text.w = rect.right - line // 2 - text.x
-        pen.text(text, self.title, size=1.15, middle=True)
-        below = pygame.Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
-        pen.lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
+        painter.draw_text(text, self.title, size=1.15, middle=True)
+        below = Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
+        painter.draw_lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
-    def _draw_beginning(self, game: Session, theme: Theme, side: int) -> None:
+    def _draw_start(self, game: Session, theme: Theme, side: int) -> None:
+        """Draw the thumbnail of a session's current frame."""
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
-    def draw_thumbnail(self, pen: Painter, well: pygame.Rect) -> None:
-        """Draw the thumbnail, or an empty place until it is made."""
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
+        """Draw the thumbnail, or an empty panel until it is loaded."""
         if self._thumbnail is None:
-            pen.card(well, "well")
+            painter.draw_card(well, "well")
             return
         picture = self._thumbnail
         if picture.get_width() != well.w:
             picture = pygame.transform.smoothscale(picture, well.size)
-        pen.surface.blit(picture, well)
+        painter.surface.blit(picture, well)
 
 
 class ScenarioCard(Card):
-    """Opens a scenario."""
+    """Card that plays a scenario."""
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry.title)
@@ -120,19 +126,20 @@ class ScenarioCard(Card):
         self.file = Path(entry.source)
 
     @classmethod
-    def of(cls, source: str) -> ScenarioCard:
-        """The card of a file."""
+    def from_file(cls, source: str) -> ScenarioCard:
+        """Return the card of a scenario file."""
         return cls(Entry(source, "Files"))
 
-    def read(self, app: AppContext, theme: Theme, side: int) -> None:
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load the description and a thumbnail of seed 0; Python scenarios are not run."""
         try:
             scenario = self.entry.scenario
         except TrustError:
-            about = " ".join(self.entry.description.split())
-            self.text = f"{about} Its own Python runs when you open it.".strip()
+            description = " ".join(self.entry.description.split())
+            self.text = f"{description} Its own Python runs when you open it.".strip()
             return
         self.text = " ".join(scenario.description.split())
-        self._draw_beginning(Session(scenario, seed=0), theme, side)
+        self._draw_start(Session(scenario, seed=0), theme, side)
 
     def open(self, app: AppContext) -> None:
         app.play(self.entry.source)
@@ -142,7 +149,7 @@ class ScenarioCard(Card):
 
 
 class MissingCard(Card):
-    """Stands for scenarios that need what is not installed.
+    """Card for scenarios that need a package which is not installed.
 
     Args:
         entries: the scenarios.
@@ -154,7 +161,7 @@ class MissingCard(Card):
         self._names = " ".join(entry.title for entry in entries)
 
     @property
-    def said(self) -> tuple[str, str]:
+    def search_texts(self) -> tuple[str, str]:
         return self.title, self._names
 
     def open(self, app: AppContext) -> None:
@@ -162,7 +169,7 @@ class MissingCard(Card):
 
 
 class ReplayCard(Card):
-    """Opens a replay."""
+    """Card that plays a replay."""
 
     file: Path
 
@@ -170,52 +177,58 @@ class ReplayCard(Card):
         super().__init__(file.stem)
         self.file = file
 
-    def read(self, app: AppContext, theme: Theme, side: int) -> None:
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load the summary of the replay and, if its scenario is known, a thumbnail."""
         replay = Replay.load(self.file)
-        self.text = self.about(replay, app)
+        self.text = self.summarize(replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
-            self._draw_beginning(
-                Session(app.scenario_of(replay, self.file), replay.seed), theme, side
+            self._draw_start(
+                Session(app.find_scenario(replay, self.file), replay.seed), theme, side
             )
 
-    def about(self, replay: Replay, app: AppContext) -> str:
-        """A line about it."""
+    def summarize(self, replay: Replay, app: AppContext) -> str:
+        """Return the summary of a replay."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
             f"return {format_reward(replay.total)}"
         )
 
     def open(self, app: AppContext) -> None:
-        app.watch(self.file)
+        app.watch_replay(self.file)
 
-    def draw_thumbnail(self, pen: Painter, well: pygame.Rect) -> None:
-        super().draw_thumbnail(pen, well)
-        sign = well.inflate(-well.w // 2, -well.h // 2)
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
+        """Draw the thumbnail with a play symbol."""
+        super().draw_thumbnail(painter, well)
+        symbol = well.inflate(-well.w // 2, -well.h // 2)
         if self._thumbnail is not None:  # in the corner of a picture
-            sign = pygame.Rect(0, 0, well.w // 4, well.h // 4)
-            sign.bottomright = well.right - pen.line // 4, well.bottom - pen.line // 4
-            pen.card(sign.inflate(sign.w // 2, sign.h // 2))
-        points = (sign.topleft, sign.midright, sign.bottomleft)
-        pygame.draw.polygon(pen.surface, pen.color("muted"), points)
+            symbol = Rect(0, 0, well.w // 4, well.h // 4)
+            symbol.bottomright = (
+                well.right - painter.line_height // 4,
+                well.bottom - painter.line_height // 4,
+            )
+            painter.draw_card(symbol.inflate(symbol.w // 2, symbol.h // 2))
+        points = (symbol.topleft, symbol.midright, symbol.bottomleft)
+        pygame.draw.polygon(painter.surface, painter.color("muted"), points)
 
 
 class UnfinishedCard(ReplayCard):
-    """Goes on with the game that was left in the middle."""
+    """Card that continues the unfinished game."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(file)
         self.title = "Go on playing"
 
-    def about(self, replay: Replay, app: AppContext) -> str:
-        file = app.recent_file(replay)
-        return " ".join(filter(None, (super().about(replay, app), file and f"in {file}")))
+    def summarize(self, replay: Replay, app: AppContext) -> str:
+        file = app.find_recent_file(replay)
+        return " ".join(filter(None, (super().summarize(replay, app), file and f"in {file}")))
 
     def open(self, app: AppContext) -> None:
-        app.go_on(self.file)
+        app.resume_game(self.file)
 
 
 class FileCard(Card):
-    """Opens a file or folder that was typed or dropped; nothing of it is read before."""
+    """Card for a file or folder that was typed or dropped; the file is read only when it is
+    opened."""
 
     file: Path
 
@@ -226,7 +239,7 @@ class FileCard(Card):
 
     def open(self, app: AppContext) -> None:
         if self.file.suffix == SUFFIX or is_rollout(self.file):
-            app.watch(self.file)
+            app.watch_replay(self.file)
         else:
             app.play(str(self.file))
 

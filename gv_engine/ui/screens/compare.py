@@ -1,4 +1,4 @@
-"""The screen of how a game was before its files were changed, step by step beside the game."""
+"""Screen that shows a game as the game was before its files were changed."""
 
 from __future__ import annotations
 
@@ -14,65 +14,69 @@ _STEPS = {"back": -1, "forward": 1}
 _ENDS = ("first", "last")
 
 
-class BeforeScreen(GameScreen):
-    """Look at how it was; what is different is marked. The game below goes along.
+class CompareScreen(GameScreen):
+    """Screen that steps through the game before the change and marks differences; the game below
+    follows.
 
     Args:
-        app: that it belongs to.
-        below: the screen of a game that was otherwise, see `Session.was`.
+        app: app of the screen.
+        below: screen of the changed game, see `Session.was`.
     """
 
-    own_groups = ("replay",)
+    extra_groups = ("replay",)
     heading = "Before: "
 
     def __init__(self, app: AppContext, below: GameScreen) -> None:
-        was = below.game.was()
-        assert was is not None  # which is asked before
+        previous_session = below.game.was()
+        assert previous_session is not None  # checked by the caller
         self._below = below
-        super().__init__(app, was)
+        super().__init__(app, previous_session)
         self.controls, self.tight_controls = below.controls, below.tight_controls
-        self._says = ""
+        self._text = ""
         self.stage.view = below.stage.view
         self.show(glide=False)
 
     @property
-    def _present(self) -> Session:
+    def _watched_session(self) -> Session:
         return self._below.game
 
-    def _files_changed(self) -> None:
-        """The game takes its steps again; then it was another one."""
+    def _on_files_changed(self) -> None:
+        """Close the screen, because the game below is replayed now."""
         self._leave()
 
-    def _other(self) -> Any:
+    def _compared_frame(self) -> Any:
         return self._below.game.frame() if self._is_compared else None
 
     @property
     def _is_compared(self) -> bool:
-        """Whether the game below has this step, too."""
+        """True if the game below has the current step."""
         return self.game.position == self._below.game.position
 
     def show(self, glide: bool = True) -> None:
-        said = "the game has other steps now"
+        """Show the current frame and a text with its differences."""
+        text = "the game has other steps now"
         if self._is_compared:
-            said = in_a_line(self._below.game.differences()) or "the same"
-        self._says = f"Before, step {self.game.position}: {said}"
+            text = in_a_line(self._below.game.differences()) or "the same"
+        self._text = f"Before, step {self.game.position}: {text}"
         super().show(glide)
 
-    def _told(self) -> str:
-        return self._says
+    def _difference_text(self) -> str:
+        return self._text
 
     @property
-    def _compares(self) -> str:
+    def _compare_label(self) -> str:
         return "Now"
 
-    def _compare(self) -> None:
+    def _toggle_comparison(self) -> None:
         self._leave()
 
     def _leave(self) -> None:
+        """Close the screen and update the screen below."""
         self.app.pop()
         self._below.show(glide=False)
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Run the commands of the timeline; leave by `compare` and `leave`."""
         if name in _STEPS:
             self.seek(self.game.position + _STEPS[name])
         elif name in _ENDS:
@@ -83,22 +87,26 @@ class BeforeScreen(GameScreen):
         elif name == "leave":
             self._leave()
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def knows(self, name: str) -> bool:
+    def has_command(self, name: str) -> bool:
+        """Return whether a command works; only the timeline's commands of the replay group do."""
         return name in (*_STEPS, *_ENDS, "leave", "compare", "first_change") or not any(
             name == command.name for command in self.app.bindings.commands("replay")
         )
 
     def seek(self, position: int) -> None:
+        """Go to a step in both games."""
         self.game.seek(position)
         self._below.game.seek(min(self.game.position, self._below.game.compared or 0))
         self.show(glide=False)
 
     def hints(self) -> Sequence[str]:
-        return self._below.hints()  # in as many lines, so that the board stays where it was
+        """Return the hints of the screen below, so that the layout stays the same."""
+        return self._below.hints()
 
-    def hints_now(self) -> Sequence[str]:
-        told = (("back", "a step back"), ("forward", "on"), ("leave", "back to the game"))
-        hints = [self.hint("replay", name, says) for name, says in told]
+    def current_hints(self) -> Sequence[str]:
+        """Return hints on the keys of this screen."""
+        commands = (("back", "a step back"), ("forward", "on"), ("leave", "back to the game"))
+        hints = [self.hint("replay", name, says) for name, says in commands]
         return (*hints, self.hint("view", "help", "all keys"))

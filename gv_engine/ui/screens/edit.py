@@ -1,4 +1,4 @@
-"""The editor: a level is painted, cell by cell, and played at once."""
+"""Editor screen: paint a level, edit its rules and properties, and play it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.scenario.files import path_exists
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.edit_board import PaintScreen
 from gv_engine.ui.screens.edit_forms import cell_form, level_form
 from gv_engine.ui.screens.edit_menu import ConflictMenu, EditMenu
-from gv_engine.ui.screens.edit_panels import draw_palette, draw_report, place_edit
+from gv_engine.ui.screens.edit_panels import draw_palette, draw_report, lay_out_editor
 from gv_engine.ui.screens.edit_rules import RuleListScreen
 from gv_engine.ui.screens.export import Prompt
-from gv_engine.ui.screens.playtest import TrialScreen
+from gv_engine.ui.screens.playtest import PlaytestScreen
 from gv_engine.ui.screens.screen import AppContext
-from gv_engine.ui.settings import keep_unsaved
+from gv_engine.ui.settings import save_unsaved
 
-LOOK_AT_FILE = 0.5  # s between two looks at the file
-WAITS_FOR_JUDGE = 0.1  # s between two looks at what was found out
+FILE_POLL_INTERVAL = 0.5  # s
+CHECKER_POLL_INTERVAL = 0.1  # s
 _MOVES = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 class EditScreen(PaintScreen):
-    """Edit one scenario. See `PaintScreen` for the arguments.
+    """Screen that edits one scenario. See `PaintScreen` for the arguments.
 
     Attributes:
-        chosen_fault: the number of the fault that is shown; -1 for none.
+        chosen_fault: number of the error that is shown; -1 for none.
     """
 
     groups = ("edit", "window")
@@ -42,104 +42,113 @@ class EditScreen(PaintScreen):
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app, work)
         self.chosen_fault = -1
-        self._look = 0.0
-        self._is_told = self._is_dropped = False
-        self._judge: BackgroundChecker | None = None
+        self._next_check = 0.0
+        self._has_warned = self._is_discarded = False
+        self._checker: BackgroundChecker | None = None
         self._judgement = Judgement()
-        self._judged: object = None
+        self._checked_scenario: object = None
 
     # ---- what happens --------------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        if now >= self._look:
-            self._look = now + LOOK_AT_FILE
-            self._look_at_file()
-        self._ask_judge()
-        waits = self._judge is not None and self._judge.waits
-        return min(self._look - now, WAITS_FOR_JUDGE) if waits else self._look - now
+        """Check the file on disk and the background checker; return the seconds until the next
+        call."""
+        if now >= self._next_check:
+            self._next_check = now + FILE_POLL_INTERVAL
+            self._check_file()
+        self._poll_checker()
+        waits = self._checker is not None and self._checker.waits
+        return (
+            min(self._next_check - now, CHECKER_POLL_INTERVAL) if waits else self._next_check - now
+        )
 
-    def _ask_judge(self) -> None:
-        """Let the level be checked and solved, and hear what has come of it."""
-        if self._judge is None:
-            self._judge = BackgroundChecker()
-        if self._judged is not self.work.scenario:
-            self._judged, self._judgement = self.work.scenario, Judgement()
-            self._judge.ask(self.work.scenario)
-            self.app.stale = True
-        if found := self._judge.answer():
-            self._judgement = found
-            self.app.stale = True
+    def _poll_checker(self) -> None:
+        """Send a changed scenario to the background checker, and take its answer."""
+        if self._checker is None:
+            self._checker = BackgroundChecker()
+        if self._checked_scenario is not self.work.scenario:
+            self._checked_scenario, self._judgement = self.work.scenario, Judgement()
+            self._checker.ask(self.work.scenario)
+            self.app.needs_redraw = True
+        if judgement := self._checker.answer():
+            self._judgement = judgement
+            self.app.needs_redraw = True
 
-    def closed(self) -> None:
-        if self._judge is not None:
-            self._judge.close()
-        if self.work.manuscript.is_edited and not self._is_dropped:
+    def on_close(self) -> None:
+        """Stop the checker, and save unsaved edits into the folder `unsaved`."""
+        if self._checker is not None:
+            self._checker.close()
+        if self.work.manuscript.is_edited and not self._is_discarded:
             try:
-                kept = keep_unsaved(self.work.level.file.stem, self.work.manuscript.text)
+                file = save_unsaved(self.work.level.file.stem, self.work.manuscript.text)
             except OSError as error:
-                complain(f"what was edited is lost: {error_text(error)}")
+                complain(f"unsaved edits are lost: {error_text(error)}")
             else:
-                complain(f"what was edited and not saved is in {kept}")
+                complain(f"unsaved edits are in {file}")
 
-    def _look_at_file(self) -> None:
-        """Take what somebody else has written, unless something here is not saved."""
+    def _check_file(self) -> None:
+        """Load the file again if another program changed it; if there are unsaved edits, show a
+        note instead."""
         manuscript = self.work.manuscript
         if not manuscript.differs:
-            self._is_told = False
-        elif not self._is_told:
-            self._is_told = True
+            self._has_warned = False
+        elif not self._has_warned:
+            self._has_warned = True
             name = manuscript.file.name if manuscript.file else ""
             if manuscript.is_changed:
-                self.app.say(f"{name} was changed elsewhere: saving asks which one stays", 15)
+                self.app.show_note(f"{name} was changed elsewhere: saving asks which one stays", 15)
                 return
             manuscript.take()
-            self._is_told = False
+            self._has_warned = False
             self.refresh()
-            self.app.say(f"{name} was changed elsewhere and is read again; undo leads back", 10)
+            self.app.show_note(
+                f"{name} was changed elsewhere and is read again; undo leads back", 10
+            )
         if self.work.rules_differ():
             self.refresh()
-            self.app.say("The rules were changed and are read again")
+            self.app.show_note("The rules were changed and are read again")
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Move the cursor or run a command of the editor."""
         if name in _MOVES:
             self._move(*_MOVES[name])
         elif action := _COMMANDS.get(name):
             action(self)
         else:
-            super().command(name)
-        self.app.stale = True
+            super().run_command(name)
+        self.app.needs_redraw = True
 
     def undo(self) -> None:
-        """Take back a change."""
+        """Undo an edit."""
         if not self.work.undo():
-            self.app.say("There is nothing to undo")
+            self.app.show_note("There is nothing to undo")
         self.refresh()
 
     def redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo an edit."""
         if not self.work.redo():
-            self.app.say("There is nothing to do again")
+            self.app.show_note("There is nothing to redo")
         self.refresh()
 
     def try_level(self) -> None:
-        """Play the level as it is now.
+        """Play the edited level.
 
         Raises:
-            GVEngineError: it cannot be played.
+            GVEngineError: the level has errors.
         """
         if self.work.scenario is None:
             fault = self.work.faults[0].says if self.work.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
-        self.app.push(TrialScreen(self.app, Session(self.work.scenario, seed=0)))
+        self.app.push(PlaytestScreen(self.app, Session(self.work.scenario, seed=0)))
 
     # ---- the file ------------------------------------------------------------------------
 
     def save(self, then: Callable[[], None] = lambda: None) -> None:
-        """Write the file; ask for its name if it has none, and which one stays if somebody else has
-        written it meanwhile.
+        """Save the file; ask for a name if it has none, or what to do if the file was changed on
+        disk.
 
         Args:
-            then: is done when it is written.
+            then: called after the file is written.
         """
         if self.work.manuscript.file is None:
             self.save_as(then)
@@ -149,7 +158,7 @@ class EditScreen(PaintScreen):
             self.write(then=then)
 
     def save_as(self, then: Callable[[], None] = lambda: None) -> None:
-        """Ask for a name, and write the file."""
+        """Ask for a file name and save the file."""
         level = self.work.level.file
 
         def accept(text: str) -> None:
@@ -163,21 +172,21 @@ class EditScreen(PaintScreen):
         self.app.push(Prompt(self.app, "Save as", words, level.name, accept))
 
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
-        """Write the file now."""
+        """Write the file, show a note, and call `then` if it succeeds."""
         try:
             saved = self.work.manuscript.save(file)
         except OSError as error:
-            self.app.say(f"Not saved: {error_text(error)}", stays=15)
+            self.app.show_note(f"Not saved: {error_text(error)}", stays=15)
             return
         self.refresh()
-        self.app.settings.played(str(self.work.level))
-        self.app.remember()
-        self.app.say(f"Saved {saved}")
+        self.app.settings.add_recent(str(self.work.level))
+        self.app.save_settings()
+        self.app.show_note(f"Saved {saved}")
         then()
 
     def leave(self) -> None:
-        """Close the editor; what is not saved is not wanted."""
-        self._is_dropped = True
+        """Close the editor and discard unsaved edits."""
+        self._is_discarded = True
         while self.app.top is not self:
             self.app.pop()
         self.app.pop()
@@ -199,17 +208,17 @@ class EditScreen(PaintScreen):
         self.app.push(Prompt(self.app, "Size", words, f"{height}x{width}", accept, letters))
 
     def show_fault(self, number: int) -> None:
-        """Go to what is wrong."""
+        """Choose an error, and move the cursor to its first cell."""
         faults = self.faults
         if not faults:
-            self.app.say("Nothing wrong is found")
+            self.app.show_note("No errors found")
             return
         self.chosen_fault = number % len(faults)
         if cells := self.work.cells_of(faults[self.chosen_fault]):
             self.cursor = cells[0]
 
     def open_fault(self, number: int) -> None:
-        """Go to what is wrong, or to the list or form where it can be mended."""
+        """Choose an error, and open the rule list or form where it can be fixed."""
         self.show_fault(number)
         fault = self.faults[number]
         key = fault.place.path.partition(".")[0].partition("[")[0]
@@ -224,17 +233,21 @@ class EditScreen(PaintScreen):
             form.choose_field(key)
             self.app.push(form)
 
-    def _level_form(self) -> None:
+    def _open_level_form(self) -> None:
+        """Open the form of the level."""
         self.app.push(level_form(self))
 
-    def _cell_form(self) -> None:
+    def _open_cell_form(self) -> None:
+        """Open the form of the cursor's cell."""
         if self.has_map:
             self.app.push(cell_form(self))
 
-    def _level_rules(self) -> None:
+    def _open_rules(self) -> None:
+        """Open the list of rules."""
         self.app.push(RuleListScreen(self))
 
-    def _menu(self) -> None:
+    def _open_menu(self) -> None:
+        """Cancel a begun rectangle, or open the menu."""
         if self._corner is not None:
             self._corner = None
         else:
@@ -242,58 +255,66 @@ class EditScreen(PaintScreen):
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """All that is known to be wrong."""
-        judged = (
+        """Errors of the document and findings of the background checker."""
+        findings = (
             fault._replace(says=self.work.in_short(fault.says)) for fault in self._judgement.faults
         )
-        return (*self.work.faults, *judged)
+        return (*self.work.faults, *findings)
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """Whether the level can be won, and the colour to say so in."""
+        """Text about whether the level can be won, and the name of its colour."""
         if self.work.scenario is None:
             return "", "text"
-        told = self._judgement
-        if told.steps is None and not told.says:
+        judgement = self._judgement
+        if judgement.steps is None and not judgement.says:
             return "Looking for a way to win", "muted"
-        says = told.says or f"Can be won in {told.steps} steps"
-        if told.levels:
-            says = f"Seed 0: {says[0].lower()}{says[1:]}. Seeds from 0 on: {told.levels}"
-        return says, "gain" if told.steps is not None else "loss" if told.is_lost else "muted"
+        text = judgement.says or f"Can be won in {judgement.steps} steps"
+        if judgement.levels:
+            text = f"Seed 0: {text[0].lower()}{text[1:]}. Seeds from 0 on: {judgement.levels}"
+        return (
+            text,
+            "gain" if judgement.steps is not None else "loss" if judgement.is_lost else "muted",
+        )
 
     # ---- what is seen --------------------------------------------------------------------
 
-    def draw(self, pen: Painter, now: float) -> None:
-        self._at = at = place_edit(pen.area, pen.line)
-        self._draw_header(pen, at.header)
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw header, map, palette, report and hints."""
+        self._layout = layout = lay_out_editor(painter.area, painter.line_height)
+        self._draw_header(painter, layout.header)
         drawing = self.drawing
         try:
-            self._draw_board(pen, at.board, drawing)
-            draw_palette(pen, at.palette, self, drawing)
+            self._draw_board(painter, layout.board, drawing)
+            draw_palette(painter, layout.palette, self, drawing)
         except ValueError as error:  # a drawing of the author's that cannot be read
-            pen.lines(at.board, str(error), "loss")
-        draw_report(pen, at.report, self)
-        pen.text(at.hints, " · ".join(filter(None, self._hints())), "muted", "center", 0.9)
+            painter.draw_lines(layout.board, str(error), "loss")
+        draw_report(painter, layout.report, self)
+        painter.draw_text(
+            layout.hints, " · ".join(filter(None, self._hints())), "muted", "center", 0.9
+        )
 
-    def _draw_header(self, pen: Painter, rect: pygame.Rect) -> None:
-        rest = rect.copy()
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
+        """Draw the title and the buttons."""
+        title_rect = rect.copy()
         keys = self.app.bindings
         for label, name in _BUTTONS:
             key = keys.label("edit", name)
-            width = pen.width(label) + pen.width(key) + 2 * pen.line
-            if width > rest.w - 9 * pen.line:
+            width = painter.text_width(label) + painter.text_width(key) + 2 * painter.line_height
+            if width > title_rect.w - 9 * painter.line_height:
                 break
-            slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-            pen.button(slot, label, partial(self.command, name), key, ground="card")
-            rest.w -= width + pen.line // 2
-        pen.text(rest, self.work.title, size=1.3, middle=True)
+            slot = Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
+            painter.draw_button(slot, label, partial(self.run_command, name), key, ground="card")
+            title_rect.w -= width + painter.line_height // 2
+        painter.draw_text(title_rect, self.work.title, size=1.3, middle=True)
 
     def _hints(self) -> Sequence[str]:
+        """Return hints on keys and mouse buttons."""
         keys = self.app.bindings
 
-        def hint(name: str, says: str) -> str:
+        def hint(name: str, description: str) -> str:
             key = keys.label("edit", name)
-            return f"{key} {says}" if key else ""
+            return f"{key} {description}" if key else ""
 
         if self._corner is not None:
             return (hint("put", "the other corner"), hint("menu", "not this one"))
@@ -328,14 +349,14 @@ _COMMANDS: dict[str, Callable[[EditScreen], None]] = {
     "next_color": lambda screen: screen.brushes.next_color(),
     "next_state": EditScreen._next_state,
     "next_tool": EditScreen._next_tool,
-    "all_things": EditScreen._more_things,
+    "all_things": EditScreen._toggle_all_things,
     "size": EditScreen.enter_size,
-    "cell_form": EditScreen._cell_form,
-    "level_form": EditScreen._level_form,
-    "level_rules": EditScreen._level_rules,
+    "cell_form": EditScreen._open_cell_form,
+    "level_form": EditScreen._open_level_form,
+    "level_rules": EditScreen._open_rules,
     "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
     "zoom_in": lambda screen: screen.drawing.zoom(1),
     "zoom_out": lambda screen: screen.drawing.zoom(-1),
     "zoom_reset": lambda screen: screen.drawing.zoom(0),
-    "menu": EditScreen._menu,
+    "menu": EditScreen._open_menu,
 }

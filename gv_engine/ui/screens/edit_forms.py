@@ -1,4 +1,4 @@
-"""Forms of the editor: fields made from the schema, for the level, a cell, a rule."""
+"""Forms of the editor: fields made from the schema, for the level, a cell or a rule."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from gv_engine.editor.yaml_text import EditError, KeyPath, has
 from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap
+from gv_engine.ui.drawing.sprites import Rect
+from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit_board import PaintScreen
 
-_ELSEWHERE = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
-"""Keys of a level that are no fields: they are painted, or listed among the rules."""
+_EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
+"""Keys of a level that are no fields of its form: they are painted, or edited as rules."""
 _FIRST = ("name", "description", "mission", "max_steps", "agents", "objects")
-_LONGEST_SAYS = 4  # lines
+_MAX_DESCRIPTION_LINES = 4  # lines
 
 
-class _Inside(NamedTuple):
-    """What a form of what stands in a field is made of, see `FormScreen`."""
+class _InnerForm(NamedTuple):
+    """Arguments of the `FormScreen` of a field's inner fields."""
 
     title: str
-    made: Callable[[], Sequence[FormField]]
+    make_fields: Callable[[], Sequence[FormField]]
     put: Callable[[str, Any], None]
     path: str
 
 
 class FormScreen(Menu):
-    """A form: a row for each field, changed where it stands, or typed.
+    """Form with a row for each field; choices are changed in the row, other values are typed.
 
     Args:
-        screen: the editor.
-        title: what it is about.
-        made: makes the fields as they are now.
-        put: lets a field have a value, None for nothing.
-        path: to what it is about, as messages about it begin.
+        screen: editor screen.
+        title: title of the form.
+        make_fields: function that returns the current fields.
+        put: function that sets a field's value; None removes the field.
+        path: path of the form's object in error messages.
     """
 
     groups = ("list", "menu", "window")
-    foot = 6
+    free_lines = 6
 
     def __init__(
         self,
         screen: PaintScreen,
         title: str,
-        made: Callable[[], Sequence[FormField]],
+        make_fields: Callable[[], Sequence[FormField]],
         put: Callable[[str, Any], None],
         path: str = "",
     ) -> None:
         super().__init__(screen.app)
-        self._screen, self._title, self._made, self._put = screen, title, made, put
+        self._screen, self._title, self._make_fields, self._put = screen, title, make_fields, put
         self._path = path
 
     @property
@@ -66,249 +66,282 @@ class FormScreen(Menu):
         return self._title
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each field."""
         rows = [
-            MenuRow(_words(each.name), partial(self._change, each.name), _shown(each) or "-")
-            for each in self._made()
+            MenuRow(
+                _to_words(field.name),
+                partial(self._change, field.name),
+                _format_value(field) or "-",
+            )
+            for field in self._make_fields()
         ]
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
 
     def choose_field(self, name: str) -> None:
-        """Choose the row of a field, if there is one."""
-        names = [each.name for each in self._made()]
+        """Choose the row of a field, or the first row."""
+        names = [field.name for field in self._make_fields()]
         self.chosen = names.index(name) if name in names else 0
 
     def _field(self, name: str) -> FormField | None:
-        return next((each for each in self._made() if each.name == name), None)
+        """Return the field of a name, or None."""
+        return next((field for field in self._make_fields() if field.name == name), None)
 
     def _change(self, name: str, step: int) -> None:
-        """Take the next choice, or ask for what is typed."""
-        each = self._field(name)
-        if each is None:  # undone meanwhile
+        """Set the next choice, open the form of inner fields, or ask for a value."""
+        field = self._field(name)
+        if field is None:  # undone meanwhile
             return
-        if each.choices and (each.value is None or each.value in each.choices):
-            self._take(name, each.after(step))
-        elif each.parts is not None:
+        if field.choices and (field.value is None or field.value in field.choices):
+            self._set_value(name, field.after(step))
+        elif field.parts is not None:
             self.app.push(PartsScreen(self, name))
-        elif each.below:
-            self.app.push(FormScreen(self._screen, *self._inside(name, self._keyed)))
+        elif field.below:
+            self.app.push(FormScreen(self._screen, *self._inner_form(name, self._keyed_fields)))
         else:
-            self._ask(each)
+            self._ask(field)
 
-    def _take(self, name: str, value: Any) -> None:
+    def _set_value(self, name: str, value: Any) -> None:
+        """Set a field's value and refresh the editor."""
         self._put(name, value)
         self._screen.refresh()
 
-    def _inside(self, name: str, told: Callable[[FormField], Sequence[FormField]]) -> _Inside:
-        """What a form of what stands in a field is made of; empty once the field is gone."""
+    def _inner_form(
+        self, name: str, inner_fields: Callable[[FormField], Sequence[FormField]]
+    ) -> _InnerForm:
+        """Return the arguments of the form of a field's inner fields; the form is empty after the
+        field is gone."""
 
         def made() -> Sequence[FormField]:
-            now = self._field(name)
-            return told(now) if now else ()
+            field = self._field(name)
+            return inner_fields(field) if field else ()
 
         def put_inner(inner: str, value: Any) -> None:
-            if now := self._field(name):
-                part = now.parts.put(now.value, inner, value) if now.parts else None
-                self._put(name, part if now.parts else now.with_inner(inner, value))
+            if field := self._field(name):
+                part = field.parts.put(field.value, inner, value) if field.parts else None
+                self._put(name, part if field.parts else field.with_inner(inner, value))
 
-        return _Inside(_words(name).capitalize(), made, put_inner, _joined(self._path, name))
+        return _InnerForm(
+            _to_words(name).capitalize(), made, put_inner, _join_path(self._path, name)
+        )
 
-    def _keyed(self, each: FormField) -> Sequence[FormField]:
-        return form_fields(each.below, each.inner, self._screen.work.words)
+    def _keyed_fields(self, field: FormField) -> Sequence[FormField]:
+        """Return the inner fields of a field with keys."""
+        return form_fields(field.below, field.inner, self._screen.work.words)
 
-    def _ask(self, each: FormField) -> None:
+    def _ask(self, field: FormField) -> None:
+        """Ask for the text of a field's value."""
+
         def accept(text: str) -> None:
-            self._take(each.name, each.read(text))
+            self._set_value(field.name, field.read(text))
 
-        words = f"{each.says} Expected: {each.expects}." if each.expects else each.says
-        self.app.push(Prompt(self.app, _words(each.name), words, each.shown, accept))
+        words = f"{field.says} Expected: {field.expects}." if field.expects else field.says
+        self.app.push(Prompt(self.app, _to_words(field.name), words, field.shown, accept))
 
-    def command(self, name: str) -> None:
-        made = self._made()
-        if name == "remove" and made:
-            self._take(made[min(self.chosen, len(made) - 1)].name, None)
+    def run_command(self, name: str) -> None:
+        """Remove a field, undo, redo, or run a command of the menu."""
+        fields = self._make_fields()
+        if name == "remove" and fields:
+            self._set_value(fields[min(self.chosen, len(fields) - 1)].name, None)
         elif name in ("undo", "redo"):
-            self._screen.command(name)
+            self._screen.run_command(name)
         else:
-            super().command(name)
-        self.app.stale = True
+            super().run_command(name)
+        self.app.needs_redraw = True
 
-    def draw(self, pen: Painter, now: float) -> None:
-        super().draw(pen, now)
-        made = self._made()
-        if self.chosen >= len(made):
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the rows, and a card with the description and errors of the chosen field."""
+        super().draw(painter, now)
+        fields = self._make_fields()
+        if self.chosen >= len(fields):
             return
-        each, line = made[self.chosen], pen.line
-        path = _joined(self._path, each.name)
+        field, line = fields[self.chosen], painter.line_height
+        path = _join_path(self._path, field.name)
         wrong = [f.says for f in self._screen.faults if f.place.path.startswith(path)]
         keys = self.app.bindings
-        hint = f"{keys.label('list', 'remove')} leaves it out" * (each.value is not None)
-        says = " ".join(filter(None, (each.says, hint and f"{hint}.")))
-        width = min(pen.area.w - line, 46 * line)
-        shown = wrap(says, line, width - 2 * line, _LONGEST_SAYS)
-        faults = wrap(wrong[0], line, width - 2 * line, _LONGEST_SAYS) if wrong else []
-        card = pygame.Rect(0, 0, width, (len(shown) + len(faults) + 1) * line)
-        card.midbottom = pen.area.centerx, pen.area.bottom - line // 2
-        pen.card(card)
-        pen.frame(card, "outline")
+        hint = f"{keys.label('list', 'remove')} leaves it out" * (field.value is not None)
+        description = " ".join(filter(None, (field.says, hint and f"{hint}.")))
+        width = min(painter.area.w - line, 46 * line)
+        shown = wrap_text(description, line, width - 2 * line, _MAX_DESCRIPTION_LINES)
+        faults = (
+            wrap_text(wrong[0], line, width - 2 * line, _MAX_DESCRIPTION_LINES) if wrong else []
+        )
+        card = Rect(0, 0, width, (len(shown) + len(faults) + 1) * line)
+        card.midbottom = painter.area.centerx, painter.area.bottom - line // 2
+        painter.draw_card(card)
+        painter.draw_outline(card, "outline")
         inner = card.inflate(-2 * line, -line)
-        high = pen.lines(pygame.Rect(inner.x, inner.y, inner.w, len(shown) * line), says, "muted")
+        height = painter.draw_lines(
+            Rect(inner.x, inner.y, inner.w, len(shown) * line), description, "muted"
+        )
         if faults:
-            rest = pygame.Rect(inner.x, inner.y + high, inner.w, len(faults) * line)
-            pen.lines(rest, wrong[0], "loss")
+            rest = Rect(inner.x, inner.y + height, inner.w, len(faults) * line)
+            painter.draw_lines(rest, wrong[0], "loss")
 
 
 class PartsScreen(FormScreen):
-    """The form of a list, or of names of one's own: parts are added, set, moved and taken out.
+    """Form of a list, or of a mapping with free names: parts are added, set, moved and removed.
 
     Args:
-        above: the form of which that is a field.
-        name: of the field.
+        above: form that has the field.
+        name: name of the field.
     """
 
     def __init__(self, above: FormScreen, name: str) -> None:
         self._above, self._name = above, name
-        inside = above._inside(
-            name, lambda each: each.parts.fields(each.value) if each.parts else ()
+        arguments = above._inner_form(
+            name, lambda field: field.parts.fields(field.value) if field.parts else ()
         )
-        super().__init__(above._screen, *inside)
+        super().__init__(above._screen, *arguments)
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each part, and a row that adds one."""
         key = self.app.bindings.label("list", "add")
         return (
-            *(super().rows() if self._made() else ()),
-            MenuRow("Add one", lambda _: self.command("add"), key=key),
+            *(super().rows() if self._make_fields() else ()),
+            MenuRow("Add one", lambda _: self.run_command("add"), key=key),
         )
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Add or move a part, or run a command of the form."""
         if name == "add":
             self._add()
         elif name in ("move_up", "move_down"):
             self._move(-1 if name == "move_up" else 1)
-        elif name != "remove" or self.chosen < len(self._made()):
-            super().command(name)
-        self.app.stale = True
+        elif name != "remove" or self.chosen < len(self._make_fields()):
+            super().run_command(name)
+        self.app.needs_redraw = True
 
     def _add(self) -> None:
-        each = self._above._field(self._name)
-        if each is None or each.parts is None:
+        """Append a part to the list, or ask for the name of a new part."""
+        field = self._above._field(self._name)
+        if field is None or field.parts is None:
             return
-        parts, value = each.parts, each.value
+        parts, value = field.parts, field.value
         if parts.is_list:
             self._accept(str(len(value or ()) + 1))
         else:
-            words = f"A name of its own. {parts.key.description}"
+            words = f"A unique name. {parts.key.description}"
             self.app.push(Prompt(self.app, "Name", words, "", self._accept))
 
     def _accept(self, name: str) -> None:
-        each = self._above._field(self._name)
-        if each is None or each.parts is None:
+        """Add a part with an example value, and choose it."""
+        field = self._above._field(self._name)
+        if field is None or field.parts is None:
             return
-        if not each.parts.is_list and name in (each.value or {}):
+        if not field.parts.is_list and name in (field.value or {}):
             raise EditError(f"{name} is there already")
-        self._take(name, each.parts.example)
+        self._set_value(name, field.parts.example)
         self.choose_field(name)
 
-    def _move(self, by: int) -> None:
-        each, made = self._above._field(self._name), self._made()
-        if each is None or each.parts is None or self.chosen >= len(made):
+    def _move(self, offset: int) -> None:
+        """Move the chosen part by `offset` places."""
+        field, parts = self._above._field(self._name), self._make_fields()
+        if field is None or field.parts is None or self.chosen >= len(parts):
             return
-        told = each.parts.moved(each.value, made[self.chosen].name, by)
-        if told != each.value:
-            self._above._take(self._name, told)
-            self.chosen += by
+        value = field.parts.moved(field.value, parts[self.chosen].name, offset)
+        if value != field.value:
+            self._above._set_value(self._name, value)
+            self.chosen += offset
 
 
-def _shown(each: FormField) -> str:
-    return {True: "yes", False: "no"}[each.value] if isinstance(each.value, bool) else each.shown
+def _format_value(field: FormField) -> str:
+    """Return the text of a field's value; yes or no for booleans."""
+    return {True: "yes", False: "no"}[field.value] if isinstance(field.value, bool) else field.shown
 
 
-def _words(name: str) -> str:
+def _to_words(name: str) -> str:
+    """Return a name with spaces instead of underscores."""
     return name.replace("_", " ")
 
 
-def _joined(path: str, name: str) -> str:
-    """The way to a part, as messages give it; parts of a list have their numbers as names."""
+def _join_path(path: str, name: str) -> str:
+    """Return the path of a part in error messages, as `agents[0].view`; names of list parts are
+    numbers from 1."""
     if name.isdecimal():
         return f"{path}[{int(name) - 1}]"
     return ".".join(filter(None, (path, name)))
 
 
 def level_form(screen: PaintScreen) -> FormScreen:
-    """The form of a level: all keys of its file that are neither painted nor rules."""
+    """Return the form of a level: its parameters, and all keys that are neither painted nor
+    rules."""
     work = screen.work
     keys = work.format.keys
     order = [*(key for key in _FIRST if key in keys), *(key for key in keys if key not in _FIRST)]
-    shown = {key: keys[key] for key in order if key not in _ELSEWHERE}
+    shown = {key: keys[key] for key in order if key not in _EXCLUDED_KEYS}
 
-    def made() -> Sequence[FormField]:
-        return [*_parameters(screen), *form_fields(shown, work.said, work.words)]
+    def make_fields() -> Sequence[FormField]:
+        return [*_parameter_fields(screen), *form_fields(shown, work.said, work.words)]
 
     def put_value(name: str, value: Any) -> None:
         path: KeyPath = (name,)
-        if name in (parameter.name for parameter in _parameters(screen)):
+        if name in (parameter.name for parameter in _parameter_fields(screen)):
             path = _parameter_path(work.manuscript.text, name)
         work.put(path, value)
 
-    return FormScreen(screen, "Level", made, put_value)
+    return FormScreen(screen, "Level", make_fields, put_value)
 
 
-def _parameters(screen: PaintScreen) -> list[FormField]:
-    """The parameters of a level, with their values unless somebody sets them."""
+def _parameter_fields(screen: PaintScreen) -> list[FormField]:
+    """Return a field for each parameter of a level, with its default value."""
     document = screen.work.document
-    found = []
-    for each in document.parameters if document else ():
-        says = f"A parameter of the level. {each.description}".strip()
-        value, choices = each.default, each.choices
-        key = Key(says, {"enum": list(choices)} if choices else {}, required=True)
-        made = form_fields({each.name: key}, {each.name: value}, screen.work.words)[0]
-        found.append(made._replace(expects=each.allowed_text, is_text=each.kind == "text"))
-    return found
+    fields = []
+    for parameter in document.parameters if document else ():
+        description = f"A parameter of the level. {parameter.description}".strip()
+        value, choices = parameter.default, parameter.choices
+        key = Key(description, {"enum": list(choices)} if choices else {}, required=True)
+        field = form_fields({parameter.name: key}, {parameter.name: value}, screen.work.words)[0]
+        fields.append(
+            field._replace(expects=parameter.allowed_text, is_text=parameter.kind == "text")
+        )
+    return fields
 
 
 def _parameter_path(text: str, name: str) -> KeyPath:
+    """Return the path of a parameter's default value in the text of a scenario file."""
     long: KeyPath = (PARAMETERS, name, "default")
     return long if has(text, long) else (PARAMETERS, name)
 
 
 def cell_form(screen: PaintScreen) -> FormScreen:
-    """The form of what is in the cell of the cursor."""
+    """Return the form of the object in the cursor's cell."""
     work, cell = screen.work, screen.cursor
 
-    def made() -> Sequence[FormField]:
+    def make_fields() -> Sequence[FormField]:
         thing, words = work.sketch.thing(cell), work.words
         name = str(thing.get("object", ""))
         states = words.types[name].states if name in words.types else ()
-        own = {"state": LEGEND_KEYS["state"]._replace(schema={"enum": list(states)})}
-        told = {**LEGEND_KEYS, **(own if states else {})}
-        return form_fields(told, thing, words)
+        state_key = {"state": LEGEND_KEYS["state"]._replace(schema={"enum": list(states)})}
+        keys = {**LEGEND_KEYS, **(state_key if states else {})}
+        return form_fields(keys, thing, words)
 
     def put_value(name: str, value: Any) -> None:
         thing = {**work.sketch.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
-        told = work.words.plain({key: part for key, part in thing.items() if part is not None})
-        work.edit(lambda _: work.sketch.painted([(cell, told)], over=False))
+        keys = work.words.plain({key: part for key, part in thing.items() if part is not None})
+        work.edit(lambda _: work.sketch.painted([(cell, keys)], over=False))
 
     character = work.sketch.rows[cell[0]][cell[1]]
     return FormScreen(
-        screen, f"Row {cell[0]}, column {cell[1]}", made, put_value, f"legend.{character}"
+        screen, f"Row {cell[0]}, column {cell[1]}", make_fields, put_value, f"legend.{character}"
     )
 
 
 def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
-    """The form of a rule that the text lists."""
+    """Return the form of a rule's parameters."""
     work = screen.work
 
     def rule() -> Rule:
         listed = (each for part in RULE_PARTS for each in work.rules.rules(part))
         return next(each for each in listed if each.path == path)
 
-    def made() -> Sequence[FormField]:
-        now = rule()
-        return form_fields(work.rules.keys(now), now.arguments, work.words)
+    def make_fields() -> Sequence[FormField]:
+        current_rule = rule()
+        return form_fields(work.rules.keys(current_rule), current_rule.arguments, work.words)
 
     def put_value(name: str, value: Any) -> None:
         text = work.rules.said(rule(), name, value)
         work.edit(lambda _: text)
 
-    return FormScreen(screen, _words(rule().name), made, put_value, path_words(path))
+    return FormScreen(screen, _to_words(rule().name), make_fields, put_value, path_words(path))

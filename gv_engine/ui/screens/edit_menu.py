@@ -1,4 +1,4 @@
-"""Menus of the editor: what there is to do, and what to do where two have written one file."""
+"""Menus of the editor: main menu, starters, leaving, and conflicts with the file on disk."""
 
 from __future__ import annotations
 
@@ -11,61 +11,70 @@ from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
-    from gv_engine.ui.screens.edit_panels import EditHost
+    from gv_engine.ui.screens.edit_panels import EditContext
 
 _IN_MENU = ("try", "save", "save_as", "level_form", "level_rules", "size", "next_fault")
 
 
 class EditMenu(Menu):
-    """What there is to do in the editor."""
+    """Main menu of the editor."""
 
     title = "Editor"
 
-    def __init__(self, screen: EditHost) -> None:
+    def __init__(self, screen: EditContext) -> None:
         super().__init__(screen.app)
         self._screen = screen
 
     @property
-    def words(self) -> str:
+    def text_above(self) -> str:
+        """Path of the file."""
         file = self._screen.work.manuscript.file
         return str(file) if file else "It has no file yet."
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each command of the menu."""
         says = {command.name: command.description.capitalize() for command in GROUPS["edit"]}
         label = self.app.bindings.label
         names = [n for n in _IN_MENU if self._screen.has_map or n != "size"]
-        drawn = () if self._screen.has_map else (self._row("Draw it as a map", "draw_as_map"),)
+        drawn = (
+            () if self._screen.has_map else (self._method_row("Draw it as a map", "draw_as_map"),)
+        )
         return (
             MenuRow("Go on editing", lambda _: self.app.pop(), key=label("menu", "leave")),
             *(
-                MenuRow(says[name], partial(self._do, name), key=label("edit", name))
+                MenuRow(says[name], partial(self._run, name), key=label("edit", name))
                 for name in names
             ),
             *drawn,
-            MenuRow("New level", lambda _: self._new(), key=label("start", "new_level")),
-            MenuRow("Keys", lambda _: self._do("help"), key=label("edit", "help")),
+            MenuRow("New level", lambda _: self._open_starters(), key=label("start", "new_level")),
+            MenuRow("Keys", lambda _: self._run("help"), key=label("edit", "help")),
             MenuRow(
-                "Settings", lambda _: self.command("settings"), key=label("window", "settings")
+                "Settings", lambda _: self.run_command("settings"), key=label("window", "settings")
             ),
             MenuRow("Leave the editor", lambda _: self._leave()),
         )
 
-    def _row(self, says: str, method: str) -> MenuRow:
+    def _method_row(self, says: str, method: str) -> MenuRow:
+        """Return a row that calls a method of the editor screen."""
+
         def act(_: int) -> None:
             self.app.pop()
             getattr(self._screen, method)()
 
         return MenuRow(says, act)
 
-    def _do(self, name: str, step: int = 1) -> None:
+    def _run(self, name: str, step: int = 1) -> None:
+        """Close the menu and run a command of the editor."""
         self.app.pop()
-        self._screen.command(name)
+        self._screen.run_command(name)
 
-    def _new(self) -> None:
+    def _open_starters(self) -> None:
+        """Close the menu and open the starters."""
         self.app.pop()
-        self.app.new_level()
+        self.app.open_new_level_menu()
 
     def _leave(self) -> None:
+        """Leave the editor, or ask first if there are unsaved edits."""
         self.app.pop()
         if self._screen.work.manuscript.is_changed:
             self.app.push(LeaveMenu(self._screen))
@@ -74,24 +83,25 @@ class EditMenu(Menu):
 
 
 class StarterMenu(Menu):
-    """What a new level begins with."""
+    """Menu of the starters for a new level."""
 
     title = "New level"
 
     def rows(self) -> Sequence[MenuRow]:
-        return [MenuRow(says, partial(self._begin, name)) for name, says in STARTERS.items()]
+        return [MenuRow(says, partial(self._open_starter, name)) for name, says in STARTERS.items()]
 
-    def _begin(self, starter: str, step: int = 1) -> None:
+    def _open_starter(self, starter: str, step: int = 1) -> None:
+        """Open a new level of a starter in the editor."""
         self.app.pop()
-        self.app.begin_level(starter)
+        self.app.edit_new_level(starter)
 
 
 class LeaveMenu(Menu):
-    """Whether to save before the editor is left."""
+    """Question whether to save before leaving the editor."""
 
     title = "Not saved yet"
 
-    def __init__(self, screen: EditHost) -> None:
+    def __init__(self, screen: EditContext) -> None:
         super().__init__(screen.app)
         self._screen = screen
 
@@ -108,38 +118,42 @@ class LeaveMenu(Menu):
 
 
 class ConflictMenu(Menu):
-    """Which one stays, where a file was changed here and elsewhere.
+    """Question which version to keep if the file was also changed on disk.
 
     Args:
-        screen: the editor.
-        then: is done when the file is written.
+        screen: editor screen.
+        then: called after the file is written.
     """
 
     title = "Changed elsewhere"
-    words = "The file is no longer as it was read here. Undo leads back to either."
+    text_above = "The file is no longer as it was read here. Undo leads back to either."
 
-    def __init__(self, screen: EditHost, then: Callable[[], None]) -> None:
+    def __init__(self, screen: EditContext, then: Callable[[], None]) -> None:
         super().__init__(screen.app)
         self._screen, self._then = screen, then
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each way to resolve the conflict."""
         return (
             MenuRow("Go on editing", lambda _: self.app.pop()),
             MenuRow("Write mine over it", lambda _: self._write()),
-            MenuRow("Take what is in the file", lambda _: self._take()),
+            MenuRow("Take what is in the file", lambda _: self._load_from_disk()),
             MenuRow("Save mine as another file", lambda _: self._save_as()),
         )
 
     def _write(self) -> None:
+        """Overwrite the file."""
         self.app.pop()
         self._screen.work.manuscript.remember()
         self._screen.write(then=self._then)
 
-    def _take(self) -> None:
+    def _load_from_disk(self) -> None:
+        """Load the file from disk; the edits can be restored by undo."""
         self.app.pop()
         self._screen.work.manuscript.take()
         self._screen.refresh()
 
     def _save_as(self) -> None:
+        """Save under another name."""
         self.app.pop()
         self._screen.save_as(self._then)

@@ -1,4 +1,4 @@
-"""Panels of the editor: what can be put into cells, and what there is to say of the level."""
+"""Panels of the editor: the palette of objects, and the report on the cell and the level."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gv_engine.editor.map_model import Brushes, MapCell
 from gv_engine.editor.symbols import AGENT_KEY, CellThing
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.objects import COLORS
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.stage import SketchDrawing
-from gv_engine.ui.drawing.widgets import Painter, wrap
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.stage import MapDrawing
+from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.screen import AppContext
 
 # ---- edit host -----------------------------------------------------------------------------------
 
 
-class EditHost(Protocol):
-    """The editor of a level."""
+class EditContext(Protocol):
+    """The editor screen as its menus and panels see it."""
 
     app: AppContext
     work: EditorDocument
@@ -36,7 +36,7 @@ class EditHost(Protocol):
     def verdict(self) -> tuple[str, str]: ...
     @property
     def has_map(self) -> bool: ...
-    def command(self, name: str) -> None: ...
+    def run_command(self, name: str) -> None: ...
     def open_fault(self, number: int) -> None: ...
     def refresh(self) -> None: ...
     def save(self, then: Callable[[], None] = ...) -> None: ...
@@ -47,49 +47,50 @@ class EditHost(Protocol):
 
 # ---- edit panels ---------------------------------------------------------------------------------
 
-_LONGEST_FAULT = 8  # lines
+_MAX_FAULT_LINES = 8
+"""Maximum number of lines of an error."""
 
 
-class EditParts(NamedTuple):
-    """Rectangles of the editor's parts; all disjoint."""
+class EditLayout(NamedTuple):
+    """Rectangles of the parts of the editor; they are disjoint."""
 
-    header: pygame.Rect
-    palette: pygame.Rect
-    board: pygame.Rect
-    report: pygame.Rect
-    hints: pygame.Rect
+    header: Rect
+    palette: Rect
+    board: Rect
+    report: Rect
+    hints: Rect
 
 
-def place_edit(area: pygame.Rect, line: int) -> EditParts:
-    """Place the parts of the picture; the report stands beside the board where there is room."""
+def lay_out_editor(area: Rect, line: int) -> EditLayout:
+    """Return the rectangles of the editor's parts; in wide windows the report is beside the map."""
     gap = max(3, line // 2)
     inner = area.inflate(-2 * gap, -gap)
-    header = pygame.Rect(inner.x, inner.y, inner.w, line * 7 // 4)
-    hints = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
-    body = pygame.Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
+    header = Rect(inner.x, inner.y, inner.w, line * 7 // 4)
+    hints = Rect(inner.x, inner.bottom - line, inner.w, line)
+    body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
     body.h = hints.y - gap // 2 - body.y
-    palette = pygame.Rect(body.x, body.y, max(6 * line, min(10 * line, body.w // 5)), body.h)
-    board = pygame.Rect(palette.right + gap, body.y, body.right - palette.right - gap, body.h)
+    palette = Rect(body.x, body.y, max(6 * line, min(10 * line, body.w // 5)), body.h)
+    board = Rect(palette.right + gap, body.y, body.right - palette.right - gap, body.h)
     if board.w >= 32 * line:
         width = max(12 * line, board.w // 4)
-        report = pygame.Rect(board.right - width, board.y, width, board.h)
+        report = Rect(board.right - width, board.y, width, board.h)
         board.w -= width + gap
     else:
         height = max(4 * line, board.h // 4)
-        report = pygame.Rect(board.x, board.bottom - height, board.w, height)
+        report = Rect(board.x, board.bottom - height, board.w, height)
         board.h -= height + gap
-    return EditParts(header, palette, board, report, hints)
+    return EditLayout(header, palette, board, report, hints)
 
 
-def draw_palette(pen: Painter, rect: pygame.Rect, screen: EditHost, drawing: SketchDrawing) -> None:
-    """Draw all things that can be put into cells, and how the chosen one is painted."""
-    line, brushes = pen.line, screen.brushes
-    pen.card(rect)
+def draw_palette(painter: Painter, rect: Rect, screen: EditContext, drawing: MapDrawing) -> None:
+    """Draw the palette of objects, and the state, colour and tool of the chosen object."""
+    line, brushes = painter.line_height, screen.brushes
+    painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
     side = line * 2
     columns = max(1, inner.w // side)
-    told = pygame.Rect(inner.x, inner.y, inner.w, 5 * line)
-    inner.y, inner.h = told.bottom + line // 2, inner.h - told.h - line // 2
+    chosen_rect = Rect(inner.x, inner.y, inner.w, 5 * line)
+    inner.y, inner.h = chosen_rect.bottom + line // 2, inner.h - chosen_rect.h - line // 2
     rows = max(1, inner.h // side)
     chosen = brushes.names.index(brushes.chosen)
     first = max(0, chosen // columns - rows + 1)
@@ -98,116 +99,124 @@ def draw_palette(pen: Painter, rect: pygame.Rect, screen: EditHost, drawing: Ske
         row, column = divmod(number, columns)
         if not 0 <= row - first < rows:
             continue
-        slot = pygame.Rect(inner.x + column * side, inner.y + (row - first) * side, side, side)
+        slot = Rect(inner.x + column * side, inner.y + (row - first) * side, side, side)
         slot = slot.inflate(-line // 4, -line // 4)
-        over = pen.hot(slot, partial(_choose, screen, name))
-        pen.card(slot, "accent" if name == brushes.chosen else "well")
-        if over:
-            pen.frame(slot, "outline")
+        is_hovered = painter.add_hit_area(slot, partial(_choose_object, screen, name))
+        painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
+        if is_hovered:
+            painter.draw_outline(slot, "outline")
         size = slot.w - line // 3
-        picture = _picture(drawing, screen, name, size)
-        pen.surface.blit(picture, picture.get_rect(center=slot.center))
-    groove = pygame.Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
-    pen.scrolled(groove, first, rows, count)
-    _draw_chosen(pen, told, screen)
+        picture = _object_picture(drawing, screen, name, size)
+        painter.surface.blit(picture, picture.get_rect(center=slot.center))
+    groove = Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
+    painter.draw_scrollbar(groove, first, rows, count)
+    _draw_chosen(painter, chosen_rect, screen)
 
 
-def _choose(screen: EditHost, name: str, at: tuple[int, int]) -> None:
+def _choose_object(screen: EditContext, name: str, at: tuple[int, int]) -> None:
+    """Choose an object of the palette."""
     screen.brushes.chosen = name
-    screen.app.stale = True
+    screen.app.needs_redraw = True
 
 
-def _picture(drawing: SketchDrawing, screen: EditHost, name: str, size: int) -> pygame.Surface:
+def _object_picture(
+    drawing: MapDrawing, screen: EditContext, name: str, size: int
+) -> pygame.Surface:
+    """Return the picture of an object or agent."""
     symbol = screen.brushes.symbol(name)
     if symbol.facing is not None:
-        return drawing.agent(symbol.facing, size)
-    return drawing.thing(symbol.kind, symbol.state, symbol.color, size)
+        return drawing.agent_picture(symbol.facing, size)
+    return drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
 
 
-def _draw_chosen(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
-    """The name of the chosen thing, and its state, colour and tool, each a button for the next."""
-    brushes, line, keys = screen.brushes, pen.line, screen.app.bindings
+def _draw_chosen(painter: Painter, rect: Rect, screen: EditContext) -> None:
+    """Draw the name of the chosen object, and buttons for its next state, colour and tool."""
+    brushes, line, keys = screen.brushes, painter.line_height, screen.app.bindings
     name = brushes.chosen
-    pen.text(pygame.Rect(rect.x, rect.y, rect.w, line), _words(name), size=1.1, middle=True)
+    painter.draw_text(
+        Rect(rect.x, rect.y, rect.w, line), _name_in_words(name), size=1.1, middle=True
+    )
     states, colors = brushes.states(name), brushes.colors(name)
     rows = [
         ("next_state", states[brushes.state(name)].lower() if states else ""),
         ("next_color", COLORS[brushes.color(name)].lower() if colors else ""),
         ("next_tool", screen.tool),
     ]
-    for number, (command, says) in enumerate(rows):
-        slot = pygame.Rect(rect.x, rect.y + line + number * line * 4 // 3, rect.w, line * 5 // 4)
-        if says:
+    for number, (command, text) in enumerate(rows):
+        slot = Rect(rect.x, rect.y + line + number * line * 4 // 3, rect.w, line * 5 // 4)
+        if text:
             key = keys.label("edit", command)
-            pen.button(slot, says, partial(screen.command, command), key)
+            painter.draw_button(slot, text, partial(screen.run_command, command), key)
 
 
-def _words(name: str) -> str:
+def _name_in_words(name: str) -> str:
+    """Return an object type's name in lower-case words."""
     return name if name == AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
-def draw_report(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
-    """Say what is in the cell, whether the level can be won, and what is wrong."""
-    line = pen.line
-    pen.card(rect)
+def draw_report(painter: Painter, rect: Rect, screen: EditContext) -> None:
+    """Draw the description of the cursor's cell, whether the level can be won, and the errors."""
+    line = painter.line_height
+    painter.draw_card(rect)
     inner = rect.inflate(-line, -line)
     y = inner.y
-    told = [(_cell_words(screen), "text"), screen.verdict]
-    for says, ink in told:
-        room = pygame.Rect(inner.x, y, inner.w, max(line, min(3 * line, inner.bottom - y)))
-        if says and y + line <= inner.bottom:
-            y += pen.lines(room, says, ink) + line // 3
-    _draw_faults(pen, pygame.Rect(inner.x, y, inner.w, inner.bottom - y), screen)
+    texts = [(_describe_cursor_cell(screen), "text"), screen.verdict]
+    for text, color in texts:
+        room = Rect(inner.x, y, inner.w, max(line, min(3 * line, inner.bottom - y)))
+        if text and y + line <= inner.bottom:
+            y += painter.draw_lines(room, text, color) + line // 3
+    _draw_faults(painter, Rect(inner.x, y, inner.w, inner.bottom - y), screen)
 
 
-def _draw_faults(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
-    """List what is wrong, from the chosen one on, as far as there is room."""
-    line, faults, y = pen.line, screen.faults, rect.y
+def _draw_faults(painter: Painter, rect: Rect, screen: EditContext) -> None:
+    """Draw the errors from the chosen one on, and how many more there are."""
+    line, faults, y = painter.line_height, screen.faults, rect.y
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
         fault = faults[number]
-        high = len(wrap(fault.says, line, rect.w, _LONGEST_FAULT)) * line
-        slot = pygame.Rect(rect.x, y, rect.w, min(high, rect.bottom - y))
-        left = len(faults) - number
-        if slot.h < line or (slot.h < high and number > first):
+        height = len(wrap_text(fault.says, line, rect.w, _MAX_FAULT_LINES)) * line
+        slot = Rect(rect.x, y, rect.w, min(height, rect.bottom - y))
+        remaining = len(faults) - number
+        if slot.h < line or (slot.h < height and number > first):
             slot.h = line
-            pen.text(slot.clip(rect), f"{left} more", "muted")
+            painter.draw_text(slot.clip(rect), f"{remaining} more", "muted")
             break
-        if pen.hot(slot, partial(_show_fault, screen, number)):
-            pen.frame(slot.inflate(line // 2, line // 4), "outline")
-        pen.lines(slot, fault.says, "muted" if fault.is_slip else "loss")
+        if painter.add_hit_area(slot, partial(_open_fault, screen, number)):
+            painter.draw_outline(slot.inflate(line // 2, line // 4), "outline")
+        painter.draw_lines(slot, fault.says, "muted" if fault.is_slip else "loss")
         y = slot.bottom + line // 2
 
 
-def _show_fault(screen: EditHost, number: int, at: tuple[int, int]) -> None:
+def _open_fault(screen: EditContext, number: int, at: tuple[int, int]) -> None:
+    """Open an error that was clicked."""
     screen.open_fault(number)
-    screen.app.stale = True
+    screen.app.needs_redraw = True
 
 
-def _cell_words(screen: EditHost) -> str:
-    """What is in the cell of the cursor."""
+def _describe_cursor_cell(screen: EditContext) -> str:
+    """Return the description of the cursor's cell."""
     if not screen.has_map:
         return ""
     y, x = screen.cursor
     character = screen.work.sketch.rows[y][x]
     if screen.work.words.legend.get(character) is None:
         return f"{y}, {x}: {character!r} stands for nothing"
-    return f"{y}, {x}: {thing_words(screen.work.sketch.thing((y, x)))}"
+    return f"{y}, {x}: {describe_cell(screen.work.sketch.thing((y, x)))}"
 
 
-def thing_words(thing: CellThing) -> str:
-    """What people call what is in a cell."""
+def describe_cell(thing: CellThing) -> str:
+    """Return a description of a cell's content in words."""
     parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
-    name = _words(str(thing["object"])) if "object" in thing else ""
-    said = [" ".join([*parts, name])] if name else []
+    name = _name_in_words(str(thing["object"])) if "object" in thing else ""
+    parts_of_text = [" ".join([*parts, name])] if name else []
     if "one_of" in thing:
-        said.append("one of several things")
+        parts_of_text.append("one of several things")
     if AGENT_KEY in thing:
-        said.append(f"the agent, looking {str(thing[AGENT_KEY]).lower()}")
+        parts_of_text.append(f"the agent, looking {str(thing[AGENT_KEY]).lower()}")
     for key, words in (("content", "with"), ("holds", "holding"), ("ground", "on")):
         if key in thing:
             inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
-            said.append(f"{words} {thing_words(inner)}")
+            parts_of_text.append(f"{words} {describe_cell(inner)}")
     if "room" in thing:
-        said.append(f"in {thing['room']}")
-    return " ".join(said) or "floor"
+        parts_of_text.append(f"in {thing['room']}")
+    return " ".join(parts_of_text) or "floor"

@@ -1,4 +1,4 @@
-"""The rules of a level that is edited: listed with their sentences, added, ordered, taken out."""
+"""Rule lists of the editor: the rules of the level, and the rules that can be added."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.editor.rules import RULE_PARTS, KnownRule, Rule, RulePart, faulty
 from gv_engine.session.catalogue import search
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.screens.edit_forms import rule_form
 from gv_engine.ui.screens.screen import Screen
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit_board import PaintScreen
 
-_LONGEST_SAYS = 3  # lines of a sentence
+_MAX_SENTENCE_LINES = 3  # lines of a sentence
 
 
 class _Row(NamedTuple):
-    """A row of a list.
+    """Row of a list.
 
     Attributes:
-        name: what stands first.
-        says: the sentence below.
-        act: what choosing it does.
-        rule: that it is about; None for a heading, or where one may be added.
-        part: that it belongs to.
-        wrong: whether something is wrong with it.
+        name: title of the row.
+        says: sentence below the title.
+        act: function that choosing the row calls.
+        rule: rule of the row; None for a heading or a rule to add.
+        part: part of the scenario that the row belongs to.
+        wrong: True if the rule has an error.
     """
 
     name: str
@@ -40,7 +40,7 @@ class _Row(NamedTuple):
 
 
 class _ListScreen(Screen):
-    """Rows with a name and a sentence each, one of them chosen."""
+    """Screen of rows with a title and a sentence each; one row is chosen."""
 
     over = True
 
@@ -53,14 +53,15 @@ class _ListScreen(Screen):
 
     @property
     def title(self) -> str:
-        """What stands above the rows."""
+        """Title above the rows."""
         raise NotImplementedError
 
     def rows(self) -> Sequence[_Row]:
-        """The rows as they are now."""
+        """Return the current rows."""
         raise NotImplementedError
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Choose another row, or call the chosen row's function."""
         rows = self.rows()
         moves = {"up": -1, "down": 1, "page_up": -self._page, "page_down": self._page}
         moves |= {"first": -len(rows), "last": len(rows)}
@@ -69,159 +70,170 @@ class _ListScreen(Screen):
         elif name == "choose" and rows:
             rows[min(self._chosen, len(rows) - 1)].act()
         else:
-            super().command(name)
-        self.app.stale = True
+            super().run_command(name)
+        self.app.needs_redraw = True
 
-    def pointed(self, event: pygame.event.Event) -> None:
+    def on_mouse(self, event: pygame.event.Event) -> None:
         if event.type == pygame.MOUSEWHEEL:
-            self.command("up" if event.y > 0 else "down")
+            self.run_command("up" if event.y > 0 else "down")
 
-    def draw(self, pen: Painter, now: float) -> None:
-        line, rows = pen.line, self.rows()
-        card = pen.area.inflate(-line, -line)
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the title, the rows that fit, a scrollbar and hints."""
+        line, rows = painter.line_height, self.rows()
+        card = painter.area.inflate(-line, -line)
         card.w = min(card.w, 56 * line)
-        card.centerx = pen.area.centerx
-        pen.card(card)
+        card.centerx = painter.area.centerx
+        painter.draw_card(card)
         inner = card.inflate(-2 * line, -line)
-        pen.text(pygame.Rect(inner.x, inner.y, inner.w, 2 * line), self.title, size=1.4)
-        foot = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
-        pen.text(foot, " · ".join(filter(None, self.hints())), "muted", "center", 0.9)
-        body = pygame.Rect(inner.x, inner.y + 5 * line // 2, inner.w, 0)
+        painter.draw_text(Rect(inner.x, inner.y, inner.w, 2 * line), self.title, size=1.4)
+        foot = Rect(inner.x, inner.bottom - line, inner.w, line)
+        painter.draw_text(foot, " · ".join(filter(None, self.hints())), "muted", "center", 0.9)
+        body = Rect(inner.x, inner.y + 5 * line // 2, inner.w, 0)
         body.h = foot.y - line // 2 - body.y
         self._chosen = max(0, min(self._chosen, len(rows) - 1))
-        heights = [self._height(line, body.w, row) for row in rows]
+        heights = [self._row_height(line, body.w, row) for row in rows]
         self._first = min(self._first, self._chosen)
         while sum(heights[self._first : self._chosen + 1]) > body.h and self._first < self._chosen:
             self._first += 1
         y, number = body.y, self._first
         while number < len(rows) and y + heights[number] <= body.bottom:
-            slot = pygame.Rect(body.x, y, body.w, heights[number] - line // 4)
-            self._draw_row(pen, slot, rows[number], number)
+            slot = Rect(body.x, y, body.w, heights[number] - line // 4)
+            self._draw_row(painter, slot, rows[number], number)
             y, number = y + heights[number], number + 1
         self._page = max(1, number - self._first)
-        groove = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
-        pen.scrolled(groove, self._first, self._page, len(rows))
+        groove = Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
+        painter.draw_scrollbar(groove, self._first, self._page, len(rows))
 
-    def _height(self, line: int, width: int, row: _Row) -> int:
-        said = wrap(row.says, line, width - 2 * line, _LONGEST_SAYS) if row.says else []
-        return (len(said) + 1) * line + line // 2 + line // 4
+    def _row_height(self, line: int, width: int, row: _Row) -> int:
+        """Return the height of a row in pixels."""
+        lines = wrap_text(row.says, line, width - 2 * line, _MAX_SENTENCE_LINES) if row.says else []
+        return (len(lines) + 1) * line + line // 2 + line // 4
 
-    def _draw_row(self, pen: Painter, slot: pygame.Rect, row: _Row, number: int) -> None:
-        line, chosen = pen.line, number == self._chosen
-        pen.hot(slot, partial(self._press, number))
-        pen.card(slot, "accent" if chosen else "well")
-        ink, weak = ("on_accent", "on_accent") if chosen else ("text", "muted")
+    def _draw_row(self, painter: Painter, slot: Rect, row: _Row, number: int) -> None:
+        """Draw a row, highlighted if it is chosen."""
+        line, chosen = painter.line_height, number == self._chosen
+        painter.add_hit_area(slot, partial(self._press, number))
+        painter.draw_card(slot, "accent" if chosen else "well")
+        color, muted_color = ("on_accent", "on_accent") if chosen else ("text", "muted")
         if row.rule is None and row.part is not None and not chosen:
-            ink = "accent"
+            color = "accent"
         inner = slot.inflate(-line, -line // 2)
-        name = pygame.Rect(inner.x, inner.y, inner.w, line)
-        pen.text(name, row.name, "loss" if row.wrong and not chosen else ink)
+        name = Rect(inner.x, inner.y, inner.w, line)
+        painter.draw_text(name, row.name, "loss" if row.wrong and not chosen else color)
         if row.wrong:
-            pen.text(name, "something is wrong", ink if chosen else "loss", "right")
-        said = pygame.Rect(inner.x + line, inner.y + line, inner.w - line, inner.h - line)
+            painter.draw_text(name, "something is wrong", color if chosen else "loss", "right")
+        sentence = Rect(inner.x + line, inner.y + line, inner.w - line, inner.h - line)
         if row.says:
-            pen.lines(said, row.says, weak)
+            painter.draw_lines(sentence, row.says, muted_color)
 
     def _press(self, number: int, at: tuple[int, int]) -> None:
+        """Choose a clicked row; a click on the chosen row calls its function."""
         if number == self._chosen:
             self.rows()[number].act()
         self._chosen = number
-        self.app.stale = True
+        self.app.needs_redraw = True
 
     def hints(self) -> Sequence[str]:
-        """What stands at the bottom."""
+        """Return the hints at the bottom."""
         return ()
 
-    def hint(self, group: str, name: str, says: str) -> str:
-        """A key and what it does, empty if the command has none."""
+    def hint(self, group: str, name: str, description: str) -> str:
+        """Return a text with the key of a command, or "" if it has none."""
         key = self.app.bindings.label(group, name)
-        return f"{key} {says}" if key else ""
+        return f"{key} {description}" if key else ""
 
 
 class RuleListScreen(_ListScreen):
-    """All rules of the level, part by part."""
+    """List of the level's rules by part of the scenario."""
 
     groups = ("list", "menu", "window")
     title = "Rules"
 
     def rows(self) -> Sequence[_Row]:
+        """Return a heading for each part of the scenario and a row for each rule."""
         rules = self._screen.work.rules
-        wrong = [fault.place.path for fault in self._screen.faults]
-        found = []
+        faulty_paths = [fault.place.path for fault in self._screen.faults]
+        rows = []
         for part in RULE_PARTS:
-            how = rules.how(part)
-            title = f"{part.title}: {how}" if how else part.title
-            found.append(_Row(title, "", partial(self._add, part), None, part))
+            suffix = rules.how(part)
+            title = f"{part.title}: {suffix}" if suffix else part.title
+            rows.append(_Row(title, "", partial(self._open_add_screen, part), None, part))
             for rule in rules.rules(part):
                 name = rule.name.replace("_", " ") if ":" not in rule.name else rule.name
-                act = partial(self._set, rule)
-                found.append(_Row(name, rule.says, act, rule, part, faulty(rule, wrong)))
-        return found
+                act = partial(self._open_rule_form, rule)
+                rows.append(_Row(name, rule.says, act, rule, part, faulty(rule, faulty_paths)))
+        return rows
 
     def choose_at(self, path: str) -> None:
-        """Choose the rule that a message is about."""
-        about = (n for n, row in enumerate(self.rows()) if row.rule and faulty(row.rule, [path]))
-        self._chosen = next(about, 0)
+        """Choose the rule at the path of an error."""
+        matches = (n for n, row in enumerate(self.rows()) if row.rule and faulty(row.rule, [path]))
+        self._chosen = next(matches, 0)
 
     def hints(self) -> Sequence[str]:
         hints = (("add", "adds"), ("remove", "takes out"), ("move_up", "up"), ("move_down", "down"))
-        said = [self.hint("list", name, says) for name, says in hints]
-        return (*said, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
+        texts = [self.hint("list", name, says) for name, says in hints]
+        return (*texts, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Add, remove or move a rule, undo, redo, or choose another row."""
         row = self.rows()[self._chosen]
         if name == "add" and row.part is not None:
-            self._add(row.part)
+            self._open_add_screen(row.part)
         elif name == "remove" and row.rule is not None:
             self._change(self._screen.work.rules.removed(row.rule))
         elif name in ("move_up", "move_down") and row.rule is not None:
             self._move(row.rule, -1 if name == "move_up" else 1)
         elif name in ("undo", "redo"):
-            self._screen.command(name)
+            self._screen.run_command(name)
         elif name not in ("add", "remove", "move_up", "move_down"):
-            super().command(name)
-        self.app.stale = True
+            super().run_command(name)
+        self.app.needs_redraw = True
 
     def _change(self, text: str) -> bool:
+        """Set the text of the document; return whether it changed."""
         before = self._screen.work.manuscript.text
         self._screen.edit(lambda _: text)
         return text != before
 
-    def _move(self, rule: Rule, by: int) -> None:
-        if self._change(self._screen.work.rules.moved(rule, by)):
-            self._chosen += by
+    def _move(self, rule: Rule, offset: int) -> None:
+        """Move a rule by `offset` places."""
+        if self._change(self._screen.work.rules.moved(rule, offset)):
+            self._chosen += offset
 
-    def _set(self, rule: Rule) -> None:
+    def _open_rule_form(self, rule: Rule) -> None:
+        """Open the form of a rule, if it has parameters."""
         if rule.system is not None and self._screen.work.rules.keys(rule):
             self.app.push(rule_form(self._screen, rule.path))
 
-    def _add(self, part: RulePart) -> None:
-        self.app.push(AddRuleScreen(self._screen, part, partial(self._added, part)))
+    def _open_add_screen(self, part: RulePart) -> None:
+        """Open the list of rules that a part can have."""
+        self.app.push(AddRuleScreen(self._screen, part, partial(self._insert_rule, part)))
 
-    def _added(self, part: RulePart, known: KnownRule) -> None:
-        self._change(self._screen.work.rules.added(part, known))
-        added = self._screen.work.rules.rules(part)[-1]
+    def _insert_rule(self, part: RulePart, rule: KnownRule) -> None:
+        """Add a rule to a part, choose it, and open its form."""
+        self._change(self._screen.work.rules.added(part, rule))
+        new_rule = self._screen.work.rules.rules(part)[-1]
         rows = self.rows()
-        self._chosen = next(n for n, row in enumerate(rows) if row.rule == added)
-        if added.arguments:
-            self._set(added)
+        self._chosen = next(n for n, row in enumerate(rows) if row.rule == new_rule)
+        if new_rule.arguments:
+            self._open_rule_form(new_rule)
 
 
 class AddRuleScreen(_ListScreen):
-    """All rules that a part may list; typing leaves those that fit.
+    """List of the rules that a part can have, filtered by typed text.
 
     Args:
-        screen: the editor.
-        part: that one is added to.
-        add: takes the one that was chosen.
+        screen: editor screen.
+        part: part of the scenario that gets the rule.
+        add: function that is called with the chosen rule.
     """
 
     def __init__(
         self, screen: PaintScreen, part: RulePart, add: Callable[[KnownRule], None]
     ) -> None:
         super().__init__(screen)
-        self._part, self._add = part, add
-        self._known = list(screen.work.rules.known(part))
+        self._part, self._add_rule = part, add
+        self._available_rules = list(screen.work.rules.known(part))
         self._query = ""
 
     @property
@@ -229,28 +241,36 @@ class AddRuleScreen(_ListScreen):
         return f"{self._part.title}: {self._query}|" if self._query else self._part.title
 
     def rows(self) -> Sequence[_Row]:
-        def said(known: KnownRule) -> tuple[str, str]:
-            return known.name.replace("_", " "), known.says
+        """Return a row for each rule that matches the typed text."""
 
-        fitting = search(self._query, self._known, said) if self._query.strip() else self._known
-        return [_Row(*said(known), partial(self._take, known)) for known in fitting]
+        def texts(rule: KnownRule) -> tuple[str, str]:
+            return rule.name.replace("_", " "), rule.says
+
+        fitting = (
+            search(self._query, self._available_rules, texts)
+            if self._query.strip()
+            else self._available_rules
+        )
+        return [_Row(*texts(rule), partial(self._choose_rule, rule)) for rule in fitting]
 
     def hints(self) -> Sequence[str]:
         return ("Type to search", self.hint("menu", "choose", "adds"))
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
         if name == "erase":
             self._search(self._query[:-1])
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def typed(self, text: str) -> None:
+    def on_text(self, text: str) -> None:
         self._search(self._query + "".join(c for c in text if c.isprintable()))
 
     def _search(self, query: str) -> None:
+        """Set the typed text."""
         self._query, self._chosen = query[:100], 0
-        self.app.stale = True
+        self.app.needs_redraw = True
 
-    def _take(self, known: KnownRule) -> None:
+    def _choose_rule(self, rule: KnownRule) -> None:
+        """Close the list and add a rule."""
         self.app.pop()
-        self._add(known)
+        self._add_rule(rule)

@@ -1,4 +1,4 @@
-"""Export: an episode as a picture, an animation or a video."""
+"""Prompt for a line of text, and the export of an episode as picture or video."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from collections.abc import Callable, Generator, Sequence
 
 from gv_engine.rules.errors import GVEngineError, error_text
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.recording import Recorder, views_of
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap
-from gv_engine.ui.screens.keyboard import pasted
+from gv_engine.ui.drawing.recording import Recorder, find_views
+from gv_engine.ui.drawing.sprites import Rect
+from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.menu import Menu, MenuRow
 from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.settings import CELLS, EXPORTS, SPEEDS, new_file, recording_folder
 
 # ---- prompt --------------------------------------------------------------------------------------
 
-LONGEST = 400  # letters
+MAX_LENGTH = 400  # letters
+"""Maximum number of letters."""
 
 
 class Prompt(Screen):
-    """Asks for a line of text.
+    """Dialog that asks for a line of text.
 
     Args:
-        app: that it belongs to.
-        title: the question.
-        words: more about it.
-        text: what stands there already; the first letter typed takes its place.
-        accept: takes the text; an error that it raises leaves the prompt open.
-        letters: the only ones that can be typed; all if empty.
+        app: app of the screen.
+        title: question.
+        words: explanation below the question.
+        text: initial text; the first typed letter replaces it.
+        accept: function that gets the text; if it raises an error, the dialog stays open.
+        letters: allowed letters; empty for all.
     """
 
     over = True
@@ -46,72 +47,78 @@ class Prompt(Screen):
         super().__init__(app)
         self._title, self._words, self._text = title, words, text
         self._accept, self._letters = accept, letters
-        self._untouched = True
+        self._is_initial = True
 
-    def typed(self, text: str) -> None:
+    def on_text(self, text: str) -> None:
+        """Append the allowed letters of typed text."""
         fitting = "".join(
             c for c in text if c.isprintable() and (c in self._letters or not self._letters)
         )
         if fitting:
-            self._text = ("" if self._untouched else self._text)[:LONGEST] + fitting
-            self._untouched = False
-            self.app.stale = True
+            self._text = ("" if self._is_initial else self._text)[:MAX_LENGTH] + fitting
+            self._is_initial = False
+            self.app.needs_redraw = True
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Accept, edit or cancel; up and down change a number."""
         if name == "choose":
-            self._done()
+            self._accept_text()
         elif name == "erase":
             self._text = self._text[:-1]
-            self._untouched = False
+            self._is_initial = False
         elif name in ("up", "down") and self._letters and self._text.isdecimal():  # by gamepad
             self._text = str(max(0, int(self._text) + (1 if name == "up" else -1)))
-            self._untouched = False
+            self._is_initial = False
         elif name == "paste":
-            self.typed(pasted())
+            self.on_text(paste_from_clipboard())
         elif name == "leave":
             self.app.pop()
 
-    def _done(self) -> None:
+    def _accept_text(self) -> None:
+        """Pass the text to `accept`, and close the dialog."""
         if self._text:
             self._accept(self._text)
-        if self.app.top is self:  # what takes the text may have closed it
+        if self.app.top is self:  # `accept` may have closed it
             self.app.pop()
 
-    def draw(self, pen: Painter, now: float) -> None:
-        line = pen.line
-        width = min(pen.area.w - line, 30 * line)
-        words = wrap(self._words, line, width - 2 * line, 3)
-        card = pygame.Rect(0, 0, width, (8 + len(words)) * line)
-        card.center = pen.area.center
-        pen.card(card)
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw question, explanation, text field and buttons."""
+        line = painter.line_height
+        width = min(painter.area.w - line, 30 * line)
+        words = wrap_text(self._words, line, width - 2 * line, 3)
+        card = Rect(0, 0, width, (8 + len(words)) * line)
+        card.center = painter.area.center
+        painter.draw_card(card)
         rest = card.inflate(-2 * line, -line)
-        pen.text(pygame.Rect(rest.x, rest.y, rest.w, 2 * line), self._title, size=1.4)
-        slot = pygame.Rect(rest.x, rest.y + 2 * line, rest.w, len(words) * line)
-        pen.lines(slot, self._words, "muted")
-        field = pygame.Rect(rest.x, slot.bottom + line // 2, rest.w, 2 * line)
-        pen.card(field, "well")
-        pen.frame(field)
-        pen.text(field.inflate(-line, 0), self._text + ("" if self._untouched else "|"), size=1.1)
+        painter.draw_text(Rect(rest.x, rest.y, rest.w, 2 * line), self._title, size=1.4)
+        slot = Rect(rest.x, rest.y + 2 * line, rest.w, len(words) * line)
+        painter.draw_lines(slot, self._words, "muted")
+        field = Rect(rest.x, slot.bottom + line // 2, rest.w, 2 * line)
+        painter.draw_card(field, "well")
+        painter.draw_outline(field)
+        painter.draw_text(
+            field.inflate(-line, 0), self._text + ("" if self._is_initial else "|"), size=1.1
+        )
         half = rest.w // 2 - line // 4
         keys = self.app.bindings
-        accept = pygame.Rect(rest.x, field.bottom + line // 2, half, line * 7 // 4)
-        pen.button(accept, "OK", self._done, keys.label("menu", "choose"), True)
-        leave = pygame.Rect(rest.right - half, accept.y, half, accept.h)
-        pen.button(leave, "Cancel", self.app.pop, keys.label("menu", "leave"))
+        accept = Rect(rest.x, field.bottom + line // 2, half, line * 7 // 4)
+        painter.draw_button(accept, "OK", self._accept_text, keys.label("menu", "choose"), True)
+        leave = Rect(rest.right - half, accept.y, half, accept.h)
+        painter.draw_button(leave, "Cancel", self.app.pop, keys.label("menu", "leave"))
 
 
 # ---- export --------------------------------------------------------------------------------------
 
-SECONDS_AT_ONCE = 0.03  # s of drawing between two looks at the keys
-SAYS = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
+SLICE_SECONDS = 0.03  # s of drawing before events are handled again
+EXPORT_NAMES = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
 
 
 class ExportScreen(Menu):
-    """Chooses how, and writes a little at a time, so that it can be watched and stopped.
+    """Menu of export options; writes the file in slices, with a progress bar and a button to stop.
 
     Args:
-        app: that it belongs to.
-        game: what is exported.
+        app: app of the screen.
+        game: session to export.
     """
 
     title = "Export"
@@ -119,41 +126,44 @@ class ExportScreen(Menu):
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app)
         self._game = game
-        self._views = views_of(game.scenario)
+        self._views = find_views(game.scenario)
         if app.settings.export_view not in self._views:
             app.settings.export_view = next(iter(self._views))
         self._writing: Generator[None] | None = None
-        self._done = self._all = 0
+        self._pictures = self._total = 0
 
     @property
-    def words(self) -> str:
+    def text_above(self) -> str:
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each option."""
         settings = self.app.settings
-        suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in EXPORTS}
+        suffixes = {suffix: EXPORT_NAMES.get(suffix, suffix) for suffix in EXPORTS}
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         return (
             MenuRow("Export", lambda _: self._begin()),
-            self.choice(settings, "As", "export_as", suffixes),
-            self.choice(settings, "View", "export_view", {view: view for view in self._views}),
-            self.choice(settings, "Cells", "export_cell", {c: f"{c} pixels" for c in CELLS}),
-            self.choice(settings, "Speed", "export_speed", speeds),
+            self.choice_row(settings, "As", "export_as", suffixes),
+            self.choice_row(settings, "View", "export_view", {view: view for view in self._views}),
+            self.choice_row(settings, "Cells", "export_cell", {c: f"{c} pixels" for c in CELLS}),
+            self.choice_row(settings, "Speed", "export_speed", speeds),
             MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Run a command of the menu; while the file is written, only stop."""
         if self._writing is None:
-            super().command(name)
+            super().run_command(name)
         elif name == "leave":
             self._stop()
-            self.app.say("Not exported")
+            self.app.show_note("Not exported")
 
     def tick(self, now: float) -> float | None:
+        """Write pictures for 30 ms; close the menu at the end of the file."""
         if self._writing is None:
             return None
-        self.app.stale = True
-        until = time.monotonic() + SECONDS_AT_ONCE
+        self.app.needs_redraw = True
+        until = time.monotonic() + SLICE_SECONDS
         try:
             while time.monotonic() < until:
                 next(self._writing)
@@ -162,52 +172,58 @@ class ExportScreen(Menu):
             self.app.pop()
         except (GVEngineError, OSError) as error:
             self._writing = None
-            self.app.say(f"Not exported: {error_text(error)}", stays=15)
+            self.app.show_note(f"Not exported: {error_text(error)}", stays=15)
         return 0
 
-    def closed(self) -> None:
+    def on_close(self) -> None:
         self._stop()
-        self.app.remember()
+        self.app.save_settings()
 
     def _begin(self) -> None:
-        self._done = 0
+        """Start to write the file."""
+        self._pictures = 0
         self._writing = self._write()
 
     def _stop(self) -> None:
+        """Stop writing and remove the unfinished file."""
         if self._writing is not None:
             self._writing.close()
             self._writing = None
 
     def _write(self) -> Generator[None]:
-        """Write the file, a picture between two yields; closed before its end it leaves none."""
-        shown, settings = self._game, self.app.settings
-        game = Session.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
+        """Write the file, yielding after each picture; a generator that is closed early leaves no
+        file."""
+        watched_game, settings = self._game, self.app.settings
+        game = Session.of(
+            watched_game.replay(), watched_game.scenario
+        )  # the watched session stays at its step
         steps = range(game.length + 1)
         if settings.export_as == ".png":
-            steps = range(shown.position, shown.position + 1)
-        self._all = len(steps)
+            steps = range(watched_game.position, watched_game.position + 1)
+        self._total = len(steps)
         file = new_file(recording_folder(), game, settings.export_as)
-        drawn = settings.export_view, settings.export_cell, settings.export_speed
-        with Recorder(file, game.scenario, *drawn) as recorder:
+        recorder_options = settings.export_view, settings.export_cell, settings.export_speed
+        with Recorder(file, game.scenario, *recorder_options) as recorder:
             for step in steps:
                 game.seek(step)
                 recorder.add(game.frame())
-                self._done += 1
+                self._pictures += 1
                 yield
-        self.app.say(f"Saved {file}")
+        self.app.show_note(f"Saved {file}")
 
-    def draw(self, pen: Painter, now: float) -> None:
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the menu, or the progress bar while the file is written."""
         if self._writing is None:
-            super().draw(pen, now)
+            super().draw(painter, now)
             return
-        line = pen.line
-        card = pygame.Rect(0, 0, min(pen.area.w - line, 26 * line), 6 * line)
-        card.center = pen.area.center
-        pen.card(card)
+        line = painter.line_height
+        card = Rect(0, 0, min(painter.area.w - line, 26 * line), 6 * line)
+        card.center = painter.area.center
+        painter.draw_card(card)
         inner = card.inflate(-2 * line, -line)
-        says = f"{self._done} of {self._all} pictures"
-        pen.text(pygame.Rect(inner.x, inner.y, inner.w, line), says)
-        bar = pygame.Rect(inner.x, inner.y + 3 * line // 2, inner.w, line)
-        pen.bar(bar, self._done / max(1, self._all))
-        leave = pygame.Rect(inner.x, bar.bottom + line // 2, inner.w, line * 7 // 4)
-        pen.button(leave, "Stop", self._stop, self.app.bindings.label("menu", "leave"))
+        text = f"{self._pictures} of {self._total} pictures"
+        painter.draw_text(Rect(inner.x, inner.y, inner.w, line), text)
+        bar = Rect(inner.x, inner.y + 3 * line // 2, inner.w, line)
+        painter.draw_bar(bar, self._pictures / max(1, self._total))
+        leave = Rect(inner.x, bar.bottom + line // 2, inner.w, line * 7 // 4)
+        painter.draw_button(leave, "Stop", self._stop, self.app.bindings.label("menu", "leave"))

@@ -1,4 +1,5 @@
-"""The base of the screens that play a game or a replay: a stage, its panel, ways to look at it."""
+"""Base of the screens that show a game or a replay: stage, status panel, timeline and hot
+reload."""
 
 from __future__ import annotations
 
@@ -10,54 +11,59 @@ from typing import Any
 
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.hud import (
+    ScreenLayout,
+    draw_status_panel,
+    is_small_window,
+    lay_out_screen,
+)
+from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import SidePanel, Stage, make_stage
-from gv_engine.ui.drawing.text import wrapped
-from gv_engine.ui.drawing.widgets import Painter, wrap
+from gv_engine.ui.drawing.text import join_into_lines
+from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.input.bindings import GROUPS
-from gv_engine.ui.screens.keyboard import copied
+from gv_engine.ui.screens.keyboard import copy_to_clipboard
 from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.settings import SPEEDS
 
-LOOKING = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
-"""Commands of the group `view` that a gamepad has no button for."""
-LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
-LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
-FLOWS = 0.01  # s for which steps are taken again before the next picture
-TOLD = 2.5  # lines of what a saved file has changed
+VIEW_COMMANDS = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
+"""Commands of the group `view` that no gamepad button has."""
+POLL_INTERVAL = 0.05  # s between two checks of a background computation
+FILE_CHECK_INTERVAL = 0.4  # s
+RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
+DIFFERENCE_LINES = 2.5  # height of the text about a difference
 
 _FOLDERS = re.compile(r"\S*[/\\](?=[^/\\\s]+:)")
-"""Of a file whose name a colon follows."""
+"""Folder of a file name that a colon follows."""
 
 
 class GameScreen(Screen):
-    """Shows a game on its stage.
+    """Screen that shows a game on its stage.
 
     Args:
-        app: that it belongs to.
-        game: what is shown.
+        app: app of the screen.
+        game: session to show.
 
     Attributes:
-        game: what is shown.
-        stage: which draws it.
-        frame: the one that is shown now.
-        domain: that its worlds are of.
+        game: session to show.
+        stage: stage that draws the game.
+        frame: current frame.
+        domain: domain of the game.
     """
 
     controls = 1.0
-    """Height of what is below the stage, in lines; in a window of few lines `tight_controls`."""
+    """Height of the controls below the stage, in lines; `tight_controls` in small windows."""
     tight_controls = 1.0
     heading = ""
-    """What stands before the title of the game."""
-    in_menu: tuple[str, ...] = ()
-    """Commands that its menu offers, beside actions that a gamepad has no button for."""
-    goes_on, leaves = "Go on playing", "Leave this level"
-    """What its menu calls going on and leaving."""
-    trouble = ""
-    """What is wrong for as long as it stands there, in one line."""
-    own_groups: tuple[str, ...] = ()
-    """Groups of bindings that the screen has besides those of looking around."""
+    """Text before the title of the game."""
+    menu_commands: tuple[str, ...] = ()
+    """Commands of the pause menu, besides actions that no gamepad button has."""
+    resume_label, leave_label = "Go on playing", "Leave this level"
+    """Labels of the rows of the pause menu that resume and leave."""
+    error_text = ""
+    """Error that is shown until it is fixed."""
+    extra_groups: tuple[str, ...] = ()
+    """Groups of bindings besides those of viewing."""
 
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app)
@@ -66,130 +72,137 @@ class GameScreen(Screen):
         self.domain = DOMAINS[self.frame.domain]
         self._theme = app.theme
         self.stage: Stage = make_stage(game, self._theme)
-        self._staged = game.scenario
+        self._stage_scenario = game.scenario
         self.stage.begin(None, self.frame)
-        self._choose_view(self._own_view or app.settings.view)
-        self._glides_since = 0.0
-        self._glides = False
-        self._at: ScreenParts | None = None
-        self._mouse = (-1, -1)
-        self._look = 0.0
-        self._flow: Iterator[None] | None = None
+        self._choose_view(self._level_view or app.settings.view)
+        self._glide_start = 0.0
+        self._is_gliding = False
+        self._layout: ScreenLayout | None = None
+        self._mouse_position = (-1, -1)
+        self._next_check = 0.0
+        self._reload_steps: Iterator[None] | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
-        lens = ("inspector",) if self.stage.side_panel else ()
-        return (*self.own_groups, *lens, "view", "window")
+        """Groups of the active bindings; with an open side panel also `inspector`."""
+        side_groups = ("inspector",) if self.stage.side_panel else ()
+        return (*self.extra_groups, *side_groups, "view", "window")
 
     def show(self, glide: bool = True) -> None:
-        """The game is elsewhere now: take its frame, gliding if a step leads there."""
+        """Update the stage to the game's current frame, with a movement if a step leads there."""
         previous, self.frame = self.frame, self.game.frame()
-        if self._staged is not self.game.scenario:
-            self._restage()
+        if self._stage_scenario is not self.game.scenario:
+            self._rebuild_stage()
         moves = self.stage.begin(previous if glide else None, self.frame)
-        self.stage.compare(self._other())
-        self._glides = moves and glide and self.app.settings.animation
-        self._glides_since = time.monotonic()
-        self.app.stale = True
+        self.stage.mark_differences(self._compared_frame())
+        self._is_gliding = moves and glide and self.app.settings.animation
+        self._glide_start = time.monotonic()
+        self.app.needs_redraw = True
 
     def tick(self, now: float) -> float | None:
-        if self._glides:
-            self._glides = now < self._glides_since + self.stage.glide
-            self.app.stale = True
-        due = self._look_at_files(now)
-        if not self.stage.busy:
+        """Advance the movement and the hot reload; return the seconds until the next call."""
+        if self._is_gliding:
+            self._is_gliding = now < self._glide_start + self.stage.glide
+            self.app.needs_redraw = True
+        due = self._check_files(now)
+        if not self.stage.is_busy:
             return due
-        self.app.stale = True
-        return min(due, LOOK_UP)
+        self.app.needs_redraw = True
+        return min(due, POLL_INTERVAL)
 
     # ---- files that change -----------------------------------------------------------
 
     @property
-    def _present(self) -> Session:
-        """The game whose files may change."""
+    def _watched_session(self) -> Session:
+        """Session whose files are checked for changes."""
         return self.game
 
-    def _look_at_files(self, now: float) -> float:
-        """See whether they have changed; returns in how many seconds to do so again."""
-        if self._flow is None and now >= self._look:
-            self._look = now + LOOK_AGAIN
-            if self._present.changed():
-                self._files_changed()
-        if self._flow is None:
-            return max(0.0, self._look - now)
-        until = time.monotonic() + FLOWS
-        for _ in self._flow:
+    def _check_files(self, now: float) -> float:
+        """Check the scenario's files and continue a hot reload; return the seconds until the next
+        check."""
+        if self._reload_steps is None and now >= self._next_check:
+            self._next_check = now + FILE_CHECK_INTERVAL
+            if self._watched_session.changed():
+                self._on_files_changed()
+        if self._reload_steps is None:
+            return max(0.0, self._next_check - now)
+        until = time.monotonic() + RELOAD_SLICE
+        for _ in self._reload_steps:
             if time.monotonic() >= until:
                 return 0.0
-        self._flow = None
+        self._reload_steps = None
         return 0.0
 
-    def _files_changed(self) -> None:
-        """Take the steps again as the files are now, bit by bit."""
-        self._flow = self._flowing()
+    def _on_files_changed(self) -> None:
+        """Start a hot reload of the session."""
+        self._reload_steps = self._hot_reload()
 
-    def _flowing(self) -> Iterator[None]:
+    def _hot_reload(self) -> Iterator[None]:
+        """Replay the session's steps with the changed files, in slices, and show the result."""
         game, before = self.game, self.game.scenario
-        said = yield from game.flow()
-        if not said or game is not self.game:
+        message = yield from game.flow()
+        if not message or game is not self.game:
             return
-        failed = game.scenario is before
-        where = _FOLDERS.sub("", said.split("\n")[0])  # they are known
-        self.trouble = f"Still as before: {where}" if failed else ""
-        self._restage()
+        has_failed = game.scenario is before
+        first_line = _FOLDERS.sub("", message.split("\n")[0])  # without folders
+        self.error_text = f"Still as before: {first_line}" if has_failed else ""
+        self._rebuild_stage()
         self.show(glide=False)
-        if self.game.difference is None or failed:
-            self.app.say(said, stays=20 if "\n" in said else 6)
+        if self.game.difference is None or has_failed:
+            self.app.show_note(message, stays=20 if "\n" in message else 6)
 
-    def _other(self) -> Any:
-        """The frame that what is shown is compared with; None for none."""
-        difference, was = self.game.difference, self.game.was()
-        here = difference and difference.step == self.game.position
-        return was.frame() if was and here else None
+    def _compared_frame(self) -> Any:
+        """Return the frame before the file change, if the current step is the first that
+        differs."""
+        difference, previous_session = self.game.difference, self.game.was()
+        is_here = difference and difference.step == self.game.position
+        return previous_session.frame() if previous_session and is_here else None
 
-    def _told(self) -> str:
-        """What a saved file has changed, or where a replay went another way; empty for nothing."""
+    def _difference_text(self) -> str:
+        """Return a text about the first step that differs after a file change or in a replay, or
+        ""."""
         return self.game.difference.message if self.game.difference else ""
 
-    def _draw_mark(self, pen: Painter, bar: pygame.Rect) -> None:
-        """Mark the first step that goes another way on the bar of all steps."""
-        difference = self._present.difference
+    def _draw_difference_mark(self, painter: Painter, bar: Rect) -> None:
+        """Mark the first step that differs on the timeline."""
+        difference = self._watched_session.difference
         if difference is not None:
             x = bar.x + bar.w * difference.step // max(1, self.game.length)
-            mark = pygame.Rect(0, bar.y, max(3, pen.line // 4), bar.h)
+            mark = Rect(0, bar.y, max(3, painter.line_height // 4), bar.h)
             mark.centerx = min(x, bar.right)
-            pen.card(mark, "loss")
-            pen.hot(mark.inflate(mark.w, 0), lambda _: self._press("first_change"))
+            painter.draw_card(mark, "loss")
+            painter.add_hit_area(mark.inflate(mark.w, 0), lambda _: self._press("first_change"))
 
-    def _draw_told(self, pen: Painter, rect: pygame.Rect) -> None:
-        """Say what is different, between the ways to that step and to how it was."""
-        line, difference = pen.line, self._present.difference
+    def _draw_difference(self, painter: Painter, rect: Rect) -> None:
+        """Draw the text about the difference, and buttons to that step and to the game before."""
+        line, difference = painter.line_height, self._watched_session.difference
         step = difference.step if difference else 0
-        rest = rect.inflate(-line, -line // 2)
-        for name, label in (("compare", self._compares), ("first_change", f"Step {step}")):
+        text_rect = rect.inflate(-line, -line // 2)
+        for name, label in (("compare", self._compare_label), ("first_change", f"Step {step}")):
             key = self.app.bindings.label("view", name)
-            width = pen.width(label) + pen.width(key) + 2 * line
-            if label and rest.w - width > 16 * line:
-                button = pygame.Rect(rest.right - width, 0, width, min(rest.h, line * 7 // 4))
-                button.centery = rest.centery
-                pen.button(button, label, partial(self._press, name), key, ground="card")
-                rest.w -= width + line // 2
-        rows = len(wrap(self._told(), line * 9 // 10, rest.w, 2))
-        rest.y += (rest.h - rows * line * 9 // 10) // 2
-        pen.lines(rest, self._told(), "loss", 0.9)
+            width = painter.text_width(label) + painter.text_width(key) + 2 * line
+            if label and text_rect.w - width > 16 * line:
+                button = Rect(text_rect.right - width, 0, width, min(text_rect.h, line * 7 // 4))
+                button.centery = text_rect.centery
+                painter.draw_button(button, label, partial(self._press, name), key, ground="card")
+                text_rect.w -= width + line // 2
+        rows = len(wrap_text(self._difference_text(), line * 9 // 10, text_rect.w, 2))
+        text_rect.y += (text_rect.h - rows * line * 9 // 10) // 2
+        painter.draw_lines(text_rect, self._difference_text(), "loss", 0.9)
 
     @property
-    def _compares(self) -> str:
-        """What the button says that shows how it was; empty where it was never otherwise."""
+    def _compare_label(self) -> str:
+        """Label of the button that shows the game before the change; "" without a change."""
         return "" if self.game.compared is None else "Before"
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Run a command of viewing: view, inspector, copy, differences."""
         if name == "view":
             views = tuple(self.domain.views)
             self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
-            if not self._own_view:
+            if not self._level_view:
                 self.app.settings.view = self.stage.view
-            self.app.say(f"View: {self.stage.view}", stays=1.5)
+            self.app.show_note(f"View: {self.stage.view}", stays=1.5)
         elif name == "inspect":
             self.stage.side_panel = self._next_panel()
         elif name == "copy":
@@ -198,136 +211,164 @@ class GameScreen(Screen):
             self.game.first_change()
             self.show(glide=False)
         elif name == "compare":
-            self._compare()
+            self._toggle_comparison()
         elif name in ("help", "settings"):
-            super().command(name)
-        elif self.stage.side_panel and self._inspects(name):
+            super().run_command(name)
+        elif self.stage.side_panel and self._is_inspector_command(name):
             self.stage.side_panel.command(name)
         else:
             self.stage.command(name)
 
-    def pointed(self, event: pygame.event.Event) -> None:
-        if self._at is None:
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Pass clicks, wheel and motion to the side panel or the stage."""
+        if self._layout is None:
             return
-        lens, panel = self._at.side, self.stage.side_panel
-        place = event.pos if hasattr(event, "pos") else self._mouse
-        self._mouse = place
+        panel_rect, panel = self._layout.side, self.stage.side_panel
+        position = event.pos if hasattr(event, "pos") else self._mouse_position
+        self._mouse_position = position
         changed = False
-        if panel is not None and lens.collidepoint(place):
+        if panel is not None and panel_rect.collidepoint(position):
             changed = panel.event(event)
-        elif event.type == pygame.MOUSEBUTTONDOWN and self._at.stage.collidepoint(place):
+        elif event.type == pygame.MOUSEBUTTONDOWN and self._layout.stage.collidepoint(position):
             if event.button <= 3:
-                self.take(self.stage.click(place, event.button))
+                self.take_action(self.stage.click(position, event.button))
                 changed = True
-        elif event.type == pygame.MOUSEWHEEL and self._at.stage.collidepoint(place):
-            changed = self.stage.wheel(place, event.y)
+        elif event.type == pygame.MOUSEWHEEL and self._layout.stage.collidepoint(position):
+            changed = self.stage.wheel(position, event.y)
         elif event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
-            inside = event.type == pygame.MOUSEMOTION and self._at.stage.collidepoint(place)
-            changed = self.stage.hover(place if inside else None)
-        self.app.stale |= changed
+            inside = event.type == pygame.MOUSEMOTION and self._layout.stage.collidepoint(position)
+            changed = self.stage.hover(position if inside else None)
+        self.app.needs_redraw |= changed
 
-    def _compare(self) -> None:
-        """Show how it was before a file was saved."""
+    def _toggle_comparison(self) -> None:
+        """Show the game before a file was saved."""
         if self.game.compared is None:
-            self.app.say("No file that was saved has changed a step of this game")
+            self.app.show_note("No saved file has changed a step of this game")
         else:
-            self.app.compare()
+            self.app.open_comparison()
 
     def _copy(self) -> None:
-        """Put the level and its steps into the clipboard.
+        """Copy the level and its steps to the clipboard as a line of text.
 
         Raises:
-            ReplayError: it began with a snapshot.
+            ReplayError: the session began with a snapshot.
         """
         line = self.game.replay().to_line()
-        why = copied(line)
+        error = copy_to_clipboard(line)
         paste = self.app.bindings.label("menu", "paste")
-        self.app.say(why or f"Copied as a line of text; {paste} in the search goes on from here")
+        self.app.show_note(
+            error or f"Copied as a line of text; {paste} in the search goes on from here"
+        )
 
-    def take(self, action: str) -> None:
-        """Let the game take what the stage has made of a click or a key; by default nothing."""
+    def take_action(self, action: str) -> None:
+        """Take an action of the stage; watched games take none."""
 
-    def draw(self, pen: Painter, now: float) -> None:
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw header, stage, status panel, controls and hints."""
         if self._theme != self.app.theme:
-            self._restage()
-        tight = is_tight(pen.area, pen.line)
-        room = len(self._fitting_hints(pen, 2))
-        hints = self._fitting_hints(pen, room, self.hints_now())
-        told_lines = TOLD if self._told() else 0.0
-        controls = (self.tight_controls if tight else self.controls) + told_lines
+            self._rebuild_stage()
+        is_small = is_small_window(painter.area, painter.line_height)
+        hint_lines = len(self._fit_hints(painter, 2))
+        hints = self._fit_hints(painter, hint_lines, self.current_hints())
+        difference_lines = DIFFERENCE_LINES if self._difference_text() else 0.0
+        controls = (self.tight_controls if is_small else self.controls) + difference_lines
         panel = self.stage.side_panel
-        at = place_parts(pen.area, pen.line, panel is not None, controls, room)
-        self._at = at
-        self.stage.line = pen.line
-        progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
+        layout = lay_out_screen(
+            painter.area, painter.line_height, panel is not None, controls, hint_lines
+        )
+        self._layout = layout
+        self.stage.line = painter.line_height
+        progress = (now - self._glide_start) / self.stage.glide if self._is_gliding else 1.0
         try:
-            self.draw_stage(pen, at.stage, max(0.0, min(1.0, progress)))
+            self.draw_stage(painter, layout.stage, max(0.0, min(1.0, progress)))
         except ValueError as error:  # a drawing of the author's that cannot be read
-            pen.lines(at.stage, str(error), "loss")
-        self._draw_header(pen, at.header)
+            painter.draw_lines(layout.stage, str(error), "loss")
+        self._draw_header(painter, layout.header)
         copy = "Copy", partial(self._press, "copy")
-        told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts(), copy)
+        message_fits = draw_status_panel(
+            painter, layout.panel, self.frame, self.stage, self.facts(), copy
+        )
         if panel is not None:
-            panel.draw(pen.surface, at.side, pen.line)
-        rest = at.controls.copy()
-        rest.h -= int(told_lines * pen.line)
-        self.draw_controls(pen, rest)
-        if told_lines:
-            below = pygame.Rect(rest.x, rest.bottom, rest.w, at.controls.bottom - rest.bottom)
-            self._draw_told(pen, below)
-        said = self.trouble or ("" if told else self.frame.message)
-        if said:
-            hints = [said, *self._fitting_hints(pen, 1, self.hints_now())] if room > 1 else [said]
+            panel.draw(painter.surface, layout.side, painter.line_height)
+        controls_rect = layout.controls.copy()
+        controls_rect.h -= int(difference_lines * painter.line_height)
+        self.draw_controls(painter, controls_rect)
+        if difference_lines:
+            difference_rect = Rect(
+                controls_rect.x,
+                controls_rect.bottom,
+                controls_rect.w,
+                layout.controls.bottom - controls_rect.bottom,
+            )
+            self._draw_difference(painter, difference_rect)
+        message = self.error_text or ("" if message_fits else self.frame.message)
+        if message:
+            hints = (
+                [message, *self._fit_hints(painter, 1, self.current_hints())]
+                if hint_lines > 1
+                else [message]
+            )
         for number, hint in enumerate(hints):
-            slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
-            ink = "muted" if hint != said else "loss" if self.trouble else "accent"
-            pen.text(slot, hint, ink, "center", 0.9)
+            slot = Rect(
+                layout.hints.x,
+                layout.hints.y + number * painter.line_height,
+                layout.hints.w,
+                painter.line_height,
+            )
+            color = "muted" if hint != message else "loss" if self.error_text else "accent"
+            painter.draw_text(slot, hint, color, "center", 0.9)
 
-    def draw_stage(self, pen: Painter, rect: pygame.Rect, progress: float) -> None:
-        """Draw the world, and whatever shares the room with it."""
-        self.stage.draw(pen.surface, rect, progress)
+    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
+        """Draw the stage into a rectangle."""
+        self.stage.draw(painter.surface, rect, progress)
 
-    def _fitting_hints(
-        self, pen: Painter, most: int, hints: Sequence[str] | None = None
+    def _fit_hints(
+        self, painter: Painter, most: int, hints: Sequence[str] | None = None
     ) -> list[str]:
-        """Hints, the usual ones if None, in so many lines; the last, which leads to all keys, is
-        among them."""
+        """Return at most `most` lines of hints; the last hint, for all keys, is always among
+        them."""
         parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
-        small = pen.line * 9 // 10
-        while len(rows := wrapped(parts, small, pen.area.w - pen.line)) > most and len(parts) > 1:
+        line_height = painter.line_height * 9 // 10
+        while (
+            len(rows := join_into_lines(parts, line_height, painter.area.w - painter.line_height))
+            > most
+            and len(parts) > 1
+        ):
             del parts[-2]
         return rows[:most]
 
     def facts(self) -> Sequence[str]:
-        """Short texts for the panel."""
+        """Return short texts for the status panel."""
         return (f"Seed: {self.game.seed}",)
 
     def hints(self) -> Sequence[str]:
-        """What stands at the bottom, a key and what it does each."""
+        """Return hints, each a key and what it does."""
         raise NotImplementedError
 
-    def hints_now(self) -> Sequence[str]:
-        """The hints of this moment, in as much room as the usual ones take."""
+    def current_hints(self) -> Sequence[str]:
+        """Return the hints of the moment, which take the room of `hints`."""
         return self.hints()
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
-        """Label, group and command of the buttons at the top, those that matter most first."""
+        """Return label, group and command of the buttons at the top, the most important first."""
         panel = self._next_panel() or self.stage.side_panel
         panels = ((panel.title, "view", "inspect"),) if panel else ()
         return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
 
     def _next_panel(self) -> SidePanel | None:
-        """The side panel that is opened next; None after the last one."""
+        """Return the side panel after the open one; None after the last."""
         order = (None, *self.stage.side_panels)
         return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
-    def draw_controls(self, pen: Painter, rect: pygame.Rect) -> None:
-        """Draw what is below the stage: by itself the way through the episode."""
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
+        """Draw the controls below the stage: the timeline."""
         length = self.game.length
         if length:
-            rect = rect.inflate(-pen.line, -pen.line // 4)
-            pen.bar(rect, self.game.position / length, lambda to: self.seek(round(to * length)))
-            self._draw_mark(pen, rect)
+            rect = rect.inflate(-painter.line_height, -painter.line_height // 4)
+            painter.draw_bar(
+                rect, self.game.position / length, lambda to: self.seek(round(to * length))
+            )
+            self._draw_difference_mark(painter, rect)
 
     def seek(self, position: int) -> None:
         """Go to a step of the episode."""
@@ -336,58 +377,64 @@ class GameScreen(Screen):
             self.show(glide=False)
 
     def change_speed(self, step: int) -> None:
-        """Another speed of what goes by itself."""
+        """Change the speed of replays and agents by steps of `SPEEDS`."""
         settings = self.app.settings
         number = SPEEDS.index(settings.speed) + step
         settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
-        self.app.stale = True
+        self.app.needs_redraw = True
 
-    def hint(self, group: str, name: str, says: str) -> str:
-        """A key and what it does, empty if the command has none."""
+    def hint(self, group: str, name: str, description: str) -> str:
+        """Return a text with the key of a command, or "" if it has none."""
         key = self.app.bindings.label(group, name)
-        return f"{key} {says}" if key else ""
+        return f"{key} {description}" if key else ""
 
-    def _draw_header(self, pen: Painter, rect: pygame.Rect) -> None:
-        rest = rect.copy()
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
+        """Draw the title and the buttons."""
+        title_rect = rect.copy()
         for label, group, name in self.buttons():
             key = self.app.bindings.label(group, name)
-            width = pen.width(label) + pen.width(key) + 2 * pen.line
-            if width > rest.w - 9 * pen.line:
+            width = painter.text_width(label) + painter.text_width(key) + 2 * painter.line_height
+            if width > title_rect.w - 9 * painter.line_height:
                 break
-            slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-            pen.button(slot, label, partial(self._press, name), key, ground="card")
-            rest.w -= width + pen.line // 2
+            slot = Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
+            painter.draw_button(slot, label, partial(self._press, name), key, ground="card")
+            title_rect.w -= width + painter.line_height // 2
         level = self.game.pack_level
-        pen.text(
-            rest,
+        painter.draw_text(
+            title_rect,
             self.heading + " ".join((self.game.title, *([level.title] if level else []))),
             size=1.3,
         )
 
     def _press(self, name: str) -> None:
-        self.command(name)
-        self.app.stale = True
+        """Run the command of a pressed button and redraw."""
+        self.run_command(name)
+        self.app.needs_redraw = True
 
-    def _inspects(self, name: str) -> bool:
+    def _is_inspector_command(self, name: str) -> bool:
+        """Return whether a command is of the group `inspector`."""
         return any(command.name == name for command in GROUPS["inspector"])
 
     def _choose_view(self, view: str) -> None:
+        """Set the view of the stage, if the domain has it."""
         if view in self.domain.views:
             self.stage.view = view
-            self.app.stale = True
+            self.app.needs_redraw = True
 
-    def _restage(self) -> None:
-        """Another theme or scenario: the stage is built anew."""
-        before, self._theme = self.stage, self.app.theme
-        same = self._staged is self.game.scenario
-        self.stage, self._staged = make_stage(self.game, self._theme), self.game.scenario
+    def _rebuild_stage(self) -> None:
+        """Create the stage again, after a change of theme or scenario."""
+        old_stage, self._theme = self.stage, self.app.theme
+        is_same_scenario = self._stage_scenario is self.game.scenario
+        self.stage, self._stage_scenario = make_stage(self.game, self._theme), self.game.scenario
         self.stage.begin(None, self.frame)
-        if before.side_panel is not None:
-            number = before.side_panels.index(before.side_panel)
+        if old_stage.side_panel is not None:
+            number = old_stage.side_panels.index(old_stage.side_panel)
             self.stage.side_panel = self.stage.side_panels[number]
-        self._choose_view(before.view if same else self._own_view or self.app.settings.view)
+        self._choose_view(
+            old_stage.view if is_same_scenario else self._level_view or self.app.settings.view
+        )
 
     @property
-    def _own_view(self) -> str:
-        """The view in which the level wants to be seen; "" for as the player likes."""
+    def _level_view(self) -> str:
+        """View that the level asks for; "" for the player's choice."""
         return getattr(self.game.scenario, "view", "")  # algebra has none

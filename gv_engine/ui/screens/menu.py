@@ -1,77 +1,81 @@
-"""Menus: rows to choose from, over the screen below."""
+"""Menus: rows to choose from, drawn over the screen below."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, Pixel, wrap
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.widgets import Painter, Pixel, wrap_text
 from gv_engine.ui.screens.screen import AppContext, Screen
 
-UNSEEN = (-1, -1)
-"""Where the mouse is before anybody has looked."""
+NO_POSITION = (-1, -1)
+"""Mouse position before the first picture."""
 
 
 class MenuRow(NamedTuple):
-    """A row of a menu."""
+    """Row of a menu."""
 
     label: str
     act: Callable[[int], None]
-    """What it does: chosen with 1, changed with -1 and 1 by left and right if it has a value."""
+    """Function that the row calls: with 1 when chosen; a row with a value with -1 or 1 by left and
+    right."""
     value: str | None = None
     key: str = ""
-    """The key that does the same elsewhere."""
+    """Key with the same effect elsewhere."""
 
 
 class Menu(Screen):
-    """A title, maybe some words, and rows, scrolled if there is no room for all."""
+    """Menu with a title, a text and rows; the rows scroll if they do not fit."""
 
     over = True
-    foot = 0
-    """Lines at the bottom of the window that stay free."""
+    free_lines = 0
+    """Lines at the bottom of the window to leave free."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self.chosen = 0
         self._first = 0
         self._page = 1
-        self._mouse: Pixel | None = UNSEEN
+        self._mouse: Pixel | None = NO_POSITION
 
     @property
     def title(self) -> str:
-        """What stands above the rows."""
+        """Title above the rows."""
         raise NotImplementedError
 
     @property
-    def words(self) -> str:
-        """Some words between title and rows."""
+    def text_above(self) -> str:
+        """Text between title and rows."""
         return ""
 
     def rows(self) -> Sequence[MenuRow]:
-        """The rows as they are now."""
+        """Return the current rows."""
         raise NotImplementedError
 
-    def choice(self, of: object, label: str, name: str, values: Mapping[Any, str]) -> MenuRow:
-        """A row that gives an attribute of something the value after or before its own.
+    def choice_row(
+        self, target: object, label: str, name: str, values: Mapping[Any, str]
+    ) -> MenuRow:
+        """Return a row that changes an attribute of an object to the next or previous value.
 
         Args:
-            of: whose attribute it is.
-            label: of the row.
-            name: of the attribute.
-            values: in their order, and how the row calls them.
+            target: object with the attribute.
+            label: label of the row.
+            name: name of the attribute.
+            values: text by value, in their order.
         """
         keys = list(values)
-        now = getattr(of, name)
-        number = keys.index(now) if now in keys else 0
+        current = getattr(target, name)
+        number = keys.index(current) if current in keys else 0
 
         def act(step: int) -> None:
-            setattr(of, name, keys[(number + step) % len(keys)])
-            self.app.stale = True
+            setattr(target, name, keys[(number + step) % len(keys)])
+            self.app.needs_redraw = True
 
         return MenuRow(label, act, values[keys[number]])
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Choose another row, or call or change the chosen row."""
         rows = self.rows()
         moves = {
             "up": -1,
@@ -92,69 +96,79 @@ class Menu(Screen):
         elif name == "left" and row.value is not None:
             row.act(-1)
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def pointed(self, event: pygame.event.Event) -> None:
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Choose another row by the wheel."""
         if event.type == pygame.MOUSEWHEEL:
-            self.command("up" if event.y > 0 else "down")
-            self.app.stale = True
+            self.run_command("up" if event.y > 0 else "down")
+            self.app.needs_redraw = True
 
-    def draw(self, pen: Painter, now: float) -> None:
-        rows, line = self.rows(), pen.line
-        widest = max(pen.width(row.label + (row.value or "") + row.key) for row in rows)
-        width = max(widest + 8 * line, pen.width(self.title, 1.4) + 2 * line, 20 * line)
-        width = min(pen.area.w - line, width)
-        words = wrap(self.words, line, width - 2 * line) if self.words else []
-        high = 2 * line  # of a row
-        above = 3 * line + (len(words) + 1) * line * bool(words)
-        room = pen.area.copy()
-        room.h -= self.foot * line
-        self._page = max(1, min(len(rows), (room.h - line - above) // high))
-        card = pygame.Rect(0, 0, width, above + self._page * high + line // 2)
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw title, text, the rows that fit and a scrollbar."""
+        rows, line = self.rows(), painter.line_height
+        row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
+        width = max(row_width + 8 * line, painter.text_width(self.title, 1.4) + 2 * line, 20 * line)
+        width = min(painter.area.w - line, width)
+        text_above = wrap_text(self.text_above, line, width - 2 * line) if self.text_above else []
+        row_height = 2 * line  # of a row
+        header_height = 3 * line + (len(text_above) + 1) * line * bool(text_above)
+        room = painter.area.copy()
+        room.h -= self.free_lines * line
+        self._page = max(1, min(len(rows), (room.h - line - header_height) // row_height))
+        card = Rect(0, 0, width, header_height + self._page * row_height + line // 2)
         card.center = room.center
-        pen.card(card)
+        painter.draw_card(card)
         inner = card.inflate(-2 * line, 0)
-        pen.text(pygame.Rect(inner.x, card.y + line // 2, inner.w, 2 * line), self.title, size=1.4)
-        text = pygame.Rect(inner.x, card.y + 5 * line // 2, inner.w, len(words) * line)
-        pen.lines(text, self.words, "muted")
+        painter.draw_text(
+            Rect(inner.x, card.y + line // 2, inner.w, 2 * line), self.title, size=1.4
+        )
+        text = Rect(inner.x, card.y + 5 * line // 2, inner.w, len(text_above) * line)
+        painter.draw_lines(text, self.text_above, "muted")
         self.chosen = min(self.chosen, len(rows) - 1)
         self._first = max(self.chosen - self._page + 1, min(self._first, self.chosen))
-        top = card.y + above
+        rows_top = card.y + header_height
         slots = {
-            self._first + place: pygame.Rect(inner.x, top + place * high, inner.w, high - line // 4)
+            self._first + place: Rect(
+                inner.x, rows_top + place * row_height, inner.w, row_height - line // 4
+            )
             for place in range(self._page)
         }
-        self._follow(pen.mouse, slots)
+        self._choose_hovered(painter.mouse, slots)
         for number, slot in slots.items():
-            self._draw_row(pen, slot, rows[number], number)
-        groove = pygame.Rect(card.right - line * 3 // 4, card.y + above, line // 4, 0)
-        groove.h = self._page * high
-        pen.scrolled(groove, self._first, self._page, len(rows))
+            self._draw_row(painter, slot, rows[number], number)
+        groove = Rect(card.right - line * 3 // 4, card.y + header_height, line // 4, 0)
+        groove.h = self._page * row_height
+        painter.draw_scrollbar(groove, self._first, self._page, len(rows))
 
-    def _follow(self, mouse: Pixel | None, slots: Mapping[int, pygame.Rect]) -> None:
-        """Choose the row that the mouse has come to; one that rests leaves the keys alone."""
-        came = self._mouse not in (UNSEEN, mouse)
+    def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
+        """Choose the row under the mouse, if the mouse moved."""
+        has_moved = self._mouse not in (NO_POSITION, mouse)
         self._mouse = mouse
-        if came and mouse is not None:
-            over = [number for number, slot in slots.items() if slot.collidepoint(mouse)]
-            self.chosen = over[0] if over else self.chosen
+        if has_moved and mouse is not None:
+            hovered = [number for number, slot in slots.items() if slot.collidepoint(mouse)]
+            self.chosen = hovered[0] if hovered else self.chosen
 
-    def _draw_row(self, pen: Painter, slot: pygame.Rect, row: MenuRow, number: int) -> None:
+    def _draw_row(self, painter: Painter, slot: Rect, row: MenuRow, number: int) -> None:
+        """Draw a row as a button, or with its value between arrows."""
+
         def press(step: int = 1) -> None:
             self.chosen = number
             row.act(step)
 
         chosen = number == self.chosen
         if row.value is None:
-            pen.button(slot, row.label, press, row.key, chosen, marked=False)
+            painter.draw_button(slot, row.label, press, row.key, chosen, marked=False)
             return
-        pen.hot(slot, lambda at: press(-1 if at[0] < slot.centerx else 1))
-        pen.card(slot, "accent" if chosen else "well")
-        inner = slot.inflate(-pen.line, 0)
-        half = pygame.Rect(inner.centerx, inner.y, inner.w // 2, inner.h)
-        ink = "on_accent" if chosen else "text"
-        pen.text(pygame.Rect(inner.x, inner.y, inner.w // 2, inner.h), row.label, ink)
+        painter.add_hit_area(slot, lambda at: press(-1 if at[0] < slot.centerx else 1))
+        painter.draw_card(slot, "accent" if chosen else "well")
+        inner = slot.inflate(-painter.line_height, 0)
+        value_rect = Rect(inner.centerx, inner.y, inner.w // 2, inner.h)
+        color = "on_accent" if chosen else "text"
+        painter.draw_text(Rect(inner.x, inner.y, inner.w // 2, inner.h), row.label, color)
         # freesansbold has these two signs
-        pen.text(half, "<", ink)
-        pen.text(half.inflate(-2 * pen.line, 0), row.value, ink, "center")
-        pen.text(half, ">", ink, "right")
+        painter.draw_text(value_rect, "<", color)
+        painter.draw_text(
+            value_rect.inflate(-2 * painter.line_height, 0), row.value, color, "center"
+        )
+        painter.draw_text(value_rect, ">", color, "right")

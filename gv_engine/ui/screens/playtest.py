@@ -1,4 +1,4 @@
-"""A game in midst of editing: the level as it is now, and back."""
+"""Screen that plays the level of the editor."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.screen import AppContext
 
 
-class TrialScreen(PlayScreen):
-    """Play what is edited. See `GameScreen` for the arguments."""
+class PlaytestScreen(PlayScreen):
+    """Play screen of the edited level. See `GameScreen` for the arguments."""
 
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)
-        self.own_groups = ("trial", *self.own_groups)
+        self.extra_groups = ("trial", *self.extra_groups)
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Return to the editor, or run a command of the play screen."""
         if name in ("back", "edit_level"):
             self.app.pop()
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def knows(self, name: str) -> bool:
-        return name not in ("kin", "edit_level") and super().knows(name)
+    def has_command(self, name: str) -> bool:
+        return name not in ("kin", "edit_level") and super().has_command(name)
 
-    def closed(self) -> None:
-        """Nothing of it is kept: what was played was not finished."""
+    def on_close(self) -> None:
+        """End the recording; the game is not saved."""
         self.end_recording()
 
-    def _files_changed(self) -> None:
-        """The editor reads them."""
+    def _on_files_changed(self) -> None:
+        """Return to the editor, which loads the files."""
         self.app.pop()
 
     def buttons(self) -> tuple[tuple[str, str, str], ...]:

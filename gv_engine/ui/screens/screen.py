@@ -1,4 +1,4 @@
-"""The base of all screens, and what screens ask of the app."""
+"""Base class of all screens, and the protocol by which screens use the app."""
 
 from __future__ import annotations
 
@@ -18,161 +18,164 @@ from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Progress, Settings
 
 NOTE_STAYS = 6.0  # s
+"""Seconds that a note is shown."""
 
 
 class AppContext(Protocol):
-    """The app as its screens know it: what they share, and the way from one to another.
+    """The app as screens see it: shared settings, and methods that open other screens.
 
     Attributes:
-        settings: the player's; `remember` writes them.
-        progress: which levels the player has solved.
-        stale: whether the picture has to be drawn anew.
+        settings: settings of the player; `save_settings` writes them.
+        progress: levels that the player has solved.
+        needs_redraw: True if the picture must be drawn again.
     """
 
     settings: Settings
     progress: Progress
-    stale: bool
+    needs_redraw: bool
 
     @property
     def bindings(self) -> Bindings:
-        """Which key does what, in the level that is played too."""
+        """Key bindings, with the commands of the level that is played."""
 
     @property
     def theme(self) -> Theme:
-        """The colours that the settings ask for."""
+        """Colours of the user interface, from the settings."""
 
     @property
     def top(self) -> Screen:
-        """The screen that has the keys."""
+        """Screen on top of the stack, which gets the keys."""
 
     def push(self, screen: Screen) -> None:
-        """Put a screen upon the others."""
+        """Put a screen on top of the stack."""
 
     def pop(self) -> None:
-        """Close the screen on top; without screens the app ends."""
+        """Close the screen on top; the app ends without screens."""
 
     def quit(self) -> None:
-        """Close all screens, and so the app."""
+        """Close all screens, which ends the app."""
 
-    def say(self, note: str, stays: float = NOTE_STAYS) -> None:
-        """Show a note for some seconds, over whatever there is."""
+    def show_note(self, note: str, stays: float = NOTE_STAYS) -> None:
+        """Show a note over the screens for some seconds."""
 
-    def sound(self, name: str) -> None:
-        """Play a sound if the player wants any; where there is none, say so and be silent."""
+    def play_sound(self, name: str) -> None:
+        """Play a sound if sound is on; if there is no sound device, show a note and turn sound
+        off."""
 
-    def remember(self) -> None:
-        """Write the settings; where that does not go, say so once, and play goes on."""
+    def save_settings(self) -> None:
+        """Write the settings; if that fails, show a warning once."""
 
     def toggle_full_screen(self) -> None:
-        """Fill the screen, or no longer."""
+        """Switch between window and full screen."""
 
-    def tell_keys(self, groups: tuple[str, ...], knows: Callable[[str], bool]) -> None:
-        """Open the help on these groups of bindings, and on which of their commands there are."""
+    def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
+        """Open the help on groups of bindings, with the commands for which `has_command` is
+        True."""
 
     def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
-        """Give a command other keys, the usual ones if None; say why where that does not go."""
+        """Change the keys of a command, to the default keys for None; show a note if that fails."""
 
-    def choose_settings(self) -> None:
+    def open_settings(self) -> None:
         """Open the settings."""
 
-    def choose(self, source: str) -> Playable:
-        """The scenario of a name or file, remembered as one that was played.
+    def load_scenario(self, source: str) -> Playable:
+        """Return the scenario of a name or file, and add it to the recent scenarios.
 
         Raises:
-            GVEngineError: it cannot be played; the message says why.
+            GVEngineError: the scenario cannot be played.
         """
 
     def play(self, source: str, seed: int | None = None) -> None:
-        """Play a scenario.
+        """Load a scenario and play it.
 
         Args:
-            source: its name or file.
-            seed: of the first level; drawn by chance if None.
+            source: name or file of the scenario.
+            seed: seed of the first level; random if None.
 
         Raises:
-            GVEngineError: it cannot be played; the message says why.
+            GVEngineError: the scenario cannot be played.
         """
 
     def edit(self, source: str) -> None:
-        """Edit a scenario; of one that comes with the engine, a copy.
+        """Open a scenario in the editor; a built-in scenario is copied.
 
         Args:
-            source: its name or file.
+            source: name or file of the scenario.
 
         Raises:
-            GVEngineError, OSError: it cannot be edited; the message says why.
+            GVEngineError, OSError: the scenario cannot be edited.
         """
 
-    def new_level(self) -> None:
-        """Choose what a new level begins with, and edit it."""
+    def open_new_level_menu(self) -> None:
+        """Open the menu with the starters of a new level."""
 
-    def begin_level(self, starter: str) -> None:
-        """Edit a new level, see `gv_engine.editor.document.new_work`."""
+    def edit_new_level(self, starter: str) -> None:
+        """Open a new level in the editor, see `gv_engine.editor.document.new_work`."""
 
-    def watch(self, file: Path, scenario: Playable | None = None) -> None:
-        """Watch a replay.
+    def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
+        """Open the player of a replay.
 
         Args:
-            file: of the replay, or the folder of a rollout.
-            scenario: that it may have been played in, besides the built-in and recent ones.
+            file: file of the replay, or folder of a rollout.
+            scenario: scenario that may be the replay's, besides the built-in and recent ones.
 
         Raises:
-            GVEngineError, OSError: it cannot be watched; the message says why.
+            GVEngineError, OSError: the replay cannot be played.
         """
 
-    def go_on(self, file: Path) -> None:
-        """Go on with the game of a replay, at its end: whoever does, names its scenario.
+    def resume_game(self, file: Path) -> None:
+        """Continue the game of a replay from its last step; its scenario may run Python.
 
         Raises:
-            GVEngineError, OSError: it cannot be played; the message says why.
+            GVEngineError, OSError: the game cannot be played.
         """
 
-    def open_line(self, line: str) -> None:
-        """Go on with the game that was copied as a line of text.
+    def resume_from_text(self, line: str) -> None:
+        """Continue a game that was copied as a line of text.
 
         Raises:
-            GVEngineError: it is none, or its scenario is not known here.
+            GVEngineError: the text is no game, or its scenario is unknown.
         """
 
-    def take_over(self, replayed: Session) -> None:
-        """Play on from where a replay is, in a game of its own.
+    def take_over(self, replay_session: Session) -> None:
+        """Play a new game from the current step of a replay.
 
         Raises:
-            GVEngineError: it cannot be played; the message says why.
+            GVEngineError: the game cannot be played.
         """
 
-    def race(self, rival: Opponent) -> None:
-        """Play the level that somebody else plays, beside them."""
+    def start_race(self, opponent: Opponent) -> None:
+        """Play the level of an opponent, with both games side by side."""
 
-    def compare(self) -> None:
-        """Show how the game in front was before its files were changed."""
+    def open_comparison(self) -> None:
+        """Show the game on top as the game was before its files were changed."""
 
-    def has_come_to(self, scenario: Playable) -> None:
-        """Remember a scenario that a game has gone on to, as one that was played."""
+    def add_recent(self, scenario: Playable) -> None:
+        """Add the scenario of a game to the recent scenarios."""
 
-    def played(self, game: Session) -> None:
-        """Keep in mind how a game went."""
+    def record_session(self, game: Session) -> None:
+        """Add a session to the summary that is printed at the end."""
 
-    def scenario_of(self, replay: Replay, file: Path) -> Playable:
-        """The scenario that a replay in a file was played in, as far as it runs no Python that
-        nobody has named.
+    def find_scenario(self, replay: Replay, file: Path) -> Playable:
+        """Return the scenario of a replay file; Python runs only in scenarios that the user has
+        named.
 
         Raises:
-            GVEngineError: it is not known here.
+            GVEngineError: the scenario is unknown.
         """
 
-    def recent_file(self, replay: Replay) -> str:
-        """The file, among those that were played, that says what a replay was of; maybe empty."""
+    def find_recent_file(self, replay: Replay) -> str:
+        """Return the recent file with the scenario of a replay, or ""."""
 
 
 class Screen:
-    """A picture that fills the window, and what its keys do.
+    """A picture that fills the window, and the commands of its keys.
 
     Attributes:
-        app: that it belongs to.
-        groups: of the bindings that are active while it is on top.
-        over: whether the screen below is seen behind it.
-        level: a group of bindings, and commands that the level which is played adds to it.
+        app: app with the stack of screens.
+        groups: groups of the bindings that are active while the screen is on top.
+        over: True if the screen is drawn over the screen below.
+        level: a group of bindings, and the commands that the level adds to the group.
     """
 
     groups: tuple[str, ...] = ("menu", "window")
@@ -182,46 +185,47 @@ class Screen:
     def __init__(self, app: AppContext) -> None:
         self.app = app
 
-    def draw(self, pen: Painter, now: float) -> None:
-        """Draw it; `now` is the time in seconds."""
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the screen; `now` is the time in seconds."""
         raise NotImplementedError
 
     def tick(self, now: float) -> float | None:
-        """Do what is due; returns in how many seconds to do so again, None for not by itself."""
+        """Do the work that is due; return the seconds until the next call, or None."""
         return None
 
-    def command(self, name: str) -> None:
-        """A key of one of its groups was pressed.
+    def run_command(self, name: str) -> None:
+        """Run the command of a pressed key.
 
         Raises:
-            GVEngineError, OSError: it cannot be done; the app says why.
+            GVEngineError, OSError: the command failed; the app shows the message.
         """
         if name == "leave":
             self.app.pop()
         elif name == "help":
-            self.app.tell_keys(self.groups, self.knows)
+            self.app.show_help(self.groups, self.has_command)
         elif name == "settings":
-            self.app.choose_settings()
+            self.app.open_settings()
 
-    def takes(self, key: str) -> bool:
-        """A key was pressed, by its name in bindings; True if it is to be no command."""
+    def capture_key(self, key: str) -> bool:
+        """Handle a pressed key before commands; return True if the key is used up."""
         return False
 
-    def knows(self, name: str) -> bool:
-        """Whether a command of its groups means something here, to be told in the help."""
+    def has_command(self, name: str) -> bool:
+        """Return whether a command of the screen's groups does something here; the help leaves out
+        others."""
         return True
 
-    def typed(self, text: str) -> None:
-        """Text was typed."""
+    def on_text(self, text: str) -> None:
+        """Handle typed text."""
 
-    def pointed(self, event: pygame.event.Event) -> None:
-        """The mouse did something that was not about a button of the pen."""
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Handle a mouse event that hit no area of the painter."""
 
-    def dropped(self, file: Path) -> None:
-        """A file was dropped on the window; see `command` for what may go wrong."""
+    def on_file_drop(self, file: Path) -> None:
+        """Handle a file dropped on the window; may raise the errors of `run_command`."""
 
-    def uncovered(self) -> None:
-        """It is on top again."""
+    def on_resume(self) -> None:
+        """Handle that the screen is on top again."""
 
-    def closed(self) -> None:
-        """It is gone for good; what is worth keeping is to be kept now."""
+    def on_close(self) -> None:
+        """Save or release what the screen holds; the screen is not used again."""

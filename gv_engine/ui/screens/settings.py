@@ -1,4 +1,4 @@
-"""The menu in the middle of a game or a replay, by which a gamepad does all that keys do."""
+"""Menus of settings and keys, and the pause menu."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS, PAD, key_label
-from gv_engine.ui.input.rebinding import in_place_of
+from gv_engine.ui.input.rebinding import replace_keys
 from gv_engine.ui.screens.menu import Menu, MenuRow
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
@@ -21,122 +21,130 @@ if TYPE_CHECKING:
 
 
 class KeysScreen(Menu):
-    """A row for each command; once it is chosen, the next key is the command's.
+    """Menu with a row for each command; after choosing a row, the next pressed key becomes the
+    command's key.
 
     Args:
-        app: that it belongs to.
-        about: the groups of bindings that can be changed.
+        app: app of the screen.
+        groups_shown: groups of bindings that can be changed.
     """
 
     title = "Change keys"
 
-    def __init__(self, app: AppContext, about: Sequence[str]) -> None:
+    def __init__(self, app: AppContext, groups_shown: Sequence[str]) -> None:
         super().__init__(app)
-        self._about = about
-        self._waits: int | None = None  # the number of the command that the next key is for
+        self._groups_shown = groups_shown
+        self._pending_command: int | None = None  # number of the command that gets the next key
 
     @property
-    def words(self) -> str:
+    def text_above(self) -> str:
+        """Text that tells how to change keys, or asks for the next key."""
         label = self.app.bindings.label
-        if self._waits is not None:
-            says = self._commands()[self._waits][2]
-            return f'Press another key for "{says}". {label("menu", "leave")}: as it was'
+        if self._pending_command is not None:
+            description = self._commands()[self._pending_command][2]
+            return f'Press another key for "{description}". {label("menu", "leave")}: as it was'
         return (
             f"{label('menu', 'choose')}: press another key. {label('menu', 'erase')}: the usual "
             f"ones. A gamepad's buttons are changed by pressing one of them."
         )
 
     def _commands(self) -> Sequence[tuple[str, str, str]]:
-        """Groups and names of the commands, and what they do."""
+        """Return (group, name, description) of the commands."""
         return [
             (group, command.name, command.description)
-            for group in self._about
+            for group in self._groups_shown
             for command in self.app.bindings.commands(group)
         ]
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each command with its keys."""
         keys = self.app.bindings.keys
         return [
             MenuRow(
-                f"{group.capitalize()}: {says}",
-                partial(self._wait, number),
+                f"{group.capitalize()}: {description}",
+                partial(self._wait_for_key, number),
                 key="..."
-                if number == self._waits
+                if number == self._pending_command
                 else ", ".join(map(key_label, keys(group, name))),
             )
-            for number, (group, name, says) in enumerate(self._commands())
+            for number, (group, name, description) in enumerate(self._commands())
         ]
 
-    def takes(self, key: str) -> bool:
-        if self._waits is None:
+    def capture_key(self, key: str) -> bool:
+        """Give the pressed key to the chosen command; the key that leaves cancels."""
+        if self._pending_command is None:
             return False
-        (group, name, _), self._waits = self._commands()[self._waits], None
-        if self.app.bindings.command(key, ("menu",)) != "leave":
-            self.app.rebind(group, name, in_place_of(self.app.bindings.keys(group, name), key))
+        (group, name, _), self._pending_command = self._commands()[self._pending_command], None
+        if self.app.bindings.command_name(key, ("menu",)) != "leave":
+            self.app.rebind(group, name, replace_keys(self.app.bindings.keys(group, name), key))
         return True
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Restore the default keys, or run a command of the menu."""
         if name == "erase":
-            group, of, _ = self._commands()[self.chosen]
-            self.app.rebind(group, of, None)
+            group, command_name, _ = self._commands()[self.chosen]
+            self.app.rebind(group, command_name, None)
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def _wait(self, number: int, step: int) -> None:
-        self._waits = number
+    def _wait_for_key(self, number: int, step: int) -> None:
+        """Let the next pressed key be the key of a command."""
+        self._pending_command = number
 
 
 # ---- settings ------------------------------------------------------------------------------------
 
-SWITCH = {False: "off", True: "on"}
+ON_OFF = {False: "off", True: "on"}
 
 
 class SettingsScreen(Menu):
-    """A row for each setting; changes are seen behind it at once and kept when it is left."""
+    """Menu with a row for each setting; changes are visible at once and saved on close."""
 
     title = "Settings"
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each setting."""
         settings = self.app.settings
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         scales: dict[float, str] = {0: "automatic", **{s: f"{s:.0%}" for s in SCALES}}
-        size = self.choice(settings, "Size", "scale", scales)
+        size = self.choice_row(settings, "Size", "scale", scales)
         if forced_scale():
             size = MenuRow("Size", lambda _: None, f"{forced_scale():.0%} by GV_ENGINE_SCALE")
-        full = SWITCH[settings.full_screen]
+        full_screen = ON_OFF[settings.full_screen]
         return (
-            self.choice(settings, "Theme", "theme", {name: name for name in THEMES}),
-            self.choice(settings, "Colours", "palette", {name: name for name in PALETTES}),
+            self.choice_row(settings, "Theme", "theme", {name: name for name in THEMES}),
+            self.choice_row(settings, "Colours", "palette", {name: name for name in PALETTES}),
             size,
-            self.choice(settings, "Movement", "animation", SWITCH),
-            self.choice(settings, "Arrow keys", "steering", STEERING),
-            self.choice(settings, "Speed of time", "time_speed", speeds),
-            self.choice(settings, "Speed of replays", "speed", speeds),
-            self.choice(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
-            self.choice(settings, "Sound", "sound", SWITCH),
+            self.choice_row(settings, "Movement", "animation", ON_OFF),
+            self.choice_row(settings, "Arrow keys", "steering", STEERING),
+            self.choice_row(settings, "Speed of time", "time_speed", speeds),
+            self.choice_row(settings, "Speed of replays", "speed", speeds),
+            self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
+            self.choice_row(settings, "Sound", "sound", ON_OFF),
             MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app, tuple(GROUPS)))),
-            MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full),
+            MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
             MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
 
-    def command(self, name: str) -> None:
-        silent = not self.app.settings.sound
-        super().command(name)
-        if silent and self.app.settings.sound:
-            self.app.sound("gain")
+    def run_command(self, name: str) -> None:
+        """Run a command of the menu; play a sound when sound is turned on."""
+        was_silent = not self.app.settings.sound
+        super().run_command(name)
+        if was_silent and self.app.settings.sound:
+            self.app.play_sound("gain")
 
-    def closed(self) -> None:
-        self.app.remember()
+    def on_close(self) -> None:
+        self.app.save_settings()
 
 
 # ---- pause ---------------------------------------------------------------------------------------
 
-INSPECTING = ("next_tab", "previous_tab", "next_choice", "previous_choice")
-"""Commands of the group `inspector`, as far as it is open."""
+INSPECTOR_COMMANDS = ("next_tab", "previous_tab", "next_choice", "previous_choice")
+"""Commands of the group `inspector`, offered while a side panel is open."""
 
 
 class PauseMenu(Menu):
-    """The menu in the middle of a game, or of a replay."""
+    """Pause menu of a game or a replay; offers commands that no gamepad button has."""
 
     title = "Pause"
 
@@ -146,58 +154,68 @@ class PauseMenu(Menu):
         self.groups = ("menu", *screen.groups)
 
     @property
-    def words(self) -> str:
+    def text_above(self) -> str:
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each command, and rows for keys, settings and leaving."""
         label = self.app.bindings.label
-        names = [*self._names(), *self._without_buttons()]
+        names = [*self._menu_commands(), *self._actions_without_buttons()]
         return (
-            MenuRow(self._screen.goes_on, lambda _: self.app.pop(), key=label("menu", "leave")),
-            *(self._row(group, name) for group, name in names),
-            MenuRow("Keys", lambda _: self.command("help"), key=label("window", "help")),
             MenuRow(
-                "Settings", lambda _: self.command("settings"), key=label("window", "settings")
+                self._screen.resume_label, lambda _: self.app.pop(), key=label("menu", "leave")
             ),
-            MenuRow(self._screen.leaves, lambda _: self._leave()),
+            *(self._row(group, name) for group, name in names),
+            MenuRow("Keys", lambda _: self.run_command("help"), key=label("window", "help")),
+            MenuRow(
+                "Settings", lambda _: self.run_command("settings"), key=label("window", "settings")
+            ),
+            MenuRow(self._screen.leave_label, lambda _: self._leave()),
             MenuRow("Quit", lambda _: self.app.quit()),
         )
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Run a command of the screen below or of the menu."""
         if name == "help":
-            self._screen.command(name)
+            self._screen.run_command(name)
         elif name == "menu":
             self.app.pop()
-        elif name in (known for _, known in (*self._names(), *self._without_buttons())):
-            self._do(name)
+        elif name in (
+            command_name
+            for _, command_name in (*self._menu_commands(), *self._actions_without_buttons())
+        ):
+            self._run(name)
         else:
-            super().command(name)
+            super().run_command(name)
 
     def _row(self, group: str, name: str) -> MenuRow:
+        """Return a row that runs a command."""
         commands = self.app.bindings.commands(group)
-        says = next(command.description for command in commands if command.name == name)
+        description = next(command.description for command in commands if command.name == name)
         key = self.app.bindings.label(group, name)
-        return MenuRow(says.capitalize(), partial(self._do, name), key=key)
+        return MenuRow(description.capitalize(), partial(self._run, name), key=key)
 
-    def _names(self) -> Sequence[tuple[str, str]]:
-        """Groups and names of the commands that mean something here."""
+    def _menu_commands(self) -> Sequence[tuple[str, str]]:
+        """Return (group, name) of the screen's menu commands that work here."""
         screen = self._screen
         groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
-        names = (*screen.in_menu, *(INSPECTING if screen.stage.side_panel else ()))
-        return [(groups[name], name) for name in names if screen.knows(name)]
+        names = (*screen.menu_commands, *(INSPECTOR_COMMANDS if screen.stage.side_panel else ()))
+        return [(groups[name], name) for name in names if screen.has_command(name)]
 
-    def _without_buttons(self) -> Sequence[tuple[str, str]]:
-        """The same of the level's actions that no button of a gamepad takes."""
+    def _actions_without_buttons(self) -> Sequence[tuple[str, str]]:
+        """Return (group, name) of the level's actions that no gamepad button has."""
         domain, bindings = self._screen.domain.title, self.app.bindings
-        if domain not in self._screen.groups:  # it is watched
+        if domain not in self._screen.groups:  # a replay
             return ()
-        known = [c.name for c in bindings.commands(domain) if self._screen.knows(c.name)]
-        return [(domain, n) for n in known if not {*PAD}.intersection(bindings.keys(domain, n))]
+        names = [c.name for c in bindings.commands(domain) if self._screen.has_command(c.name)]
+        return [(domain, n) for n in names if not {*PAD}.intersection(bindings.keys(domain, n))]
 
-    def _do(self, name: str, step: int = 1) -> None:
+    def _run(self, name: str, step: int = 1) -> None:
+        """Close the menu and run a command of the screen below."""
         self.app.pop()
-        self._screen.command(name)
+        self._screen.run_command(name)
 
     def _leave(self) -> None:
+        """Close the menu and the screen below."""
         self.app.pop()
         self.app.pop()

@@ -1,4 +1,4 @@
-"""Sounds: short tones, made when they are first wanted."""
+"""Sounds: short synthesized tones, cached after the first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gv_engine.rules.frame import Scene
 from gv_engine.ui.drawing.sprites import pygame
 
 RATE = 22_050  # samples a second
-LOUD = 0.25  # of what is possible
+VOLUME = 0.25  # from 0 to 1
 TONES: dict[str, tuple[tuple[float, ...], float]] = {
     "step": ((196.0,), 0.04),
     "bump": ((98.0,), 0.07),
@@ -22,47 +22,48 @@ TONES: dict[str, tuple[tuple[float, ...], float]] = {
     "won": ((523.3, 659.3, 784.0, 1046.5), 0.12),
     "over": ((392.0, 311.1, 261.6), 0.14),
 }
-"""Frequencies in Hz, one after the other, and how long each is, in seconds."""
+"""Frequencies in Hz, played one after the other, and the duration of each in seconds."""
 
 
-def sound_of(scene: Scene, own: str = "") -> str:
-    """The name of the sound that goes with a step; `own` is what the stage has for it."""
+def choose_sound(scene: Scene, stage_sound: str = "") -> str:
+    """Return the name of the sound for a step; `stage_sound` is the stage's sound, if any."""
     if scene.outcome:
         return "won" if scene.success else "over"
-    if own:
-        return own
-    # what every step costs is no event
+    if stage_sound:
+        return stage_sound
+    # a small cost of every step is no event
     notable = [value for value in scene.terms.values() if abs(value) > 0.1]
     total = sum(notable)
     return "gain" if total > 0 else "loss" if total < 0 else "step"
 
 
 def play_sound(name: str) -> str:
-    """Play a sound; returns why there is none, empty if there is."""
+    """Play a sound; return an error message, or ""."""
     try:
-        pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # nothing, once it is
-        _made(name).play()
+        pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # does nothing if already initialised
+        _cached_sound(name).play()
     except pygame.error as error:
         return f"There is no sound: {error}"
     return ""
 
 
 def close() -> None:
-    """Let go of the loudspeakers."""
-    _made.cache_clear()
+    """Release the sound device."""
+    _cached_sound.cache_clear()
     pygame.mixer.quit()
 
 
 @cache
-def _made(name: str) -> pygame.mixer.Sound:
-    return pygame.mixer.Sound(buffer=wave(name).tobytes())
+def _cached_sound(name: str) -> pygame.mixer.Sound:
+    """Return a sound; cached."""
+    return pygame.mixer.Sound(buffer=synthesize(name).tobytes())
 
 
-def wave(name: str) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
-    """(samples,) int16 of a sound."""
+def synthesize(name: str) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
+    """Return the (samples,) int16 waveform of a sound."""
     frequencies, seconds = TONES[name]
     time = np.arange(int(seconds * RATE)) / RATE
-    # each tone swells for 4 ms, so that it does not click, and fades
+    # each tone fades in for 4 ms to avoid a click, and fades out
     shape = np.minimum(time / 0.004, 1) * np.exp(-time * 4 / seconds)
     parts = [np.sin(2 * np.pi * frequency * time) * shape for frequency in frequencies]
-    return (np.concatenate(parts) * LOUD * 32_767).astype(np.int16)
+    return (np.concatenate(parts) * VOLUME * 32_767).astype(np.int16)

@@ -1,4 +1,4 @@
-"""The start screen: what there is to play, found by typing."""
+"""Start screen: cards of all levels and replays, with a search field."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gv_engine.ui.screens.cards import (
     ScenarioCard,
     UnfinishedCard,
 )
-from gv_engine.ui.screens.cards_screen import CardsScreen, PackCard, card_of
-from gv_engine.ui.screens.keyboard import pasted
+from gv_engine.ui.screens.cards_screen import CardsScreen, PackCard, make_card
+from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import replay_folder, unfinished_file
 
@@ -30,140 +30,149 @@ QUIT_WITHIN = 4.0  # s between two presses that quit
 
 
 class StartScreen(CardsScreen):
-    """Cards of scenarios and replays, by group; typing leaves those that fit."""
+    """Start screen with cards of levels and replays in sections."""
 
     buttons = (*CardsScreen.buttons, ("New level", "start", "new_level"))
-    hinted = (("start", "edit_level", "edits"),)
+    hinted_commands = (("start", "edit_level", "edits"),)
     groups = ("start", "menu", "window")
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         entries = built_in_entries()
-        self._scenarios = [card_of(entry) for entry in entries if not entry.missing]
-        lacking = [entry for entry in entries if entry.missing]
-        self._missing = [
-            MissingCard([entry for entry in lacking if entry.missing == missing])
-            for missing in dict.fromkeys(entry.missing for entry in lacking)
+        self._scenario_cards = [make_card(entry) for entry in entries if not entry.missing]
+        missing_entries = [entry for entry in entries if entry.missing]
+        self._missing_cards = [
+            MissingCard([entry for entry in missing_entries if entry.missing == missing])
+            for missing in dict.fromkeys(entry.missing for entry in missing_entries)
         ]
-        self._here = [card_of(entry) for entry in in_folder(Path.cwd())]
-        self._known: dict[str, ScenarioCard] = {
-            card.entry.source: card for card in (*self._here, *self._scenarios)
+        self._folder_cards = [make_card(entry) for entry in in_folder(Path.cwd())]
+        self._cards_by_source: dict[str, ScenarioCard] = {
+            card.entry.source: card for card in (*self._folder_cards, *self._scenario_cards)
         }
-        self._may_quit = 0.0
-        self._recent: list[Card] = []
-        self._replays: list[ReplayCard] = []
-        self._watched: dict[tuple[Path, float], ReplayCard] = {}  # by file and time of its change
-        self.uncovered()
+        self._quit_deadline = 0.0
+        self._recent_cards: list[Card] = []
+        self._replay_cards: list[ReplayCard] = []
+        self._replay_cards_by_file: dict[
+            tuple[Path, float], ReplayCard
+        ] = {}  # by file and time of its change
+        self.on_resume()
 
-    def uncovered(self) -> None:
-        """Look again for what may have come while something was played."""
+    def on_resume(self) -> None:
+        """Update recent levels, replays and progress."""
         recent = [self._card(source) for source in self.app.settings.recent]
-        self._recent = [card for card in recent if card is not None][:SHOWN_RECENT]
+        self._recent_cards = [card for card in recent if card is not None][:SHOWN_RECENT]
         try:
             times = {file: file.stat().st_mtime for file in replay_folder().glob(f"*{SUFFIX}")}
         except OSError:
             times = {}
-        before = self._watched
-        self._watched = {
-            (file, time): before.get((file, time)) or ReplayCard(file)
-            for file, time in sorted(times.items(), key=lambda known: -known[1])
+        old_cards = self._replay_cards_by_file
+        self._replay_cards_by_file = {
+            (file, time): old_cards.get((file, time)) or ReplayCard(file)
+            for file, time in sorted(times.items(), key=lambda file_and_time: -file_and_time[1])
         }
-        self._replays = list(self._watched.values())
+        self._replay_cards = list(self._replay_cards_by_file.values())
         if unfinished_file().is_file():
-            self._recent.insert(0, UnfinishedCard(unfinished_file()))
-        for card in (*self._here, *self._scenarios):
+            self._recent_cards.insert(0, UnfinishedCard(unfinished_file()))
+        for card in (*self._folder_cards, *self._scenario_cards):
             if isinstance(card, PackCard):
-                card.count(self.app.progress)
+                card.update_progress(self.app.progress)
         self._search("")
 
     def _card(self, source: str) -> Card | None:
-        if source not in self._known:
+        """Return the card of a name or file; None if the file is gone."""
+        if source not in self._cards_by_source:
             if not Path(source).exists():
                 return None
-            self._known[source] = card_of(Entry(source, "Files"))
-        return self._known[source]
+            self._cards_by_source[source] = make_card(Entry(source, "Files"))
+        return self._cards_by_source[source]
 
     # ---- what happens ----------------------------------------------------------------
 
-    def command(self, name: str) -> None:
+    def run_command(self, name: str) -> None:
+        """Complete a path, create or edit a level, paste a game, quit, or choose a card."""
         if name == "complete":
-            self._search(completed(self._query))
+            self._search(complete_path(self._query))
         elif name == "new_level":
-            self.app.new_level()
-        elif name == "leave" and not self._query and time.monotonic() > self._may_quit:
-            self._may_quit = time.monotonic() + QUIT_WITHIN  # one press too many is soon made
+            self.app.open_new_level_menu()
+        elif name == "leave" and not self._query and time.monotonic() > self._quit_deadline:
+            self._quit_deadline = time.monotonic() + QUIT_WITHIN  # a second press confirms
             key = self.app.bindings.label("menu", "leave")
-            self.app.say(f"{key} again quits", stays=QUIT_WITHIN)
+            self.app.show_note(f"{key} again quits", stays=QUIT_WITHIN)
         elif name == "edit_level":
             if self.chosen:
                 self.chosen.edit(self.app)
-        elif name == "paste" and (line := pasted()).startswith(LINE_BEGINS):
-            self.app.open_line(line)
+        elif name == "paste" and (line := paste_from_clipboard()).startswith(LINE_BEGINS):
+            self.app.resume_from_text(line)
         else:
-            super().command(name)
+            super().run_command(name)
 
-    def dropped(self, file: Path) -> None:
+    def on_file_drop(self, file: Path) -> None:
         FileCard(file).open(self.app)
 
     # ---- what is seen ----------------------------------------------------------------
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """The cards under their headings."""
-        own = (*self._recent, *self._here, *self._scenarios)
-        levels = [level for card in own if isinstance(card, PackCard) for level in card.levels]
-        everything = dict.fromkeys((*own, *levels, *self._missing, *self._replays))
+        """Yield (heading, cards); with a search text only the cards that match."""
+        level_cards = (*self._recent_cards, *self._folder_cards, *self._scenario_cards)
+        levels = [
+            level for card in level_cards if isinstance(card, PackCard) for level in card.levels
+        ]
+        all_cards = dict.fromkeys(
+            (*level_cards, *levels, *self._missing_cards, *self._replay_cards)
+        )
         if self._query.strip():
-            fitting = search(self._query, everything, lambda card: card.said)
+            matches = search(self._query, all_cards, lambda card: card.search_texts)
             for level in levels:
-                level.is_among_others(True)
-            named = self._named(everything)
-            yield "Found", [*named, *(card for card in fitting if card not in named)]
+                level.show_pack_name(True)
+            typed = self._typed_card(all_cards)
+            yield "Found", [*typed, *(card for card in matches if card not in typed)]
             return
-        yield "Recent", self._recent
-        yield "In this folder", self._here
-        groups = dict.fromkeys(("Puzzles", *(card.entry.group for card in self._scenarios)))
+        yield "Recent", self._recent_cards
+        yield "In this folder", self._folder_cards
+        groups = dict.fromkeys(("Puzzles", *(card.entry.group for card in self._scenario_cards)))
         for group in groups:
-            yield group, [card for card in self._scenarios if card.entry.group == group]
-        yield "Not installed", self._missing
-        yield "Replays", self._replays[:SHOWN_REPLAYS]
+            yield group, [card for card in self._scenario_cards if card.entry.group == group]
+        yield "Not installed", self._missing_cards
+        yield "Replays", self._replay_cards[:SHOWN_REPLAYS]
 
-    def _named(self, known: Iterable[Card]) -> list[Card]:
-        """The card of the file whose path was typed, if it is one."""
-        file = typed_path(self._query)
-        if not _leads_somewhere(file):
+    def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
+        """Return the card of the typed path, if the path exists, in a list."""
+        file = parse_path(self._query)
+        if not _can_be_opened(file):
             return []
-        inner = (file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file).absolute()
-        return [next((card for card in known if card.file == inner), FileCard(file))]
+        scenario_file = (file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file).absolute()
+        return [next((card for card in cards if card.file == scenario_file), FileCard(file))]
 
 
-def typed_path(text: str) -> Path:
-    """The path that somebody has typed."""
+def parse_path(text: str) -> Path:
+    """Return the path of a typed text."""
     return Path(text.strip()).expanduser()
 
 
-def completed(text: str) -> str:
-    """A path that was begun, as far as it can mean but one file or folder.
+def complete_path(text: str) -> str:
+    """Return a typed path completed as far as the names of files and folders are unique.
 
     Returns:
-        The text with what follows in any case; the text itself if that is nothing.
+        The text with the unique continuation; unchanged if there is none.
     """
-    begun = typed_path(text)
-    folder, start = (begun, "") if text.endswith(("/", "\\")) else (begun.parent, begun.name)
+    path = parse_path(text)
+    folder, start = (path, "") if text.endswith(("/", "\\")) else (path.parent, path.name)
     try:
-        found = sorted(file.name for file in folder.iterdir() if file.name.startswith(start))
+        names = sorted(file.name for file in folder.iterdir() if file.name.startswith(start))
     except (OSError, ValueError):  # ValueError: no name of a file
         return text
     if not start:
-        found = [name for name in found if not name.startswith(".")]
-    shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*found, strict=False))
-    rest = "".join(letters[0] for letters in shared)[len(start) :]
-    whole = len(found) == 1 and (folder / found[0]).is_dir()
-    return text + rest + "/" * whole
+        names = [name for name in names if not name.startswith(".")]
+    shared_letters = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    rest = "".join(letters[0] for letters in shared_letters)[len(start) :]
+    is_folder = len(names) == 1 and (folder / names[0]).is_dir()
+    return text + rest + "/" * is_folder
 
 
-def _leads_somewhere(file: Path) -> bool:
+def _can_be_opened(file: Path) -> bool:
+    """Return whether a path is a file, a scenario folder or a rollout."""
     try:
-        holds = (file / FOLDER_FILE).is_file() or is_rollout(file)
-        return len(file.parts) > 0 and (file.is_file() or holds)
+        is_folder = (file / FOLDER_FILE).is_file() or is_rollout(file)
+        return len(file.parts) > 0 and (file.is_file() or is_folder)
     except OSError:
         return False

@@ -1,1 +1,1 @@
-"""Play in a terminal, over ssh for instance: the keys of the window, letters for pictures."""
+"""Play in a terminal, as over ssh: the keys of the window, letters instead of sprites."""

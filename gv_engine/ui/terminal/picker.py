@@ -1,4 +1,4 @@
-"""A list of levels in a terminal, searched by typing."""
+"""List of levels in a terminal, searched by typing."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Progress, Settings
 
-_TYPED = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
-"""What keys type, besides letters and digits."""
-_ABOUT = 3
-"""Lines for what the chosen level is about."""
+_CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
+"""Characters of keys, besides letters and digits."""
+_DESCRIPTION_LINES = 3
+"""Lines for the description of the chosen level."""
 
 
 class LevelPicker:
-    """Chooses what is played.
+    """Terminal screen that chooses a level and begins its game.
 
     Args:
-        settings: whose theme counts.
-        bindings: the keys, those of menus.
-        begin: begins the game of a scenario by its name or file.
+        settings: settings with the theme.
+        bindings: key bindings; the keys of menus are used.
+        begin: function from a scenario's name or file to a new session.
 
     Attributes:
-        game: that was chosen; None as long as none is.
-        stale, left, ground: as a game's screen has them.
+        game: session of the chosen level, or None.
+        needs_redraw, left, ground: see `TerminalScreen`.
     """
 
     def __init__(
         self, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
     ) -> None:
         self.game: Session | None = None
-        self.stale = True
+        self.needs_redraw = True
         self.left = False
         self._theme = THEMES[settings.theme]
         self._bindings, self._begin = bindings, begin
         entries = with_levels([*in_folder(Path.cwd()), *built_in_entries()])
         self._entries = [entry for entry in entries if not entry.missing]
-        self._found = self._entries
+        self._matches = self._entries
         self._query = ""
         self._chosen = self._first = 0
         self._page = 1
@@ -53,46 +53,49 @@ class LevelPicker:
 
     @property
     def ground(self) -> str:
-        """Style of all that nothing stands on."""
+        """Rich style of the background."""
         return f"{self._theme.text} on {self._theme.background}"
 
     def press(self, key: str) -> None:
-        """What a key does, by its name in `gv_engine.ui.input.bindings`."""
-        self.stale = True
+        """Run the command of a key, or append its character to the search text."""
+        self.needs_redraw = True
         self._note = ""
-        name = self._bindings.command(key, ("menu",))
-        last = len(self._found) - 1
+        name = self._bindings.command_name(key, ("menu",))
+        last = len(self._matches) - 1
         moves = {"up": -1, "down": 1, "page_up": -self._page, "page_down": self._page}
         moves |= {"first": -self._chosen, "last": last - self._chosen}
         if name in moves:
             self._chosen = max(0, min(last, self._chosen + moves[name]))
-        elif name == "choose" and self._found:
-            self._choose(self._found[self._chosen])
+        elif name == "choose" and self._matches:
+            self._choose(self._matches[self._chosen])
         elif name == "erase":
             self._search(self._query[:-1])
         elif name == "leave" and self._query:
             self._search("")
         elif name == "leave":
             self.left = True
-        elif not name and (typed := _TYPED.get(key) or (key.lower() if len(key) == 1 else "")):
+        elif not name and (
+            typed := _CHARACTERS_OF_KEYS.get(key) or (key.lower() if len(key) == 1 else "")
+        ):
             self._search(self._query + typed)
 
-    def patience(self, now: float) -> float:
-        """Seconds to wait for a key."""
+    def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key."""
         return 1.0  # the terminal's size may change
 
     def tick(self, now: float) -> None:
-        """Nothing happens by itself."""
+        """Do nothing; the list does not move."""
 
-    def look(self) -> None:
-        """What was found stays."""
+    def check_files(self) -> None:
+        """Do nothing; the list of levels is not updated."""
 
-    def again(self) -> None:
-        """The game is over: choose another."""
-        self.game, self.left, self.stale = None, False, True
+    def reset(self) -> None:
+        """Reset the choice, and load the progress again."""
+        self.game, self.left, self.needs_redraw = None, False, True
         self._progress = Progress()
 
     def _choose(self, entry: Entry) -> None:
+        """Begin the game of a level; on an error keep the list and show the message."""
         try:
             self.game = self._begin(entry.source)
             self.left = True
@@ -102,63 +105,65 @@ class LevelPicker:
             self._note = str(stopped)
 
     def _search(self, query: str) -> None:
+        """Set the search text, and list the levels that match."""
         self._query = query
         self._chosen = 0
-        self._found = search(query, self._entries, lambda entry: (entry.title, entry.group))
+        self._matches = search(query, self._entries, lambda entry: (entry.title, entry.group))
 
     def lines(self, width: int, height: int) -> list[Text]:
-        """The screen, from the top.
+        """Return the lines of the screen from the top.
 
         Args:
-            width, height: in characters.
+            width, height: size of the screen in characters.
         """
-        theme, about = self._theme, self._about(width)
-        self._page = max(1, height - len(about) - 3)
+        theme, description = self._theme, self._description_lines(width)
+        self._page = max(1, height - len(description) - 3)
         self._first = max(self._chosen - self._page + 1, min(self._first, self._chosen))
-        shown = self._found[self._first : self._first + self._page]
-        column = max((len(entry.title) for entry in shown), default=0) + 2
+        visible_entries = self._matches[self._first : self._first + self._page]
+        title_width = max((len(entry.title) for entry in visible_entries), default=0) + 2
         rows = [
             Text.assemble(
-                (f" {entry.title:<{column}}", theme.text),
+                (f" {entry.title:<{title_width}}", theme.text),
                 (f"{entry.group} ", theme.muted),
-                (self._mark(entry), theme.gain),
+                (self._format_solved(entry), theme.gain),
             )
-            for entry in shown
+            for entry in visible_entries
         ]
         if rows:
             rows[self._chosen - self._first].stylize(f"{theme.on_accent} on {theme.accent}")
         else:
             rows = [Text(f" Nothing fits {self._query!r}", theme.muted)]
         rows += [Text()] * (self._page - len(rows))
-        asked = f"{self._query}_" if self._query else "type to search"
+        query_text = f"{self._query}_" if self._query else "type to search"
         label = self._bindings.label
-        foot = (
+        footer = (
             f"{label('menu', 'choose')}: play   "
             f"{label('menu', 'leave')}: {'clear' if self._query else 'leave'}"
         )
-        made = [
-            Text.assemble(("Levels  ", f"bold {theme.accent}"), asked),
+        lines = [
+            Text.assemble(("Levels  ", f"bold {theme.accent}"), query_text),
             Text(),
             *rows,
-            *about,
-            Text(foot, theme.muted),
+            *description,
+            Text(footer, theme.muted),
         ]
-        for line in made:
+        for line in lines:
             line.truncate(max(1, width), overflow="ellipsis")
-        return made[: height - 1] + made[-1:] if len(made) > height else made
+        return lines[: height - 1] + lines[-1:] if len(lines) > height else lines
 
-    def _mark(self, entry: Entry) -> str:
-        """In how many steps the player has solved it, if that is kept."""
+    def _format_solved(self, entry: Entry) -> str:
+        """Return the text "solved in x steps" for a solved level of a pack, or ""."""
         fewest = self._progress.fewest.get(entry.level.digest, 0) if entry.level else 0
         return f"solved in {fewest} steps" if fewest else ""
 
-    def _about(self, width: int) -> list[Text]:
-        """What the chosen level is about, or what went wrong, in as many lines at any time."""
-        said = self._note
-        if not said and self._found:
+    def _description_lines(self, width: int) -> list[Text]:
+        """Return the description of the chosen level or the error message, in a fixed number of
+        lines."""
+        text = self._note
+        if not text and self._matches:
             try:
-                said = self._found[self._chosen].description
+                text = self._matches[self._chosen].description
             except (GVEngineError, OSError) as error:
-                said = error_text(error)
-        rows = textwrap.wrap(" ".join(said.split()), max(1, width))[:_ABOUT]
-        return [Text(row) for row in rows] + [Text()] * (_ABOUT - len(rows))
+                text = error_text(error)
+        rows = textwrap.wrap(" ".join(text.split()), max(1, width))[:_DESCRIPTION_LINES]
+        return [Text(row) for row in rows] + [Text()] * (_DESCRIPTION_LINES - len(rows))

@@ -1,4 +1,4 @@
-"""Pictures in letters, for the terminal; each domain of worlds brings its own."""
+"""Protocol of pictures in letters; each domain has a class that draws its games in a terminal."""
 
 from __future__ import annotations
 
@@ -13,43 +13,44 @@ from gv_engine.ui.colors import Theme
 
 
 class TerminalPicture(Protocol):
-    """Draws frames of one domain in letters, and knows its keys.
+    """Draws frames of one domain in letters, and turns commands into actions.
 
     Attributes:
-        steers: whether keys go where they point on the screen; set by who shows it.
+        steers: True if arrow keys move in the direction of the arrow on the screen; set by the
+            creator.
     """
 
     steers: bool = False
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
-        """What keys do in the place of the domain's commands while it steers."""
+        """Commands that replace the domain's commands while `steers` is True."""
         return ()
 
     def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
-        """The lines of a view, one at least, in a room of so many characters."""
+        """Return the lines of a view, at least one, in at most `width` × `height` characters."""
 
     def facts(self, frame: Any) -> list[str]:
-        """Facts for the panel, such as what is held."""
+        """Return short texts for the panel, such as the held item."""
 
     def legend(self, frame: Any) -> list[Text]:
-        """What the letters in sight stand for."""
+        """Return lines that explain the letters in sight."""
 
     def command(self, name: str) -> str:
-        """What a command of the group does: the action to take, empty if there is none."""
+        """Return the action for a command of the domain's group, or ""."""
 
     def actions(self, name: str) -> Iterator[str]:
-        """What a command of the group does: the actions to take, each before the next is asked
-        for."""
+        """Yield the actions for a command; the game takes each action before the next is
+        computed."""
         if action := self.command(name):
             yield action
 
-    def knows(self, name: str) -> bool:
-        """Whether the level has this command of the group."""
+    def has_command(self, name: str) -> bool:
+        """Return whether the level has a command of the domain's group."""
 
 
-def terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
-    """The picture for a game, by its frames."""
-    made: TerminalPicture = resolve_name(DOMAINS[game.frame().domain].terminal)(game, theme)
-    made.steers = steers
-    return made
+def make_terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
+    """Return a new picture for a game, of the class that the game's domain registers."""
+    picture: TerminalPicture = resolve_name(DOMAINS[game.frame().domain].terminal)(game, theme)
+    picture.steers = steers
+    return picture

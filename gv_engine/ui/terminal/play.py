@@ -1,4 +1,4 @@
-"""A game in a terminal: what keys do, and what stands on the screen."""
+"""Games in a terminal: the event loop, keys and the layout of the screen."""
 
 from __future__ import annotations
 
@@ -22,159 +22,160 @@ from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PAD, Bindings, key_label
 from gv_engine.ui.settings import Progress, Settings, new_file, replay_folder
 from gv_engine.ui.terminal.picker import LevelPicker
-from gv_engine.ui.terminal.picture import terminal_picture
+from gv_engine.ui.terminal.picture import make_terminal_picture
 from gv_engine.ui.terminal.tty import Keys, Tty
 
-_PANEL = 30
-"""Columns that the panel needs beside the boards."""
-_WIDE = 80
-"""Columns from which on the panel stands beside the boards, even if these are cut for it."""
+_PANEL_WIDTH = 30
+"""Columns that the panel beside the board needs."""
+_WIDE_TERMINAL = 80
+"""Columns from which on the panel is beside the board, even if the board is cut off."""
 _MARGIN = 2
-_LEAST = (50, 16)
-"""Columns and lines in which a level of usual size can be played."""
-_LOOK_EVERY = 0.25  # s between two looks at the terminal's size and the scenario's files
-_FOLLOWS = 0.05  # s after which the rest of a sequence is no longer expected
+_MIN_SIZE = (50, 16)
+"""Columns and lines that a level of usual size needs."""
+_CHECK_INTERVAL = 0.25  # s between checks of the terminal's size and the scenario's files
+_SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
 
 
-class Shown(Protocol):
-    """What fills the terminal.
+class TerminalScreen(Protocol):
+    """Screen that fills the terminal.
 
     Attributes:
-        stale: whether the lines may have changed since they were asked for.
-        left: whether the player has had enough.
+        needs_redraw: True if the lines may have changed.
+        left: True after the player has left the screen.
     """
 
-    stale: bool
+    needs_redraw: bool
     left: bool
 
     @property
     def ground(self) -> str:
-        """Style of all that nothing stands on."""
+        """Rich style of the background."""
 
     def lines(self, width: int, height: int) -> list[Text]:
-        """The screen, from the top, in so many characters."""
+        """Return the lines of the screen from the top, in `width` × `height` characters."""
 
     def press(self, key: str) -> None:
-        """What a key does."""
+        """Handle a pressed key."""
 
-    def patience(self, now: float) -> float:
-        """Seconds to wait for a key, at this time."""
+    def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key, at the time `now`."""
 
     def tick(self, now: float) -> None:
         """Let time pass."""
 
-    def look(self) -> None:
-        """See whether files have changed."""
+    def check_files(self) -> None:
+        """Check whether files have changed."""
 
 
 def play(
     game: Session | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
 ) -> None:
-    """Play until the player leaves or the terminal is gone.
+    """Play until the player leaves or the terminal is closed.
 
     Args:
-        game: what is played; None to choose from a list, again and again.
-        settings: theme, palette and speed count.
-        bindings: the keys.
-        begin: begins the game of a scenario that was chosen.
+        game: session to play; None to choose levels from a list.
+        settings: theme, palette and speed.
+        bindings: key bindings.
+        begin: function from a scenario's name or file to a new session.
 
     Raises:
-        NoTerminal: there is none.
-        KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is as before.
+        NoTerminal: input or output is no terminal.
+        KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is restored.
     """
-    with Tty() as tty, Watchdog(PATIENCE, lambda runaway: tty.ask(_asks(runaway))):
+    with Tty() as tty, Watchdog(PATIENCE, lambda rule: tty.ask(_stop_question(rule))):
         if game is not None:
-            _show(tty, TerminalGame(game, settings, bindings))
+            _run_screen(tty, TerminalGame(game, settings, bindings))
             return
         picker = LevelPicker(settings, bindings, begin)
-        while _show(tty, picker) and picker.game is not None:
-            if not _show(tty, TerminalGame(picker.game, settings, bindings)):
+        while _run_screen(tty, picker) and picker.game is not None:
+            if not _run_screen(tty, TerminalGame(picker.game, settings, bindings)):
                 return
-            picker.again()
+            picker.reset()
 
 
-def _show(tty: Tty, screen: Shown) -> bool:
-    """Show it until the player has had enough of it; returns whether there is still a terminal."""
+def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
+    """Run a screen until the player leaves; return False if the terminal was closed."""
     keys = Keys()
     size = tty.size
     looked = 0.0
     tty.show(screen.lines(*size), screen.ground)
     while not screen.left:
         now = time.monotonic()
-        data = tty.read(_FOLLOWS if keys.waiting else screen.patience(now))
+        data = tty.read(_SEQUENCE_TIMEOUT if keys.is_waiting else screen.wait_seconds(now))
         if data is None:
             return False
-        for key in keys.feed(data) if data or not keys.waiting else keys.pause():
+        for key in keys.feed(data) if data or not keys.is_waiting else keys.pause():
             screen.press(key)
         screen.tick(time.monotonic())
-        if now - looked >= _LOOK_EVERY:
+        if now - looked >= _CHECK_INTERVAL:
             looked = now
-            screen.look()
-        if screen.stale or size != tty.size:
+            screen.check_files()
+        if screen.needs_redraw or size != tty.size:
             size = tty.size
-            screen.stale = False
+            screen.needs_redraw = False
             tty.show(screen.lines(*size), screen.ground)
     return True
 
 
-def _asks(runaway: StuckRule) -> str:
-    return f"Ctrl-C: stop what has been running for {runaway.seconds:.0f} s, {runaway}"
+def _stop_question(rule: StuckRule) -> str:
+    """Return the question whether to stop a rule."""
+    return f"Ctrl-C: stop what has been running for {rule.seconds:.0f} s, {rule}"
 
 
 class TerminalGame:
-    """The screen of a game, as text; see `gv_engine.ui.input.bindings` for its keys.
+    """Terminal screen of a game, see `gv_engine.ui.input.bindings` for its keys.
 
     Attributes:
-        stale: whether the lines may have changed since they were asked for.
-        left: whether the player has had enough.
+        needs_redraw: True if the lines may have changed.
+        left: True after the player has left the game.
     """
 
     def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
         self.game = game
-        self.stale = True
+        self.needs_redraw = True
         self.left = False
-        self._usual = bindings
+        self._base_bindings = bindings
         self._speed = settings.time_speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
-        self._drawn = game.scenario
+        self._drawn_scenario = game.scenario
         self._progress = Progress()
         self._steers = settings.steering == "screen"
-        self._picture = terminal_picture(game, self._theme, self._steers)
+        self._picture = make_terminal_picture(game, self._theme, self._steers)
         self._domain = DOMAINS[game.frame().domain]
         self._groups = (self._domain.title, "play", "view", "window")
         self._views = tuple(self._domain.views)
-        self._usual_view = settings.view if settings.view in self._views else self._views[0]
-        self._view = self._own_view or self._usual_view
+        self._default_view = settings.view if settings.view in self._views else self._views[0]
+        self._view = self._level_view or self._default_view
         self._note = ""
-        self._typed: str | None = None
-        self._leaving = False
-        self._helping = False
-        self._runs = False
-        self._beat = 0.0
+        self._typed_seed: str | None = None
+        self._is_leaving = False
+        self._is_help_open = False
+        self._is_real_time = False
+        self._next_time_step = 0.0
 
     @property
     def ground(self) -> str:
-        """Style of all that nothing stands on."""
+        """Rich style of the background."""
         return f"{self._theme.text} on {self._theme.background}"
 
     @property
     def _bindings(self) -> Bindings:
-        """The keys, with those of the level's own actions."""
+        """Key bindings with the commands of the level."""
         own = (*self.game.commands, *self._picture.steering)
-        return self._usual.of_level(self._domain.title, own)
+        return self._base_bindings.with_level_commands(self._domain.title, own)
 
     # ---- keys and time -------------------------------------------------------------------
 
     def press(self, key: str) -> None:
-        """What a key does, by its name in `gv_engine.ui.input.bindings`."""
-        self.stale = True
+        """Run the command of a key; while a seed is typed, edit the seed."""
+        self.needs_redraw = True
         self._note = ""
-        if self._typed is not None:
-            self._type(key)
+        if self._typed_seed is not None:
+            self._edit_seed(key)
             return
-        helping, self._helping = self._helping, False
-        leaving, self._leaving = self._leaving, False
-        name = self._bindings.command(key, self._groups)
+        helping, self._is_help_open = self._is_help_open, False
+        leaving, self._is_leaving = self._is_leaving, False
+        name = self._bindings.command_name(key, self._groups)
         if leaving and name in ("menu", "go_on"):
             self.left = True
         elif helping:
@@ -183,188 +184,225 @@ class TerminalGame:
             self._try(lambda: GAME_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
-        elif said := self._of_windows(name):
-            self._note = f"Only in the window: {said}"
+        elif description := self._describe_window_command(name):
+            self._note = f"Only in the window: {description}"
         elif name:
             self._try(lambda: self._act(name))
             if self.game.frame().success:
-                self._try(lambda: self._progress.solved(self.game, self.game.frame().steps))
+                self._try(lambda: self._progress.add_solution(self.game, self.game.frame().steps))
 
     def _act(self, name: str) -> None:
+        """Take the actions of a command of the domain."""
         for action in self._picture.actions(name):
             self.game.step(action)
 
-    def _of_windows(self, name: str) -> str:
-        """What a command does in the window alone; "" if it means something here, or nothing."""
-        own, *others = (self._bindings.commands(group) for group in self._groups)
-        if any(each.name == name for each in own):  # algebra has hints in both
+    def _describe_window_command(self, name: str) -> str:
+        """Return the description of a command that works only in the window, or ""."""
+        domain_commands, *other_groups = (self._bindings.commands(group) for group in self._groups)
+        if any(command.name == name for command in domain_commands):  # algebra has hints in both
             return ""
         return next(
-            (each.description for each in chain.from_iterable(others) if each.name == name), ""
+            (
+                command.description
+                for command in chain.from_iterable(other_groups)
+                if command.name == name
+            ),
+            "",
         )
 
     def _try(self, act: Callable[[], None]) -> None:
+        """Call a function and show its error, if any; rebuild the picture if the scenario
+        changed."""
         try:
             act()
         except (GVEngineError, OSError) as error:
             self._note = error_text(error)
-        if self._drawn is not self.game.scenario:
-            self._drawn = self.game.scenario
-            self._picture = terminal_picture(self.game, self._theme, self._steers)
-            self._view = self._own_view or self._usual_view
+        if self._drawn_scenario is not self.game.scenario:
+            self._drawn_scenario = self.game.scenario
+            self._picture = make_terminal_picture(self.game, self._theme, self._steers)
+            self._view = self._level_view or self._default_view
 
     @property
-    def _own_view(self) -> str:
-        """The view in which the level wants to be seen; "" for as the player likes."""
+    def _level_view(self) -> str:
+        """View that the level asks for; "" for the player's choice."""
         return getattr(self.game.scenario, "view", "")  # algebra has none
 
-    def _type(self, key: str) -> None:
-        typed = self._typed or ""
-        self._typed = None
+    def _edit_seed(self, key: str) -> None:
+        """Edit the typed seed, or play it."""
+        typed = self._typed_seed or ""
+        self._typed_seed = None
         if key in ("Return", "Keypad Enter") and typed:
             self._try(lambda: self.game.reset(seed_of(typed)))
         elif key == "Backspace":
-            self._typed = typed[:-1]
+            self._typed_seed = typed[:-1]
         elif (key.isdigit() or key == "Minus") and len(typed) < 18:
-            self._typed = typed + key.replace("Minus", "-")
+            self._typed_seed = typed + key.replace("Minus", "-")
         elif key not in ("Escape", "Return", "Keypad Enter"):
-            self._typed = typed
+            self._typed_seed = typed
 
-    def patience(self, now: float) -> float:
-        """Seconds to wait for a key, at this time."""
-        return min(_LOOK_EVERY, max(0.0, self._beat - now)) if self._runs else _LOOK_EVERY
+    def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key, at the time `now`."""
+        return (
+            min(_CHECK_INTERVAL, max(0.0, self._next_time_step - now))
+            if self._is_real_time
+            else _CHECK_INTERVAL
+        )
 
     def tick(self, now: float) -> None:
-        """Let time pass, if it runs."""
-        over = bool(self.game.frame().outcome)
-        if self._runs and now >= self._beat and not (over or self._leaving or self._helping):
+        """Take a waiting step in real time, when it is due."""
+        is_over = bool(self.game.frame().outcome)
+        if (
+            self._is_real_time
+            and now >= self._next_time_step
+            and not (is_over or self._is_leaving or self._is_help_open)
+        ):
             self._try(lambda: self.game.step(self.game.wait))
-            self._beat = now + 1 / self._speed
-            self.stale = True
+            self._next_time_step = now + 1 / self._speed
+            self.needs_redraw = True
 
-    def look(self) -> None:
+    def check_files(self) -> None:
         """Load the scenario again if its files have changed."""
         if self.game.changed():
             self._note = self.game.reload()
-            self.stale = True
+            self.needs_redraw = True
 
     def _enter_seed(self) -> None:
-        self._typed = ""
+        """Start to type a seed."""
+        self._typed_seed = ""
 
-    def _real_time(self) -> None:
+    def _toggle_real_time(self) -> None:
+        """Start or stop real time."""
         if not self.game.wait:
             self._note = "Time cannot run in this level: it has no action that waits"
-        self._runs = bool(self.game.wait) and not self._runs
+        self._is_real_time = bool(self.game.wait) and not self._is_real_time
 
     def _save_replay(self) -> None:
+        """Save the episode so far as a replay file."""
         file = new_file(replay_folder(), self.game, SUFFIX)
         self.game.replay().save(file)
         self._note = f"Saved {file}"
 
     def _change_view(self) -> None:
+        """Show the next view."""
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
-    def _kin(self) -> None:
+    def _play_variant(self) -> None:
+        """Play the scenario's next size or difficulty."""
         self.game.change(load_playable(next_of_kin(self.game.scenario.name)))
 
-    def _menu(self) -> None:
-        self._leaving = True
+    def _ask_to_leave(self) -> None:
+        """Ask whether to leave."""
+        self._is_leaving = True
 
-    def _help(self) -> None:
-        self._helping = True
+    def _show_help(self) -> None:
+        """Show the keys."""
+        self._is_help_open = True
 
     # ---- what is seen --------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Text]:
-        """The screen, from the top.
+        """Return the lines of the screen from the top.
 
         Args:
-            width, height: in characters.
+            width, height: size of the screen in characters.
         """
-        body = self._keys(width, height - 1) if self._helping else self._body(width, height - 1)
-        body = [_fitted(line, width) for line in body[: height - 1]]
+        body = (
+            self._key_lines(width, height - 1)
+            if self._is_help_open
+            else self._body_lines(width, height - 1)
+        )
+        body = [_truncate(line, width) for line in body[: height - 1]]
         body += [Text()] * (height - 1 - len(body))
-        few = "" if width >= _LEAST[0] and height >= _LEAST[1] else "Too small a terminal   "
-        return [*body, _fitted(Text(few + self._foot(), self._theme.muted), width)]
+        warning = (
+            "" if width >= _MIN_SIZE[0] and height >= _MIN_SIZE[1] else "Too small a terminal   "
+        )
+        return [*body, _truncate(Text(warning + self._footer(), self._theme.muted), width)]
 
-    def _body(self, width: int, room: int) -> list[Text]:
-        """The boards, and the panel beside them or below."""
-        if width < _WIDE and len(self._boards(width, room)[0]) + _PANEL > width:
-            panel = self._panel(width)
-            return [*self._boards(width, max(room - len(panel), room // 2)), *panel]
-        left = self._boards(width - _PANEL, room)
-        across = len(left[0]) + _MARGIN
+    def _body_lines(self, width: int, room: int) -> list[Text]:
+        """Return the lines of the board and the panel, side by side or one below the other."""
+        if width < _WIDE_TERMINAL and len(self._board_lines(width, room)[0]) + _PANEL_WIDTH > width:
+            panel = self._panel_lines(width)
+            return [*self._board_lines(width, max(room - len(panel), room // 2)), *panel]
+        board = self._board_lines(width - _PANEL_WIDTH, room)
+        board_width = len(board[0]) + _MARGIN
         return [
-            Text.assemble(line, " " * (across - len(line)), said)
-            for line, said in zip_longest(left, self._panel(width - across), fillvalue=Text())
+            Text.assemble(line, " " * (board_width - len(line)), panel_line)
+            for line, panel_line in zip_longest(
+                board, self._panel_lines(width - board_width), fillvalue=Text()
+            )
         ]
 
-    def _boards(self, width: int, height: int) -> list[Text]:
+    def _board_lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the board."""
         return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
 
-    def _panel(self, width: int) -> list[Text]:
-        """How the game stands, in lines no wider than this."""
+    def _panel_lines(self, width: int) -> list[Text]:
+        """Return the lines of the panel: title, step, return, rewards, messages and legend."""
         theme, frame = self._theme, self.game.frame()
-        of = "" if frame.max_steps is None else f" of {frame.max_steps}"
-        ahead = self.game.length - self.game.position
-        undone = f" ({ahead} undone)" if ahead else ""
-        said = [
+        limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
+        undone_steps = self.game.length - self.game.position
+        undone_text = f" ({undone_steps} undone)" if undone_steps else ""
+        lines = [
             Text(self.game.title, f"bold {theme.accent}"),
-            Text(f"seed {self.game.seed}, step {frame.steps}{of}{undone}"),
+            Text(f"seed {self.game.seed}, step {frame.steps}{limit}{undone_text}"),
             Text(f"return {format_reward(frame.total)}"),
             *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
             *map(Text, self._picture.facts(frame)),
         ]
-        if self._runs:
-            said.append(Text(f"time runs: {self._speed} steps a second"))
+        if self._is_real_time:
+            lines.append(Text(f"time runs: {self._speed} steps a second"))
         if frame.action:
             action = frame.action.replace("_", " ").lower()
-            said += [Text(), Text.assemble(f"{action} ", self._reward(frame, frame.reward))]
-            said += [
+            lines += [Text(), Text.assemble(f"{action} ", self._format_reward(frame, frame.reward))]
+            lines += [
                 Text.assemble(
-                    (f"  {name.replace('_', ' ')} ", theme.muted), self._reward(frame, term)
+                    (f"  {name.replace('_', ' ')} ", theme.muted), self._format_reward(frame, term)
                 )
                 for name, term in frame.terms.items()
                 if term
             ]
-        for note in (self._brief(), frame.message, *self._note.split("\n")):
+        for note in (self._instructions(), frame.message, *self._note.split("\n")):
             rows = textwrap.wrap(note, max(1, width))
-            said += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
+            lines += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
         if frame.outcome:
-            said += [
+            lines += [
                 Text(),
                 Text(f" {frame.ending} ", f"bold {theme.on_accent} on {theme.accent}"),
-                Text(self._progress.told(self.game, frame.steps)),
+                Text(self._progress.format_result(self.game, frame.steps)),
             ]
-        said += [Text(), *self._picture.legend(frame)]
-        return [_fitted(line, width) for line in said]
+        lines += [Text(), *self._picture.legend(frame)]
+        return [_truncate(line, width) for line in lines]
 
-    def _brief(self) -> str:
-        """What the level of a pack says to its players."""
+    def _instructions(self) -> str:
+        """Return the instructions of a level of a pack, with the player's keys filled in."""
         level = self.game.pack_level
-        return self._bindings.named_in(level.says, self._groups) if level else ""
+        return self._bindings.fill_in_keys(level.says, self._groups) if level else ""
 
-    def _reward(self, frame: Scene, value: float) -> tuple[str, str]:
+    def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
+        """Return the text of a reward and its colour."""
         theme = self._theme
         below = theme.loss if frame.is_loss_highlighted else theme.text
         return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
 
-    def _foot(self) -> str:
-        """What can be pressed now."""
-        if self._typed is not None:
-            return f"Which seed? {self._typed}_   Enter: play it   Esc: go on"
-        if self._leaving:
+    def _footer(self) -> str:
+        """Return the text of the last line: a prompt, or hints on keys."""
+        if self._typed_seed is not None:
+            return f"Which seed? {self._typed_seed}_   Enter: play it   Esc: go on"
+        if self._is_leaving:
             return f"Leave? {self._label('menu')}: leave   any other key: go on"
-        if self._helping:
+        if self._is_help_open:
             return "Any key: go on"
         if self.game.frame().outcome:
             names = {"go_on": "next level", "again": "same level again", "undo": "undo"}
         else:
             names = {"help": "keys", "undo": "undo", "next_level": "next level"}
         names["menu"] = "leave"
-        return "   ".join(f"{self._label(name)}: {says}" for name, says in names.items())
+        return "   ".join(
+            f"{self._label(name)}: {description}" for name, description in names.items()
+        )
 
     def _label(self, name: str) -> str:
+        """Return the label of a command's first key in the active groups, or ""."""
         labels = (
             self._bindings.label(group, name)
             for group in self._groups
@@ -372,49 +410,53 @@ class TerminalGame:
         )
         return next(filter(None, labels), "")
 
-    def _keys(self, width: int, height: int) -> list[Text]:
-        """All keys, in as many columns as they need and have room."""
-        found: dict[str, tuple[list[str], str]] = {}
+    def _key_lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the key help, in as many columns as fit."""
+        keys_by_command: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for command in self._bindings.commands(group):
-                own = group == self._domain.title and self._picture.knows(command.name)
-                does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
-                bound = self._bindings.keys(group, command.name)
-                keys = [key_label(key) for key in bound if key not in PAD]
-                if does and keys and self.game.knows(command.name):
-                    says = "leave" if command.name == "menu" else command.description
-                    found.setdefault(command.name, (keys, says))
+                is_domain_command = group == self._domain.title and self._picture.has_command(
+                    command.name
+                )
+                is_available = is_domain_command or command.name in (*GAME_COMMANDS, *_COMMANDS)
+                all_keys = self._bindings.keys(group, command.name)
+                keys = [key_label(key) for key in all_keys if key not in PAD]
+                if is_available and keys and self.game.knows(command.name):
+                    description = "leave" if command.name == "menu" else command.description
+                    keys_by_command.setdefault(command.name, (keys, description))
         rows = max(1, height - 1)
-        columns = min(-(-len(found) // rows), max(1, width // _PANEL))
-        each = width // columns
-        kept, room = (3, 26) if each >= 2 * _PANEL else (1, 14)
+        columns = min(-(-len(keys_by_command) // rows), max(1, width // _PANEL_WIDTH))
+        column_width = width // columns
+        max_keys, keys_width = (3, 26) if column_width >= 2 * _PANEL_WIDTH else (1, 14)
         entries = [
-            Text.assemble((f"{', '.join(keys[:kept]):<{room}}", self._theme.accent), says)
-            for keys, says in found.values()
+            Text.assemble(
+                (f"{', '.join(keys[:max_keys]):<{keys_width}}", self._theme.accent), description
+            )
+            for keys, description in keys_by_command.values()
         ]
         lines = [Text("Keys", f"bold {self._theme.accent}")]
         for row in range(rows):
             line = Text()
             for entry in entries[row : columns * rows : rows]:
-                entry.truncate(max(0, each - 1), overflow="ellipsis", pad=True)
+                entry.truncate(max(0, column_width - 1), overflow="ellipsis", pad=True)
                 line.append_text(entry).append(" ")
             lines.append(line)
         return lines
 
 
 _COMMANDS: dict[str, Callable[[TerminalGame], None]] = {
-    "kin": TerminalGame._kin,
+    "kin": TerminalGame._play_variant,
     "enter_seed": TerminalGame._enter_seed,
-    "real_time": TerminalGame._real_time,
+    "real_time": TerminalGame._toggle_real_time,
     "save_replay": TerminalGame._save_replay,
     "view": TerminalGame._change_view,
-    "menu": TerminalGame._menu,
-    "help": TerminalGame._help,
+    "menu": TerminalGame._ask_to_leave,
+    "help": TerminalGame._show_help,
 }
 
 
-def _fitted(line: Text, width: int) -> Text:
-    """The line, cut with dots if it is longer than the room."""
+def _truncate(line: Text, width: int) -> Text:
+    """Return a copy of a line, cut with dots to a width."""
     line = line.copy()
     line.truncate(max(1, width), overflow="ellipsis")
     return line

@@ -1,4 +1,5 @@
-"""A terminal taken over for a while: keys come one by one, and all is as before afterwards."""
+"""Raw terminal: key presses one by one, full-screen output, and restoring of the terminal's
+state."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ _SIGNS = (
     ("Slash", "/", "?"),
     *((digit, digit, sign) for digit, sign in zip("1234567890", "!@#$%^&*()", strict=True)),
 )
-"""(key, what it types, what it types with Shift)"""
+"""Name of the key, its character, and its character with Shift."""
 _CHARACTERS = {
     **{plain: name for name, plain, _ in _SIGNS},
     **{shifted: f"Shift+{name}" for name, _, shifted in _SIGNS},
@@ -60,10 +61,10 @@ _CHARACTERS = {
 
 
 class Keys:
-    """Takes the bytes of a terminal as they come, in any pieces.
+    r"""Decoder from the bytes of a terminal, in any pieces, to names of keys.
 
     >>> keys = Keys()
-    >>> keys.feed(b"w\\x1b[1;2D\\x1b")
+    >>> keys.feed(b"w\x1b[1;2D\x1b")
     ['W', 'Shift+Left']
     >>> keys.pause()
     ['Escape']
@@ -73,39 +74,42 @@ class Keys:
         self._buffer = b""
 
     @property
-    def waiting(self) -> bool:
-        """Whether the beginning of something has come, and the rest should follow at once."""
+    def is_waiting(self) -> bool:
+        """True if the buffer is the beginning of an escape sequence."""
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> list[str]:
-        """The keys that have been pressed, unknown ones left out."""
+        """Return the keys that bytes complete; unknown keys are left out."""
         self._buffer += data
-        found: list[str] = []
+        names: list[str] = []
         while self._buffer and not _BEGUN.fullmatch(self._buffer):
-            name = self._next()
+            name = self._take_key()
             if name:
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
     def pause(self) -> list[str]:
-        """Nothing has followed: what looked like the beginning of a sequence was the Escape key."""
+        """Return the keys of the buffer, after no more bytes have come: the Escape key and
+        others."""
         rest, self._buffer = self._buffer[1:], b""
         return ["Escape", *self.feed(rest)]
 
-    def _next(self) -> str:
+    def _take_key(self) -> str:
+        """Remove the next key from the buffer and return its name; "" if it is unknown."""
         sequence = _SEQUENCE.match(self._buffer)
         if sequence:
             self._buffer = self._buffer[sequence.end() :]
-            return _named(*sequence.groups())
+            return _sequence_key(*sequence.groups())
         if self._buffer[:1] == b"\x1b":
             self._buffer = self._buffer[1:]
             if self._buffer[:1] == b"\x1b":
                 return "Escape"
-            character = self._character()
+            character = self._take_character()
             return f"Alt+{character}" if character else ""
-        return self._character()
+        return self._take_character()
 
-    def _character(self) -> str:
+    def _take_character(self) -> str:
+        """Remove the next character from the buffer and return its key; "" if it is unknown."""
         text = _CHARACTER.match(self._buffer)
         length = text.end() if text else 1
         character = self._buffer[:length].decode("utf-8", "replace")
@@ -113,13 +117,14 @@ class Keys:
         return _CHARACTERS.get(character, "")
 
 
-def _named(
-    numbers: bytes | None, end: bytes | None, single: bytes | None, console: bytes | None
+def _sequence_key(
+    numbers: bytes | None, end: bytes | None, ss3_end: bytes | None, console_end: bytes | None
 ) -> str:
-    if console:
-        return f"F{console[0] - 64}"
+    """Return the name of the key of an escape sequence; "" if it is unknown."""
+    if console_end:
+        return f"F{console_end[0] - 64}"
     first, *more = (int(number or 1) for number in (numbers or b"").split(b";"))
-    name = _NUMBERS.get(first, "") if end == b"~" else _ENDS.get(end or single or b"", "")
+    name = _NUMBERS.get(first, "") if end == b"~" else _ENDS.get(end or ss3_end or b"", "")
     bits = more[0] - 1 if more else 0
     return "".join(prefix for prefix, bit in _MODIFIERS if bits & bit) + name if name else ""
 
@@ -135,27 +140,28 @@ _ENDING = ("SIGTERM", "SIGHUP")
 
 
 class NoTerminal(RuntimeError):
-    """There is no terminal to play in."""
+    """Input or output is no terminal."""
 
 
 class Tty:
-    """The terminal of this process, as a context manager.
+    """The terminal of this process, as a context manager that restores its state.
 
     Attributes:
-        console: what is drawn on; it knows the terminal's colours.
+        console: console to draw on, which knows the terminal's colours.
 
     Raises:
-        NoTerminal: on entering; input or output is no terminal, or not one of POSIX.
+        NoTerminal: on entering, if input or output is no terminal of a POSIX system.
     """
 
     def __init__(self) -> None:
         self.console = Console(highlight=False, soft_wrap=False)
         self._before: Any = None
         self._handlers: dict[int, Any] = {}
-        self._ended = 0
-        self._asks = self._answered = False
+        self._end_signal = 0
+        self._is_asking = self._has_answered = False
 
     def __enter__(self) -> Tty:
+        """Switch the terminal to raw mode and the alternate screen, and install signal handlers."""
         if termios is None:
             raise NoTerminal(
                 "play in the terminal needs Linux, macOS or another POSIX system; on Windows, use "
@@ -169,7 +175,7 @@ class Tty:
         self._input = sys.stdin.fileno()
         self._before = termios.tcgetattr(self._input)
         mode = termios.tcgetattr(self._input)
-        # Ctrl with S, Z, V and Y are keys of the game; Ctrl-C goes on to end it
+        # Ctrl with S, Z, V and Y are keys of the game; Ctrl-C still interrupts
         mode[0] &= ~(termios.IXON | termios.ICRNL)
         mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
         for name in ("VSUSP", "VQUIT"):
@@ -184,6 +190,7 @@ class Tty:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Restore screen, mode and signal handlers."""
         try:
             self.console.show_cursor(True)
             self.console.set_alt_screen(False)
@@ -196,14 +203,15 @@ class Tty:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines, at this moment."""
+        """Present number of columns and lines."""
         return self.console.size
 
     def read(self, seconds: float) -> bytes | None:
-        """What has been typed, at most so many seconds later; None if the terminal is gone."""
-        self._asks = self._answered = False
-        if self._ended:
-            self._end(self._ended, None)
+        """Return typed bytes after at most `seconds`, b"" if there are none; None if the terminal
+        is closed."""
+        self._is_asking = self._has_answered = False
+        if self._end_signal:
+            self._end(self._end_signal, None)
         ready, _, _ = select.select([self._input], [], [], seconds)
         if not ready:
             return b""
@@ -216,8 +224,8 @@ class Tty:
         """Fill the screen.
 
         Args:
-            lines: from the top; what does not fit is cut off.
-            style: of the ground.
+            lines: lines from the top; the rest is cut off.
+            style: Rich style of the background.
         """
         shown = [line.copy() for line in lines]
         for line in shown:  # names out of files; as many characters, so that colours stay in place
@@ -226,24 +234,26 @@ class Tty:
         self.console.print(Screen(*shown, style=style), end="")
 
     def ask(self, question: str) -> bool:
-        """Put a line below all else, while something goes on that keeps `read` from being called.
+        """Draw a question in the last line, while a computation keeps `read` from being called.
 
         Returns:
-            Whether Ctrl-C has been pressed since this was first asked, or the game is to end.
+            True if Ctrl-C was pressed since the first call, or the process is to end.
         """
-        self._asks = True
+        self._is_asking = True
         width, height = self.size
         line = Text(escape_unprintable(question), "reverse")
         line.truncate(max(1, width - 1), overflow="ellipsis", pad=True)
         self.console.control(Control.move_to(0, height - 1))
         self.console.print(line, end="")
-        return self._answered or bool(self._ended)
+        return self._has_answered or bool(self._end_signal)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        self._ended = number  # a rule may catch what is raised
+        """Signal handler that ends the process."""
+        self._end_signal = number  # checked again if a rule catches the exception
         raise SystemExit(128 + number)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if not self._asks:
+        """Signal handler of Ctrl-C: answer the question, or raise KeyboardInterrupt."""
+        if not self._is_asking:
             raise KeyboardInterrupt
-        self._answered = True
+        self._has_answered = True

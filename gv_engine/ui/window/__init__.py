@@ -1,1 +1,1 @@
-"""The window: its screens, and what happens in them."""
+"""The window: the app with its event loop, and windows that show an environment or a batch."""

@@ -1,13 +1,13 @@
-"""The front end's one event loop: a window, a stack of screens, and what is pressed.
+"""The app: a window, a stack of screens and the event loop.
 
-The loop sleeps while nothing moves. A screen says with `tick` when it wants to be woken and with
-`stale` that it has to be drawn; key presses are handled when they come, whatever is being drawn.
+The loop sleeps while nothing moves. `Screen.tick` returns when it wants to be called again, and
+`needs_redraw` asks for a new picture; key presses are handled as soon as they arrive.
 
-A key press is named by `Keyboard.keys` (keyboard.py), made a command by `Bindings.find`
-(controls/bindings.py) and handed to the screen on top: `PlayScreen.command` (screens/play.py). The
-stage of its domain makes an action of it (`GridStage.command` in domains/grid/stage.py), which
-`PlayScreen.take` gives to `Session.step` (session/session.py), and that to its episode's `step`
-(domains/grid/episode.py).
+`Keyboard.keys` (screens/keyboard.py) names a key press, `Bindings.find` (input/bindings.py) finds
+its command, and the screen on top runs the command: `PlayScreen.run_command` (screens/play.py). The
+stage of the domain turns the command into an action (`GridStage.command` in domains/grid/stage.py),
+which `PlayScreen.take_action` passes to `Session.step` (session/session.py), and the session to its
+episode's `step` (domains/grid/episode.py).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from gv_engine.ui.colors import THEMES, Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, line_height
 from gv_engine.ui.input.bindings import Bindings, BindingsError
-from gv_engine.ui.input.rebinding import lost, rebind
+from gv_engine.ui.input.rebinding import describe_lost_keys, rebind
 from gv_engine.ui.screens import sounds
-from gv_engine.ui.screens.autoplay import ActingScreen
-from gv_engine.ui.screens.compare import BeforeScreen
+from gv_engine.ui.screens.autoplay import AutoplayScreen
+from gv_engine.ui.screens.compare import CompareScreen
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_menu import StarterMenu
 from gv_engine.ui.screens.game_screen import GameScreen
@@ -50,16 +50,16 @@ from gv_engine.ui.screens.replay import ReplayScreen, RolloutScreen
 from gv_engine.ui.screens.screen import NOTE_STAYS, AppContext, Screen
 from gv_engine.ui.screens.settings import SettingsScreen
 from gv_engine.ui.settings import Progress, Settings, forced_scale, level_folder
-from gv_engine.ui.window.confirm_stop import Question
+from gv_engine.ui.window.confirm_stop import StopQuestion
 from gv_engine.ui.window.viewer import open_window
 
 TITLE = "GV Engine"
-FRAME = 1 / 60  # s: no two pictures follow each other faster
+FRAME_TIME = 1 / 60  # s: no two pictures follow each other faster
 # SDL waits by looking every millisecond, which costs more of a core than is nice
 NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
 AWAKE = 1.0  # s after something happened
-HELD = 0.6  # s: who presses the key for full screen twice in less is holding it
-MOUSE = (
+TOGGLE_PAUSE = 0.6  # s: who presses the key for full screen twice in less is holding it
+MOUSE_EVENTS = (
     pygame.MOUSEBUTTONDOWN,
     pygame.MOUSEBUTTONUP,
     pygame.MOUSEMOTION,
@@ -69,11 +69,11 @@ MOUSE = (
 
 
 class App(AppContext):
-    """The app: it knows all screens, and they know it as their host.
+    """The app: opens screens, and is the `AppContext` of its screens.
 
     Attributes:
-        screens: the stack; the last one has the keys.
-        told: the games that were played, for a word at the end.
+        screens: stack of screens; the last one gets the keys.
+        sessions: sessions that were played, for the summary at the end.
         consent: which Python scenarios may run, as for `load_scenario`.
     """
 
@@ -82,28 +82,31 @@ class App(AppContext):
         self.progress = Progress()
         self._opened: dict[str, Playable] = {}
         self.screens: list[Screen] = []
-        self.stale = True
-        self.told: list[Session] = []
+        self.needs_redraw = True
+        self.sessions: list[Session] = []
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
-        self._unwritten = ""
-        self._happened = 0.0
-        self._toggled = 0.0
-        self._pen: Painter | None = None
+        self._last_save_error = ""
+        self._last_event = 0.0
+        self._last_toggle = 0.0
+        self._painter: Painter | None = None
         self._mouse: Pixel | None = None
-        self._question: Question | None = None
+        self._question: StopQuestion | None = None
 
     @classmethod
     def load(cls, **consent: Unpack[Consent]) -> App:
-        """An app with the player's settings and keys; what is wrong with them is said."""
-        settings, wrong = Settings.load()
-        bindings, broken = Bindings.load()
+        """Return an app with the player's settings and keys; show and print messages about wrong
+        files."""
+        settings, settings_error = Settings.load()
+        bindings, keys_error = Bindings.load()
         app = cls(settings, bindings, **consent)
-        troubles = [trouble for trouble in (wrong, broken, app.progress.wrong) if trouble]
-        for trouble in troubles:
-            complain(trouble)
-        if troubles:
-            app.say(" · ".join(troubles), stays=20)
+        messages = [
+            message for message in (settings_error, keys_error, app.progress.wrong) if message
+        ]
+        for message in messages:
+            complain(message)
+        if messages:
+            app.show_note(" · ".join(messages), stays=20)
         return app
 
     @property
@@ -113,165 +116,177 @@ class App(AppContext):
     @property
     def bindings(self) -> Bindings:
         levels = (screen.level for screen in reversed(self.screens) if screen.level[1])
-        return self._bindings.of_level(*next(levels, Screen.level))
+        return self._bindings.with_level_commands(*next(levels, Screen.level))
 
     @property
     def scale(self) -> float:
-        """Size of text and panels: what `GV_ENGINE_SCALE` or the settings say, or the screen's."""
-        return forced_scale() or self.settings.scale or self._screens_scale()
+        """Scale of text and panels: of `GV_ENGINE_SCALE`, the settings, or the screen, in this
+        order."""
+        return forced_scale() or self.settings.scale or self._monitor_scale()
 
     @property
     def top(self) -> Screen:
-        """The screen that has the keys."""
+        """Screen on top of the stack, which gets the keys."""
         return self.screens[-1]
 
     def push(self, screen: Screen) -> None:
         self.screens.append(screen)
-        self._keyboard.forget_text()
-        self.stale = True
+        self._keyboard.ignore_opening_text()
+        self.needs_redraw = True
 
     def pop(self) -> None:
-        self.screens.pop().closed()
-        self._keyboard.forget_text()
-        self.stale = True
+        self.screens.pop().on_close()
+        self._keyboard.ignore_opening_text()
+        self.needs_redraw = True
         if self.screens:
-            self.top.uncovered()
+            self.top.on_resume()
 
     def quit(self) -> None:
         while self.screens:
-            self.screens.pop().closed()
+            self.screens.pop().on_close()
 
-    def say(self, note: str, stays: float = NOTE_STAYS) -> None:
+    def show_note(self, note: str, stays: float = NOTE_STAYS) -> None:
         self._note, self._note_until = note, time.monotonic() + stays
-        self.stale = True
+        self.needs_redraw = True
 
-    def sound(self, name: str) -> None:
+    def play_sound(self, name: str) -> None:
         if self.settings.sound and (why := sounds.play_sound(name)):
             self.settings.sound = False
-            self.say(why)
+            self.show_note(why)
 
-    def remember(self) -> None:
+    def save_settings(self) -> None:
+        """Write the settings; if that fails, show and print a warning, once per reason."""
         try:
             self.settings.save()
         except OSError as error:
             why = f"Settings are not kept: {error_text(error)}"
-            if why != self._unwritten:
-                self._unwritten = why
+            if why != self._last_save_error:
+                self._last_save_error = why
                 complain(why)
-                self.say(why)
+                self.show_note(why)
 
     # ---- what is opened --------------------------------------------------------------
 
-    def tell_keys(self, groups: tuple[str, ...], knows: Callable[[str], bool]) -> None:
-        self.push(HelpScreen(self, groups, knows))
+    def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
+        self.push(HelpScreen(self, groups, has_command))
 
     def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
+        """Change the keys of a command, and show which keys other commands lost or why the change
+        failed."""
         try:
             before, self._bindings = self._bindings, rebind(group, name, keys)
         except BindingsError as error:
-            self.say(str(error), stays=15)
+            self.show_note(str(error), stays=15)
         else:
-            self.say(lost(before, self._bindings, name))
+            self.show_note(describe_lost_keys(before, self._bindings, name))
 
-    def choose_settings(self) -> None:
+    def open_settings(self) -> None:
         self.push(SettingsScreen(self))
 
     def play(self, source: str, seed: int | None = None) -> None:
-        self.begin(Session(load_playable(source, **self.consent), seed))
+        self.play_session(Session(load_playable(source, **self.consent), seed))
 
-    def begin(self, game: Session) -> None:
-        """Play a game from where it is, and remember its scenario."""
+    def play_session(self, game: Session) -> None:
+        """Play a session from its current step, and add its scenario to the recent scenarios."""
         self.push(PlayScreen(self, game))
-        self.has_come_to(game.scenario)
+        self.add_recent(game.scenario)
 
-    def choose(self, source: str) -> Playable:
+    def load_scenario(self, source: str) -> Playable:
         scenario = load_playable(source, **self.consent)
-        self.has_come_to(scenario)
+        self.add_recent(scenario)
         return scenario
 
-    def has_come_to(self, scenario: Playable) -> None:
+    def add_recent(self, scenario: Playable) -> None:
+        """Add a scenario to the recent scenarios, a level of a pack as its pack; keep the scenario
+        in memory."""
         source = source_of(scenario)
         self._opened[source] = scenario
         if scenario.document.pack_level:  # its pack leads to it
             source = source.rpartition("#")[0]
-        self.settings.played(source)
-        self.remember()
+        self.settings.add_recent(source)
+        self.save_settings()
 
     def edit(self, source: str) -> None:
         self.push(EditScreen(self, open_work(source, **self.consent)))
 
-    def new_level(self) -> None:
+    def open_new_level_menu(self) -> None:
         self.push(StarterMenu(self))
 
-    def begin_level(self, starter: str) -> None:
+    def edit_new_level(self, starter: str) -> None:
         self.push(EditScreen(self, new_work(starter, **self.consent)))
 
-    def watch(self, file: Path, scenario: Playable | None = None) -> None:
+    def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
         if is_rollout(file):
             self.push(RolloutScreen(self, RolloutGames(file, scenario, **self.consent)))
             return
         replay = Replay.load(file)
-        self.push(ReplayScreen(self, replay, self._played_again(replay, file, scenario)))
+        self.push(ReplayScreen(self, replay, self._replay_session(replay, file, scenario)))
 
-    def go_on(self, file: Path) -> None:
+    def resume_game(self, file: Path) -> None:
+        """Continue the game of a replay file from its last step."""
         replay = Replay.load(file)
-        named = self.recent_file(replay)
-        scenario = load_playable(named, **self.consent) if named else None
-        game = self._played_again(replay, file, scenario)
+        source = self.find_recent_file(replay)
+        scenario = load_playable(source, **self.consent) if source else None
+        game = self._replay_session(replay, file, scenario)
         game.seek(game.length)
-        self.begin(game)
+        self.play_session(game)
 
-    def open_line(self, line: str) -> None:
+    def resume_from_text(self, line: str) -> None:
+        """Continue a game that was copied as a line of text, with the level in the text if the
+        level is unknown."""
         replay = Replay.from_line(line)
         try:
-            scenario = self.scenario_of(replay, Path("a line that was pasted"))
+            scenario = self.find_scenario(replay, Path("pasted text"))
         except ReplayError:  # nobody knows it here
             scenario = brought(replay, level_folder())
         game = Session.of(replay, scenario)
         game.seek(game.length)
-        self.begin(game)
+        self.play_session(game)
 
-    def take_over(self, replayed: Session) -> None:
-        game = Session.of(replayed.replay(), replayed.scenario)
-        game.seek(replayed.position)
-        self.begin(game)
+    def take_over(self, replay_session: Session) -> None:
+        game = Session.of(replay_session.replay(), replay_session.scenario)
+        game.seek(replay_session.position)
+        self.play_session(game)
 
-    def let_act(self, game: Session, actor: Autoplayer) -> None:
-        """Let an agent play a game."""
-        self.push(ActingScreen(self, game, actor))
-        self.has_come_to(game.scenario)
+    def watch_agent(self, game: Session, autoplayer: Autoplayer) -> None:
+        """Let an agent play a session."""
+        self.push(AutoplayScreen(self, game, autoplayer))
+        self.add_recent(game.scenario)
 
-    def race(self, rival: Opponent) -> None:
-        own = Session(rival.game.scenario, rival.game.seed)
-        self.push(RaceScreen(self, own, rival))
-        self.has_come_to(own.scenario)
+    def start_race(self, opponent: Opponent) -> None:
+        session = Session(opponent.game.scenario, opponent.game.seed)
+        self.push(RaceScreen(self, session, opponent))
+        self.add_recent(session.scenario)
 
-    def compare(self) -> None:
+    def open_comparison(self) -> None:
         assert isinstance(self.top, GameScreen)
-        self.push(BeforeScreen(self, self.top))
+        self.push(CompareScreen(self, self.top))
 
-    def played(self, game: Session) -> None:
-        self.told.append(game)
+    def record_session(self, game: Session) -> None:
+        self.sessions.append(game)
 
-    def recent_file(self, replay: Replay) -> str:
-        found = (file for file in self.settings.recent if says(file, replay.scenario.text))
-        return next(found, "")
+    def find_recent_file(self, replay: Replay) -> str:
+        matches = (file for file in self.settings.recent if says(file, replay.scenario.text))
+        return next(matches, "")
 
-    def _played_again(
+    def _replay_session(
         self, replay: Replay, file: Path, scenario: Playable | None = None
     ) -> Session:
-        return Session.of(replay, self.scenario_of(replay, file, scenario))
+        """Return a session with the steps of a replay."""
+        return Session.of(replay, self.find_scenario(replay, file, scenario))
 
-    def scenario_of(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Playable:
-        given = () if scenario is None else (scenario,)
-        known = chain(given, self._opened.values(), self._recent_scenarios(replay, file))
-        return replay.find(known)
+    def find_scenario(
+        self, replay: Replay, file: Path, scenario: Playable | None = None
+    ) -> Playable:
+        named = () if scenario is None else (scenario,)
+        candidates = chain(named, self._opened.values(), self._recent_scenarios(replay, file))
+        return replay.find(candidates)
 
     def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
-        """Those that the player has played before, as long as they are sound.
+        """Yield the recent scenarios that can be loaded.
 
         Raises:
-            TrustError: the one that the replay is of runs Python of its own.
+            TrustError: the scenario of the replay runs Python and was not named by the user.
         """
         for source in self.settings.recent:
             try:
@@ -285,169 +300,179 @@ class App(AppContext):
     # ---- the loop --------------------------------------------------------------------
 
     def toggle_full_screen(self) -> None:
+        """Switch between window and full screen; repeats of a held key are ignored."""
         now = time.monotonic()
-        pause, self._toggled = now - self._toggled, now
-        if pause > HELD:  # the new window does not know that the key is still held
+        pause, self._last_toggle = now - self._last_toggle, now
+        if pause > TOGGLE_PAUSE:  # the new window gets the held key as a new press
             self.settings.full_screen = not self.settings.full_screen
             self._open()
-            self.remember()
+            self.save_settings()
 
-    def run(self, screens: Callable[[App], None]) -> None:
-        """Open the window and play until it is closed or the last screen has gone.
+    def run(self, open_first_screens: Callable[[App], None]) -> None:
+        """Open the window and run the event loop until the window or the last screen is closed.
 
         Args:
-            screens: puts the first screens on the stack, once there is a window.
+            open_first_screens: function that pushes the first screens, called once the window is
+                open.
 
         Raises:
-            NoDisplay: there is no screen.
+            NoDisplay: no window can be opened.
         """
         self._open()
         try:
-            with Watchdog(PATIENCE, self._overrun):
-                with self._saying():
-                    screens(self)
+            with Watchdog(PATIENCE, self._ask_to_stop):
+                with self._showing_errors():
+                    open_first_screens(self)
                 self._loop()
         except KeyboardInterrupt:
             pass
         finally:
             self.quit()
-            self.remember()
+            self.save_settings()
             self._keyboard.close()
             sounds.close()
             pygame.display.quit()
 
     def _loop(self) -> None:
+        """Draw, tick and handle events until no screen is left."""
         drawn = 0.0
         while self.screens:
             now = time.monotonic()
-            if self.stale and now >= drawn + FRAME:
-                with self._saying():
+            if self.needs_redraw and now >= drawn + FRAME_TIME:
+                with self._showing_errors():
                     self.draw_on(pygame.display.get_surface(), now)
                 pygame.display.flip()
                 drawn = now
             due = None
-            with self._saying():
+            with self._showing_errors():
                 due = self.top.tick(now)
             self._question = None
             waits = [] if due is None else [due]
-            if self.stale:
-                waits.append(drawn + FRAME - time.monotonic())
+            if self.needs_redraw:
+                waits.append(drawn + FRAME_TIME - time.monotonic())
             if self._note:
                 waits.append(self._note_until - now)
                 if now >= self._note_until:
-                    self._note, self.stale = "", True
+                    self._note, self.needs_redraw = "", True
             if self.screens:
-                self.take(self._wait(min(waits, default=math.inf)))
+                self.handle_events(self._wait_for_events(min(waits, default=math.inf)))
 
-    def _overrun(self, runaway: StuckRule) -> bool:
-        """In midst of a rule: ask whether to stop it."""
+    def _ask_to_stop(self, rule: StuckRule) -> bool:
+        """Draw the question whether to stop a rule, while the rule runs; return True to stop the
+        rule."""
         surface = pygame.display.get_surface()
         if self._question is None:
-            self._question = Question(surface, self._keyboard, self.bindings)
+            self._question = StopQuestion(surface, self._keyboard, self.bindings)
         line = line_height(surface.get_size(), self.scale)
-        self._question.draw(runaway, self.theme, line)
+        self._question.draw(rule, self.theme, line)
         pygame.display.flip()
-        self.stale = True
+        self.needs_redraw = True
         return self._question.answer()
 
     def _open(self) -> None:
+        """Open the window with the size of the settings."""
         size = tuple(self.settings.window) or None
         open_window(TITLE, size, self.settings.full_screen)  # type: ignore[arg-type]  # 0 or 2 sides
         self._keyboard.open()
-        self.stale = True
+        self.needs_redraw = True
 
-    def _screens_scale(self) -> float:
+    def _monitor_scale(self) -> float:
+        """Return a scale for the height of the monitor, from 1 to 3."""
         if not pygame.display.get_init():
             return 1.0
         height = pygame.display.get_desktop_sizes()[0][1]
         return max(1.0, min(3.0, height // 270 / 4))
 
-    def _wait(self, patience: float) -> list[pygame.event.Event]:
-        """Wait so many seconds for something to happen; returns all that has."""
-        begun = now = time.monotonic()
-        while not (events := pygame.event.get()) and now < begun + patience:
-            nap = NAP if now < self._happened + AWAKE else DOZE
-            time.sleep(min(nap, begun + patience - now))
+    def _wait_for_events(self, patience: float) -> list[pygame.event.Event]:
+        """Return the next events, or [] after `patience` seconds."""
+        start = now = time.monotonic()
+        while not (events := pygame.event.get()) and now < start + patience:
+            nap = NAP if now < self._last_event + AWAKE else DOZE
+            time.sleep(min(nap, start + patience - now))
             now = time.monotonic()
         if events:
-            self._happened = now
+            self._last_event = now
         return events
 
-    def take(self, events: Iterable[pygame.event.Event]) -> None:
-        """Pass on what has happened."""
-        self._keyboard.begin()
-        for key in self._keyboard.again(time.monotonic()):
-            with self._saying():
-                self._press(key, True)
+    def handle_events(self, events: Iterable[pygame.event.Event]) -> None:
+        """Handle repeated gamepad buttons and a list of events."""
+        self._keyboard.begin_batch()
+        for key in self._keyboard.repeated_buttons(time.monotonic()):
+            with self._showing_errors():
+                self._press_key(key, True)
         for event in events:
             if not self.screens:
                 return
-            with self._saying():
-                self._take(event)
+            with self._showing_errors():
+                self._handle_event(event)
 
-    def _take(self, event: pygame.event.Event) -> None:
+    def _handle_event(self, event: pygame.event.Event) -> None:
+        """Handle an event of the window, the mouse or the keyboard."""
         if event.type == pygame.QUIT:
             self.quit()
         elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
-            self.stale = True
+            self.needs_redraw = True
             if event.type == pygame.VIDEORESIZE and not self.settings.full_screen:
                 self.settings.window = [max(100, side) for side in event.size]
-        elif event.type in MOUSE:
-            self._point(event)
+        elif event.type in MOUSE_EVENTS:
+            self._handle_mouse(event)
         elif event.type == pygame.TEXTINPUT:
-            if self._keyboard.hears_text:
-                self.top.typed(event.text)
+            if self._keyboard.accepts_text:
+                self.top.on_text(event.text)
         elif event.type == pygame.DROPFILE:
-            self.top.dropped(Path(event.file))
+            self.top.on_file_drop(Path(event.file))
         else:
             for key, repeated in self._keyboard.keys(event):
-                self._press(key, repeated)
+                self._press_key(key, repeated)
 
-    def _press(self, key: str, repeated: bool) -> None:
-        if not repeated and self.top.takes(key):
-            self._keyboard.counts(key, repeated, False)
-            self.stale = True
+    def _press_key(self, key: str, repeated: bool) -> None:
+        """Run the command of a pressed key, unless the screen captures the key."""
+        if not repeated and self.top.capture_key(key):
+            self._keyboard.accepts(key, repeated, False)
+            self.needs_redraw = True
             return
         command = self.bindings.find(key, self.top.groups)
-        if command and self._keyboard.counts(key, repeated, command.repeats):
-            self._note, self.stale = "", True
-            self._do(command)
+        if command and self._keyboard.accepts(key, repeated, command.repeats):
+            self._note, self.needs_redraw = "", True
+            self._run_command(command)
 
-    def _do(self, command: KeyCommand) -> None:
+    def _run_command(self, command: KeyCommand) -> None:
+        """Run a command, of the app or of the screen on top."""
         if command.name == "full_screen":
             self.toggle_full_screen()
         else:
-            self.top.command(command.name)
+            self.top.run_command(command.name)
 
-    def _point(self, event: pygame.event.Event) -> None:
+    def _handle_mouse(self, event: pygame.event.Event) -> None:
+        """Pass a mouse event to the painter's hit areas, else to the screen on top."""
         if event.type != pygame.MOUSEWHEEL:
             self._mouse = getattr(event, "pos", None)
-        if self._pen is None or not self._pen.pointed(event):
-            self.top.pointed(event)
+        if self._painter is None or not self._painter.handle_mouse(event):
+            self.top.on_mouse(event)
         else:
-            self.stale = True
+            self.needs_redraw = True
 
     @contextmanager
-    def _saying(self) -> Iterator[None]:
-        """What goes wrong is said, and the app goes on."""
+    def _showing_errors(self) -> Iterator[None]:
+        """Context manager that shows errors as notes; the app continues."""
         try:
             yield
         except (GVEngineError, OSError) as error:
-            self.say(error_text(error), stays=15)
+            self.show_note(error_text(error), stays=15)
         except Stopped as stopped:
-            self.say(str(stopped), stays=15)
+            self.show_note(str(stopped), stays=15)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
-        """Draw what is to be seen at a time in seconds."""
-        self.stale = False
+        """Draw the visible screens and the note on a surface; `now` is the time in seconds."""
+        self.needs_redraw = False
         line = line_height(surface.get_size(), self.scale)
-        pen = Painter(surface, self.theme, line, self._mouse, self._pen)
+        painter = Painter(surface, self.theme, line, self._mouse, self._painter)
         surface.fill(self.theme.background)
         first = max(n for n, screen in enumerate(self.screens) if n == 0 or not screen.over)
         for screen in self.screens[first:]:
             if screen.over:
-                pen.dim()
-            screen.draw(pen, now)
+                painter.dim()
+            screen.draw(painter, now)
         if self._note:
-            pen.note(self._note)
-        self._pen = pen
+            painter.draw_note(self._note)
+        self._painter = painter

@@ -1,4 +1,4 @@
-"""A wall of worlds that another process steps: in a window of its own, so that neither waits."""
+"""Batch viewer in a process of its own, so that stepping and drawing do not wait for each other."""
 
 from __future__ import annotations
 
@@ -17,55 +17,59 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.batch_viewer import Means, WallLook, codes_of
 from gv_engine.vector.compiled_backend import CompiledBatch
 
-_PICTURE_TIME = 1 / 30  # s: no look is handed over sooner after the last one
+_PICTURE_TIME = 1 / 30
+"""Minimum seconds between two pictures."""
 
 
 class BatchProcess:
-    """Shows worlds in a window while they are stepped here. Closing it stops nothing.
+    """Window in another process that shows worlds which this process steps; closing the window
+    stops nothing.
 
     Args:
-        batch: the worlds.
-        says: what acts in them.
+        batch: worlds to show.
+        title: text about the worlds, such as the policy.
     """
 
-    def __init__(self, batch: CompiledBatch, says: str) -> None:
-        spawning = multiprocessing.get_context("spawn")
+    def __init__(self, batch: CompiledBatch, title: str) -> None:
+        context = multiprocessing.get_context("spawn")
         self._batch = batch
         shape = (len(batch), *batch.scenario.largest_shape)
-        memory = spawning.RawArray("I", int(np.prod(shape)))
-        self._codes = _codes(memory, shape)
-        self._ours, theirs = spawning.Pipe()
+        memory = context.RawArray("I", int(np.prod(shape)))
+        self._codes = _codes_array(memory, shape)
+        self._connection, remote_end = context.Pipe()
         self._due, self._steps = 0.0, 0
-        given = batch.scenario, memory, shape, theirs, says
-        self._process = spawning.Process(target=_show, args=given, daemon=True)
+        args = batch.scenario, memory, shape, remote_end, title
+        self._process = context.Process(target=_run_window, args=args, daemon=True)
         self._process.start()
-        theirs.close()
+        remote_end.close()
 
-    def look(self) -> None:
-        """They have taken a step."""
+    def send_state(self) -> None:
+        """Send the state of the worlds after a step, if the last picture is old enough."""
         self._steps += 1
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
             self._codes[...] = codes_of(self._batch)
             self._send(self._steps)
 
-    def tell(self, means: Means) -> None:
-        """Draw another point of the curves."""
+    def send_means(self, means: Means) -> None:
+        """Send another point of the curves."""
         self._send(means)
 
     def _send(self, message: int | Means) -> None:
+        """Send a message, unless the window is closed."""
         with suppress(OSError):  # the window has been closed
-            self._ours.send(message)
+            self._connection.send(message)
 
     def close(self) -> None:
-        """Close the window."""
+        """End the process and its window."""
         self._process.kill()
         self._process.join()
-        self._ours.close()
+        self._connection.close()
 
 
-class FarWorlds:
-    """Worlds of another process; see `gv_engine.session.batch_viewer.Watched`."""
+class RemoteWorlds:
+    """Worlds of another process, as the batch viewer shows them; see
+    `gv_engine.session.batch_viewer.Watched`."""
 
     def __init__(self, scenario: Scenario, codes: NDArray[np.uint32], messages: Connection) -> None:
         self.scenario, self.trouble = scenario, ""
@@ -74,7 +78,7 @@ class FarWorlds:
         self._look: WallLook | None = None
 
     def shown(self) -> WallLook | None:
-        """What they looked like last."""
+        """Return the last state that was sent, or None."""
         try:
             while self._messages.poll():
                 message = self._messages.recv()
@@ -87,22 +91,22 @@ class FarWorlds:
         return self._look
 
 
-def _codes(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """(N, H, W) codes in memory that two processes share."""
+def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
+    """Return the (N, H, W) uint32 cell codes in memory that two processes share."""
     return np.frombuffer(memory, np.uint32).reshape(shape)
 
 
-def _show(
-    scenario: Scenario, memory: Any, shape: tuple[int, ...], messages: Connection, says: str
+def _run_window(
+    scenario: Scenario, memory: Any, shape: tuple[int, ...], messages: Connection, title: str
 ) -> None:
-    """Open the window."""
+    """Open the window; the entry point of the process."""
     from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
     from gv_engine.ui.window.viewer import NoDisplay
 
     app = App.load()
-    worlds = FarWorlds(scenario, _codes(memory, shape), messages)
+    worlds = RemoteWorlds(scenario, _codes_array(memory, shape), messages)
     try:
-        app.run(lambda app: app.push(BatchScreen(app, worlds, says)))
+        app.run(lambda app: app.push(BatchScreen(app, worlds, title)))
     except NoDisplay as error:
         complain(error)

@@ -1,70 +1,73 @@
-"""A question that is asked while a rule runs: whether to stop it."""
+"""Question whether to stop a rule that has been running for long."""
 
 from __future__ import annotations
 
 from gv_engine.session.watchdog import StuckRule
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.keyboard import Keyboard
 
-ANSWERS = (
+ANSWER_EVENTS = (
     pygame.KEYDOWN,
     pygame.CONTROLLERBUTTONDOWN,
     pygame.MOUSEBUTTONDOWN,
-    pygame.TEXTINPUT,  # what a key types that was no answer is meant for nobody
+    pygame.TEXTINPUT,  # text of keys that were no answer is dropped
 )
-WORDS = "Wait for it, or stop it: then the game is as it was before."
+QUESTION = "Wait for it, or stop it: then the game is as it was before."
 
 
-class Question:
-    """Stands over the picture that was there, and says which rule runs and for how long.
+class StopQuestion:
+    """Dialog over the last picture that asks whether to stop a running rule.
 
     Args:
-        surface: what is shown.
-        keyboard, bindings: to tell keys; those that choose or leave in a menu stop the rule.
+        surface: surface of the window.
+        keyboard, bindings: names and commands of keys; the keys that choose or leave in a menu stop
+            the rule.
     """
 
     def __init__(self, surface: pygame.Surface, keyboard: Keyboard, bindings: Bindings) -> None:
         self._surface, self._before = surface, surface.copy()
         self._keyboard, self._bindings = keyboard, bindings
-        self._pen: Painter | None = None
+        self._painter: Painter | None = None
         self._stop = False
-        pygame.event.clear(ANSWERS)  # pressed before it was asked
+        pygame.event.clear(ANSWER_EVENTS)  # drop events from before the question
 
-    def draw(self, runaway: StuckRule, theme: Theme, line: int) -> None:
-        """Draw it."""
+    def draw(self, rule: StuckRule, theme: Theme, line: int) -> None:
+        """Draw the question, with the rule and its running time."""
         self._surface.blit(self._before, (0, 0))
-        pen = self._pen = Painter(self._surface, theme, line, pygame.mouse.get_pos())
-        pen.dim()
-        width = min(pen.area.w - line, 30 * line)
-        told = sum(len(wrap(text, line, width - 2 * line)) for text in (str(runaway), WORDS))
-        card = pygame.Rect(0, 0, width, (6 + told) * line)
-        card.center = pen.area.center
-        pen.card(card)
+        painter = self._painter = Painter(self._surface, theme, line, pygame.mouse.get_pos())
+        painter.dim()
+        width = min(painter.area.w - line, 30 * line)
+        rows = sum(len(wrap_text(text, line, width - 2 * line)) for text in (str(rule), QUESTION))
+        card = Rect(0, 0, width, (6 + rows) * line)
+        card.center = painter.area.center
+        painter.draw_card(card)
         rest = card.inflate(-2 * line, -line)
-        title = f"A rule has been running for {runaway.seconds:.0f} s"
-        pen.text(pygame.Rect(rest.x, rest.y, rest.w, 2 * line), title, size=1.4)
+        title = f"A rule has been running for {rule.seconds:.0f} s"
+        painter.draw_text(Rect(rest.x, rest.y, rest.w, 2 * line), title, size=1.4)
         rest.y += 2 * line
-        rest.y += pen.lines(rest, str(runaway), "accent")
-        rest.y += pen.lines(rest, WORDS, "muted") + line // 2
+        rest.y += painter.draw_lines(rest, str(rule), "accent")
+        rest.y += painter.draw_lines(rest, QUESTION, "muted") + line // 2
         key = self._bindings.label("menu", "leave")
-        button = pygame.Rect(rest.x, rest.y, rest.w, line * 7 // 4)
-        pen.button(button, "Stop it", self._press, key, chosen=True)
+        button = Rect(rest.x, rest.y, rest.w, line * 7 // 4)
+        painter.draw_button(button, "Stop it", self._confirm, key, chosen=True)
 
     def answer(self) -> bool:
-        """Whether it is to be stopped: by a key, by the button, or because the window closes."""
-        for event in pygame.event.get(ANSWERS):
+        """Handle events; return True to stop the rule, by a key, the button or closing the
+        window."""
+        for event in pygame.event.get(ANSWER_EVENTS):
             if event.type == pygame.MOUSEBUTTONDOWN:
-                if self._pen is not None:
-                    self._pen.pointed(event)
+                if self._painter is not None:
+                    self._painter.handle_mouse(event)
                 continue
             for key, repeated in self._keyboard.keys(event):
                 command = self._bindings.find(key, ("menu",))
                 if command and command.name in ("choose", "leave") and not repeated:
-                    self._press()
+                    self._confirm()
         return self._stop or pygame.event.peek(pygame.QUIT)
 
-    def _press(self) -> None:
+    def _confirm(self) -> None:
+        """Answer yes."""
         self._stop = True

@@ -1,4 +1,4 @@
-"""The window itself, and one in which a program shows its frames."""
+"""Opening of the window, and the window that shows an environment in render mode `human`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gv_engine.envs.render_modes import has_screen
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.ui.drawing.recording import Onlooker
+from gv_engine.ui.drawing.recording import FrameRenderer
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.keyboard import Keyboard
 
 _NAP = 0.005  # s between two looks at what was pressed
-_TOLD = (
+_HINTS = (
     (("replay", "play"), "pause or go on"),
     (("replay", "forward"), "a step on"),
     (("replay", "faster"), "faster"),
@@ -28,68 +28,64 @@ _TOLD = (
     (("view", "view"), "another view"),
     (("replay", "leave"), "close"),
 )
-"""Groups and names of commands, and what they do to a program that is watched."""
-UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL takes them, without a word, where there is no screen
+"""Groups and names of the commands in the hints, and what they do."""
+UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL falls back to these without a screen
 
 
 class NoDisplay(RuntimeError):
-    """There is no screen to open a window on."""
+    """No window can be opened."""
 
 
 class Viewer:
-    """A window that shows frames while a program plays. Closing it does not stop the program.
+    """Window that shows the frames of a running program; closing the window does not stop the
+    program.
 
-    It has the keys of those who watch replays, as far as they go where there is no way back.
+    The keys are those of the replay player, except those that go back.
 
     Args:
-        title: of the window.
-        sprite_folders: of the game's own sprites.
-        fps: frames a second at most, at the usual speed; as they come if 0.
+        title: title of the window.
+        sprite_folders: folders with the game's own sprites.
+        fps: maximum frames per second; 0 for no limit.
 
     Attributes:
-        closed: whether the window has been closed; `show` does nothing from then on.
+        closed: True after the window was closed; then `show` does nothing.
 
     Raises:
-        NoDisplay: there is no screen.
+        NoDisplay: no window can be opened.
     """
 
     result = None
 
-    def __init__(
-        self,
-        title: str,
-        sprite_folders: Iterable[Path] = (),
-        fps: float = 0,
-    ) -> None:
+    def __init__(self, title: str, sprite_folders: Iterable[Path] = (), fps: float = 0) -> None:
         self.closed = False
         self._title, self._fps = title, fps
         self._keyboard, (self._bindings, _) = Keyboard(), Bindings.load()
-        told = [(key, says) for name, says in _TOLD if (key := self._bindings.label(*name))]
-        hints = [f"{key} {says}" for key, says in told]
-        self._onlooker = Onlooker(title, sprite_folders, hints=hints)
-        self._plays, self._once = True, False
+        labels = [(key, says) for name, says in _HINTS if (key := self._bindings.label(*name))]
+        hints = [f"{key} {says}" for key, says in labels]
+        self._renderer = FrameRenderer(title, sprite_folders, hints=hints)
+        self._plays, self._steps_once = True, False
         self._full_screen = self._stale = False
         self._steps, self._due = 0, 0.0
         self._open()
 
     def show(self, frame: Any) -> None:
-        """Draw a frame when its time has come, and heed what is pressed until then.
+        """Draw a frame when the frame is due, and handle events until then.
 
         Raises:
-            NoDisplay: there is no screen.
+            NoDisplay: no window can be opened.
         """
         if self.closed:
             return
         if not is_open():
             self._open()
-        self._take()
-        # one that is drawn twice does not take twice as long
+        self._handle_events()
+        # a frame that is drawn twice is not delayed twice
         new = frame.steps != self._steps
         while new and not self._is_due():
             time.sleep(_NAP)
-            self._take()
+            self._handle_events()
             if self._stale and is_open():
-                self._draw(self._onlooker.frame())
+                self._draw(self._renderer.frame())
         if is_open():
             self._draw(frame)
             self._steps = frame.steps
@@ -102,21 +98,25 @@ class Viewer:
         pygame.display.quit()
 
     def _open(self) -> None:
+        """Open the window or switch full screen."""
         open_window(self._title, full_screen=self._full_screen)
         self._keyboard.open()
         self._stale = True
 
     def _is_due(self) -> bool:
-        once, self._once = self._once, False
+        """Return whether the next frame can be drawn; a single step is used up."""
+        once, self._steps_once = self._steps_once, False
         return once or self.closed or (self._plays and time.monotonic() >= self._due)
 
     def _draw(self, frame: Any) -> None:
+        """Draw a frame and show it."""
         self._stale = False
-        self._onlooker.draw(pygame.display.get_surface(), frame)
+        self._renderer.draw(pygame.display.get_surface(), frame)
         pygame.display.flip()
 
-    def _take(self) -> None:
-        self._keyboard.begin()
+    def _handle_events(self) -> None:
+        """Handle all waiting events."""
+        self._keyboard.begin_batch()
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 self.close()
@@ -124,17 +124,18 @@ class Viewer:
             self._stale |= event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED)
             for key, repeated in self._keyboard.keys(event):
                 command = self._bindings.find(key, ("replay", "view", "window"))
-                if command and self._keyboard.counts(key, repeated, command.repeats):
-                    self._do(command.name)
+                if command and self._keyboard.accepts(key, repeated, command.repeats):
+                    self._run_command(command.name)
                 if self.closed:
                     return
 
-    def _do(self, name: str) -> None:
+    def _run_command(self, name: str) -> None:
+        """Run a command."""
         self._stale = True
         if name == "play":
             self._plays = not self._plays
         elif name == "forward":
-            self._plays, self._once = False, True
+            self._plays, self._steps_once = False, True
         elif name in ("faster", "slower"):
             self._fps *= 2 if name == "faster" else 0.5
         elif name == "full_screen":
@@ -143,21 +144,22 @@ class Viewer:
         elif name == "leave":
             self.close()
         else:
-            self._onlooker.command(name)
+            self._renderer.run_command(name)
 
 
-def follower(scenario: Playable) -> Viewer:
-    """Render mode `human`: the window that follows an environment."""
+def open_viewer(scenario: Playable) -> Viewer:
+    """Return the window of render mode `human` for a scenario."""
     fps = resolve_name(DOMAINS[scenario.domain].env).metadata["render_fps"]
     return Viewer(scenario.name, sprite_folders(scenario), fps)
 
 
 def is_open() -> bool:
-    """Whether there is a window."""
+    """Return whether a window is open."""
     return pygame.display.get_init() and pygame.display.get_surface() is not None
 
 
-def _fills_the_screen() -> bool:
+def _is_full_screen() -> bool:
+    """Return whether the window is in full screen."""
     return bool(pygame.display.get_surface().get_flags() & pygame.FULLSCREEN)
 
 
@@ -167,12 +169,12 @@ def open_window(
     """Open the window, or change its size.
 
     Args:
-        title: of the window.
-        size: width and height in pixels; three quarters of the screen's height if None.
-        full_screen: the whole screen, whatever the size.
+        title: title of the window.
+        size: width and height in pixels; three quarters of the monitor's height if None.
+        full_screen: True to use the whole monitor.
 
     Raises:
-        NoDisplay: there is no screen.
+        NoDisplay: no window can be opened.
     """
     chosen = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
     os.environ.setdefault("SDL_WINDOWS_DPI_AWARENESS", "permonitorv2")  # sharp, not stretched
@@ -181,11 +183,11 @@ def open_window(
         os.environ.setdefault("SDL_FRAMEBUFFER_ACCELERATION", "0")
     try:
         if not has_screen():
-            raise pygame.error("there is no screen")  # before SDL complains in its own words
+            raise pygame.error("there is no screen")  # instead of SDL's message
         pygame.display.init()
         if pygame.display.get_driver() in UNSEEN_DRIVERS and not chosen:
             raise pygame.error("there is no screen")
-        if is_open() and _fills_the_screen() != full_screen:
+        if is_open() and _is_full_screen() != full_screen:
             # a new window: without a window manager nobody puts the old one where it belongs
             pygame.display.quit()
             pygame.display.init()
@@ -194,7 +196,7 @@ def open_window(
         desktop = pygame.display.get_desktop_sizes()[0]
         if full_screen:
             return pygame.display.set_mode(desktop, pygame.FULLSCREEN)
-        return pygame.display.set_mode(_fitting(size, desktop), pygame.RESIZABLE)
+        return pygame.display.set_mode(_window_size(size, desktop), pygame.RESIZABLE)
     except pygame.error as error:
         pygame.display.quit()
         raise NoDisplay(
@@ -203,8 +205,9 @@ def open_window(
         ) from error
 
 
-def _fitting(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
-    """The size, or 25 : 16 and three quarters of the screen's height, if the screen has room."""
+def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
+    """Return the size of the window in pixels, limited to the monitor; 25 : 16 if `size` is
+    None."""
     tall = max(600, desktop[1] * 3 // 4)
     width, height = size or (tall * 25 // 16, tall)
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)

@@ -53,10 +53,10 @@ def ask(desk: Desk, screen: PlayScreen) -> None:
     for _ in range(1000):
         desk.wait(0.05)
         desk.look()
-        if not screen.stage.busy:
+        if not screen.stage.is_busy:
             break
         time.sleep(0.01)
-    assert not screen.stage.busy
+    assert not screen.stage.is_busy
     desk.look()
 
 
@@ -112,7 +112,7 @@ def test_the_key_of_difficulties_goes_round_them(desk: Desk):
 def test_losing_says_why(desk: Desk):
     screen = playing(desk, "mathy-poly-combine-in-place-easy", 0)
     while not screen.frame.outcome:
-        screen.take(valid_of(screen.game))
+        screen.take_action(valid_of(screen.game))
     assert screen.frame.outcome == "lose"
     desk.look()
     desk.press("R")
@@ -201,7 +201,7 @@ def test_no_right_move_is_red(desk: Desk, name: str, monkeypatch: pytest.MonkeyP
         advice.join()
         assert advice.hint is not None
         action = f"{game.frame().actions[advice.hint.rule]} {advice.hint.node}"
-        desk.app.top.take(action)
+        desk.app.top.take_action(action)
         screen.game.step(action)
         assert not is_red(desk, screen)
         if game.frame().reward < 0 and not game.frame().outcome:

@@ -1,4 +1,4 @@
-"""A wall of worlds: what steps in it, what is drawn of it, and a world that is taken out."""
+"""Batch viewer: stepping, drawing, and a world that is opened."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gv_engine.cli import main
 from gv_engine.session.batch_viewer import BatchViewer, Means
 from gv_engine.session.replay import row_digest
 from gv_engine.ui.colors import THEMES
-from gv_engine.ui.drawing.batch_view import Wall, place_wall
+from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.screens.batch import BatchScreen, ZoomScreen
-from gv_engine.ui.window.batch_process import BatchProcess, FarWorlds
+from gv_engine.ui.screens.batch import BatchScreen, WorldScreen
+from gv_engine.ui.window.batch_process import BatchProcess, RemoteWorlds
 from tests.desk import Desk
 
 pytestmark = [pytest.mark.compiled, pytest.mark.window]
@@ -43,22 +43,22 @@ def walk(worlds: BatchViewer, steps: int) -> None:
 def test_pixels_are_brought_up_to_date(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     sheet, theme = SpriteSheet(), THEMES["dark"]
-    kept, rect = Wall(sheet, theme), pygame.Rect(10, 10, 300, 200)
+    kept, rect = BatchView(sheet, theme), pygame.Rect(10, 10, 300, 200)
     surface, fresh = (pygame.Surface((320, 220), 0, 32) for _ in range(2))
     for _ in range(4):
         walk(worlds, 3)
         codes = worlds._look().codes
         kept.draw(surface, rect, codes)
-        Wall(sheet, theme).draw(fresh, rect, codes)
+        BatchView(sheet, theme).draw(fresh, rect, codes)
         assert pygame.image.tobytes(surface, "RGB") == pygame.image.tobytes(fresh, "RGB")
     for world in range(N):
-        assert kept.at_pixel(kept.place(world).center) == world
-    assert kept.at_pixel((1, 1)) is None
-    at = place_wall((1000, 600), 5000, (9, 9), least=8)
-    assert at.cell == 8
+        assert kept.world_at(kept.world_rect(world).center) == world
+    assert kept.world_at((1, 1)) is None
+    layout = lay_out_batch((1000, 600), 5000, (9, 9), min_cell=8)
+    assert layout.cell == 8
 
 
-def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
+def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     worlds.pace = 0.0
     worlds.start()
@@ -76,10 +76,10 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     desk.press("Down")
     assert worlds.pace == 1000
     desk.press("Space")
-    desk.click(screen._wall.place(7).center)
+    desk.click(screen._view.world_rect(7).center)
     steps = worlds.steps  # the step that was going on has ended, as a world could be taken out
     zoom = desk.app.top
-    assert isinstance(zoom, ZoomScreen)
+    assert isinstance(zoom, WorldScreen)
     assert "World 7" in zoom.facts()
     assert "F7 race it" not in zoom.hints()
     desk.press("Left", "N")
@@ -93,25 +93,25 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
         )
     assert worlds.steps == steps
     desk.press("D", "S")
-    chosen = screen._pointed
-    assert chosen == min(N - 1, 8 + screen._wall.at.columns)
+    chosen = screen._selected
+    assert chosen == min(N - 1, 8 + screen._view.layout.columns)
     desk.press("Return")
-    assert [type(each) for each in desk.app.screens] == [BatchScreen, ZoomScreen]
+    assert [type(each) for each in desk.app.screens] == [BatchScreen, WorldScreen]
     assert f"World {chosen}" in desk.app.screens[1].facts()  # type: ignore[attr-defined]
     desk.press("Escape", "Equals", "Equals", "PageDown", "Minus")
     for key in (*["Shift+Down"] * N, *["A"] * N):
         desk.press(key)
-        assert screen._first <= (screen._pointed or 0) < screen._first + N
-    assert screen._pointed == 0
+        assert screen._first <= (screen._selected or 0) < screen._first + N
+    assert screen._selected == 0
     desk.surface = pygame.Surface((320, 240), 0, 32)
     desk.look()
     worlds.trouble = "RuleError: it was trouble"
     desk.look()
 
 
-def test_a_wall_shows_grids(capsys: pytest.CaptureFixture[str]):
+def test_view_shows_only_grids(capsys: pytest.CaptureFixture[str]):
     assert main(["view", "mathy-poly-simplify-easy"]) == 2
-    assert "a wall shows grids" in capsys.readouterr().err
+    assert "view shows grids" in capsys.readouterr().err
 
 
 def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -119,13 +119,13 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     process = BatchProcess(worlds._batch, "learning")
     ours, theirs = Pipe()
-    far = FarWorlds(scenario, process._codes, theirs)
-    process._ours.close()
-    process._ours = ours
+    far = RemoteWorlds(scenario, process._codes, theirs)
+    process._connection.close()
+    process._connection = ours
     assert far.shown() is None
     walk(worlds, 1)
-    process.look()
-    process.tell(Means(0.5, 1.0, 20.0, 100.0))
+    process.send_state()
+    process.send_means(Means(0.5, 1.0, 20.0, 100.0))
     shown = far.shown()
     assert shown is not None
     assert (shown.codes == worlds._look().codes).all()
@@ -134,7 +134,7 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     desk.look()
     desk.press("Space", "H", "Escape")
     process.close()
-    process.look()  # nobody looks any more
+    process.send_state()  # nobody looks any more
     far.shown()
     assert far.trouble == "It has ended"
     desk.look()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.screens.compare import BeforeScreen
+from gv_engine.ui.screens.compare import CompareScreen
 from gv_engine.ui.screens.game_screen import GameScreen
 from tests.desk import Desk, playing
 from tests.session.test_flowing import ALGEBRA, LEVEL, RULES, edit
@@ -36,13 +36,13 @@ def test_a_saved_rule_marks_the_first_step_that_differs(desk: Desk, folder: Path
     assert screen.game.difference is not None
     assert screen.game.difference.step == 2
     assert (screen.game.position, screen.game.length) == (4, 4)
-    assert screen._told() == "from step 2 on: reward 0, was +1 (pay)"
+    assert screen._difference_text() == "from step 2 on: reward 0, was +1 (pay)"
     marked = desk.look().copy()
     assert (marked != before).any()
     desk.press("Ctrl+Home")
     assert (screen.game.position, screen.frame.reward) == (2, -0.5)
     saved(desk, folder / "rules.py", "== 4", "== 3")
-    assert (screen.frame.reward, screen._told()) == (0.5, "")
+    assert (screen.frame.reward, screen._difference_text()) == (0.5, "")
 
 
 def test_before_and_after_are_compared(desk: Desk, folder: Path):
@@ -51,18 +51,18 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     saved(desk, folder / "scenario.yaml", ", turn_agent", "")
     desk.press("Ctrl+Home")
     after = desk.look().copy()
-    places = screen._at
+    places = screen._layout
     assert screen.stage._differing_cells == [(1, 3)]  # type: ignore[attr-defined]
     desk.press("Ctrl+B")
     top = desk.app.top
-    assert isinstance(top, BeforeScreen)
+    assert isinstance(top, CompareScreen)
     assert (top.frame.agent[2], screen.frame.agent[2]) != (3, 1)
-    assert top._at == places  # the board stays where it is
-    assert top._told() == "Before, step 3: agent looks right, looked backward"
+    assert top._layout == places  # the board stays where it is
+    assert top._difference_text() == "Before, step 3: agent looks right, looked backward"
     assert (desk.look() != after).any()
     desk.press("Left")
     assert (top.game.position, screen.game.position) == (2, 2)
-    assert top._told() == "Before, step 2: the same"
+    assert top._difference_text() == "Before, step 2: the same"
     desk.press("Ctrl+Home", "Ctrl+B")
     assert desk.app.top is screen
     assert screen.game.position == 3
@@ -75,22 +75,22 @@ def test_the_mark_and_the_buttons_are_clicked(desk: Desk, folder: Path):
     screen = playing(desk, str(folder))
     desk.press("Up", "Up", "Up", "Right")
     saved(desk, folder / "rules.py", "== 3", "== 4")
-    at = screen._at
+    at = screen._layout
     assert at is not None
     bar = at.controls.inflate(-desk_line(desk), 0)
     desk.click((bar.x + bar.w // 2, at.controls.y + 4))
     assert screen.game.position == 2
     for x in range(at.controls.x, at.controls.right, 8):
         desk.click((x, at.controls.bottom - desk_line(desk)))
-        if isinstance(desk.app.top, BeforeScreen):
+        if isinstance(desk.app.top, CompareScreen):
             return
     pytest.fail("no button leads to how it was")
 
 
 def desk_line(desk: Desk) -> int:
-    pen = desk.app._pen
-    assert pen is not None
-    return pen.line
+    painter = desk.app._painter
+    assert painter is not None
+    return painter.line_height
 
 
 def test_where_the_game_ends_now_the_end_from_before_can_be_seen(desk: Desk, folder: Path):
@@ -100,9 +100,9 @@ def test_where_the_game_ends_now_the_end_from_before_can_be_seen(desk: Desk, fol
     assert (screen.game.length, screen.frame.outcome) == (2, "truncated")
     desk.press("Ctrl+B", "End")
     top = desk.app.top
-    assert isinstance(top, BeforeScreen)
+    assert isinstance(top, CompareScreen)
     assert top.game.position == 4
-    assert top._told() == "Before, step 4: the game has other steps now"
+    assert top._difference_text() == "Before, step 4: the game has other steps now"
     desk.press("Escape")
     assert screen.game.position == 2
     saved(desk, folder / "scenario.yaml", "max_steps: 2\nterminating", "terminating")
@@ -114,11 +114,11 @@ def test_a_failing_rule_is_told_with_its_step(desk: Desk, folder: Path):
     desk.press("Up", "Up", "Up", "Right")
     fails = 'passes."""\n    if w.steps == 2:\n        1 / 0'
     saved(desk, folder / "rules.py", 'passes."""', fails)
-    assert screen.trouble.startswith("Still as before: step 3: rules.py:13: ZeroDivision")
+    assert screen.error_text.startswith("Still as before: step 3: rules.py:13: ZeroDivision")
     desk.press("Up")
     assert screen.game.length == 5
     saved(desk, folder / "rules.py", fails, 'passes."""')
-    assert screen.trouble == ""
+    assert screen.error_text == ""
 
 
 def test_a_replay_flows_while_it_is_watched(desk: Desk, folder: Path):
@@ -132,7 +132,7 @@ def test_a_replay_flows_while_it_is_watched(desk: Desk, folder: Path):
     assert screen.game.difference.step == 2
     assert screen.game.position == 3
     desk.press("Ctrl+B")
-    assert isinstance(desk.app.top, BeforeScreen)
+    assert isinstance(desk.app.top, CompareScreen)
     edit(folder / "rules.py", "== 4", "== 3")
     desk.wait(1)
     assert desk.app.top is screen
@@ -146,11 +146,11 @@ def test_algebra_flows_too(desk: Desk, tmp_path: Path):
     screen = playing(desk, str(file))
     desk.press("Tab", "Space")
     saved(desk, file, "max_moves: 9", "max_moves: 9\nrewards: {time: -3}")
-    assert screen._told() == "from step 1 on: reward -3, was -0.01 (spend time)"
+    assert screen._difference_text() == "from step 1 on: reward -3, was -0.01 (spend time)"
     saved(desk, file, "max_moves: 9", "max_moves: 9\ndifficulty: hard")
     desk.press("Ctrl+B")
-    assert isinstance(desk.app.top, BeforeScreen)
-    assert "expression" in desk.app.top._told()
+    assert isinstance(desk.app.top, CompareScreen)
+    assert "expression" in desk.app.top._difference_text()
 
 
 @pytest.mark.parametrize("size", [(400, 300), (1280, 800), (640, 900)])
@@ -160,7 +160,7 @@ def test_what_is_told_has_a_place_in_every_window(folder: Path, size: tuple[int,
     desk.press("Up", "Up", "Up", "Right")
     bare = desk.look().copy()
     saved(desk, folder / "rules.py", "== 3", "== 4")
-    at = screen._at
+    at = screen._layout
     assert at is not None
     told = np.s_[at.controls.y : at.controls.bottom, at.controls.x : at.controls.right]
     assert (desk.look()[told] != bare[told]).any()

@@ -16,8 +16,8 @@ from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import text as lettering
 from gv_engine.ui.drawing import text as system_fonts
-from gv_engine.ui.drawing.hud import ScreenParts, place_parts
-from gv_engine.ui.drawing.recording import MIN_SIZE, Onlooker
+from gv_engine.ui.drawing.hud import ScreenLayout, lay_out_screen
+from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.drawing.widgets import line_height
 
@@ -125,13 +125,13 @@ def test_pictures_need_no_display():
     code = (
         "import sys, numpy as np\n"
         "from gv_engine.rules.frame import Frame\n"
-        "from gv_engine.ui.drawing.recording import Onlooker\n"
+        "from gv_engine.ui.drawing.recording import FrameRenderer\n"
         "from gv_engine.ui.drawing.sprites import SpriteSheet, pygame\n"
         "from gv_engine.domains.grid.views import GridRenderer\n"
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "surface = pygame.Surface((400, 300))\n"
-        "Onlooker('').draw(surface, frame)\n"
+        "FrameRenderer('').draw(surface, frame)\n"
         "GridRenderer(SpriteSheet()).draw(frame)\n"
         "print(pygame.display.get_init())\n"
     )
@@ -149,7 +149,7 @@ def test_pictures_need_no_display():
 def picture(frame: Frame, size: tuple[int, int] = (1000, 640)) -> NDArray[np.int64]:
     """(height, width, 3)"""
     surface = pygame.Surface(size, 0, 32)
-    Onlooker("Key and door").draw(surface, frame)
+    FrameRenderer("Key and door").draw(surface, frame)
     return pixels(surface)
 
 
@@ -175,8 +175,8 @@ def test_every_frame_is_drawn_at_every_size(size: tuple[int, int], grid: tuple[i
         assert picture(frame, size).shape == (size[1], size[0], 3)
 
 
-def parts(size: tuple[int, int]) -> ScreenParts:
-    return place_parts(pygame.Rect(0, 0, *size), line_height(size, 1), False, 0, 0)
+def parts(size: tuple[int, int]) -> ScreenLayout:
+    return lay_out_screen(pygame.Rect(0, 0, *size), line_height(size, 1), False, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_the_two_endings_differ():
 def test_small_pictures_are_shrunk_ones():
     width, height = MIN_SIZE
     whole = pygame.Surface(MIN_SIZE, 0, 32)
-    Onlooker("Key and door").draw(whole, a_frame())
+    FrameRenderer("Key and door").draw(whole, a_frame())
     half = pygame.transform.smoothscale(whole, (width // 2, height // 2))
     assert np.array_equal(picture(a_frame(), half.get_size()), pixels(half))
 
@@ -230,7 +230,7 @@ def test_pictures_after_pygame_has_quit():
 
 
 def test_an_onlooker_draws_frame_after_frame():
-    onlooker, surface = Onlooker("Key and door"), pygame.Surface((500, 400), 0, 32)
+    onlooker, surface = FrameRenderer("Key and door"), pygame.Surface((500, 400), 0, 32)
     for size in ((9, 9), (20, 30), (4, 4)):
         onlooker.draw(surface, a_frame(*size))
         assert np.array_equal(pixels(surface), picture(a_frame(*size), (500, 400)))
@@ -243,7 +243,7 @@ def test_an_onlooker_draws_frame_after_frame():
 @pytest.mark.parametrize("width", [1, 7, 30, 200])
 def test_text_keeps_to_its_width(text: str, width: int):
     for line in (9, 11, 16, 40):
-        short = lettering.fitted(text, line, width)
+        short = lettering.shorten_text(text, line, width)
         assert lettering.font(line).size(short)[0] <= width or not short
         assert short == text or short.endswith("...") or not short
 
@@ -261,18 +261,18 @@ def test_letters_that_are_lacking_come_from_the_machine(
 ):
     own = str(Path(pygame.__file__).with_name(pygame.font.get_default_font()))
     (tmp_path / "damaged.ttf").write_bytes(b"no font")
-    monkeypatch.setattr(system_fonts, "_files", lambda: [str(tmp_path / "damaged.ttf"), own])
-    monkeypatch.setattr(system_fonts, "_found", {})
-    assert system_fonts.font_with("ab") == own
-    assert system_fonts.font_with("日本") is None
+    monkeypatch.setattr(system_fonts, "_list_fonts", lambda: [str(tmp_path / "damaged.ttf"), own])
+    monkeypatch.setattr(system_fonts, "_font_files", {})
+    assert system_fonts.find_font_file("ab") == own
+    assert system_fonts.find_font_file("日本") is None
     asked = []
 
-    def font_with(letters: list[str]) -> str:
+    def find_font_file(letters: list[str]) -> str:
         asked.append("".join(letters))
         return own
 
-    monkeypatch.setattr(lettering, "font_with", font_with)
-    letters = lettering.Letters(20)
+    monkeypatch.setattr(lettering, "find_font_file", find_font_file)
+    letters = lettering.LineFont(20)
     usual = letters.render("a key", "black")
     other = letters.render("a 鍵", "black")
     assert set(asked) == {"鍵"}
