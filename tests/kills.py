@@ -55,10 +55,10 @@ import pathlib
 from gv_engine.ui.screens import export
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from tests.desk import Desk
 export.new_file = lambda folder, game, suffix: pathlib.Path("a" + suffix)
-game = Game(load_playable("empty-8x8"), seed=1)
+game = Session(load_playable("empty-8x8"), seed=1)
 for _ in range(40):
     game.step("TURN_LEFT")
 game.replay().save(pathlib.Path("a.gvreplay"))

@@ -34,7 +34,7 @@ from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import signed
 from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import Autoplayer, Opponent, actor_of
+from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.rollout_games import is_rollout
@@ -112,8 +112,8 @@ def run(options: argparse.Namespace) -> int:
     rival: Opponent | None = None
     with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda runaway: True):
         game = make and make()
-        actor = actor_of(game, named) if game and (named := _of_all(options)) else None
-        rival = Opponent.named(options.race, game) if game and options.race else None
+        actor = make_autoplayer(game, named) if game and (named := _of_all(options)) else None
+        rival = Opponent.load(options.race, game) if game and options.race else None
     # here, so that no other command imports pygame
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
@@ -237,7 +237,7 @@ def _acted(game: Session, named: str) -> Session:
         hooks_of(game.scenario).limited(game.scenario, None)
     except ValueError as error:
         raise UsageError(f"{error}; give it one") from None
-    rival = Opponent(named, game, actor_of(game, named))
+    rival = Opponent(named, game, make_autoplayer(game, named))
     while not rival.is_over:
         if not rival.go_to(game.length + 1):
             time.sleep(_NAP)
@@ -249,7 +249,7 @@ def _partnered(scenario: Playable, named: str, seed: int | None) -> Session:
     """A game in which policies act for some agents, and players for the others."""
     game = Session(scenario, seed)
     for name, policy in by_agent(named, scenario.sharing).items():
-        game.give(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
+        game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 
 
@@ -261,7 +261,7 @@ def _restored(scenario: Scenario, row: NDArray[Any]) -> Session:
 
 def _say(games: Iterable[Session]) -> None:
     for game in games:
-        for title, titled in groupby(game.titled, key=itemgetter(0)):
+        for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
             say(f"{title}: {'; '.join(told(played) for _, played in titled)}")
 
 

@@ -22,7 +22,7 @@ from gv_engine.cli.options import (
 )
 from gv_engine.cli.replay import verified
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.autoplay import actor_of
+from gv_engine.session.autoplay import make_autoplayer
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import SUFFIX
@@ -87,10 +87,10 @@ def run(options: argparse.Namespace) -> int:
 def _keep(scenario: Playable, options: argparse.Namespace) -> int:
     """Play an episode, and keep it as a replay."""
     game = Session(scenario, options.seed)
-    actor = actor_of(game, options.policy)
+    actor = make_autoplayer(game, options.policy)
     try:
-        while len(game.taken) < (_STEPS if options.steps is None else options.steps):
-            if game.taken and game.taken[-1].outcome:
+        while len(game.past_steps) < (_STEPS if options.steps is None else options.steps):
+            if game.past_steps and game.past_steps[-1].outcome:
                 break
             while (choice := actor.choose(game)) is None:  # it thinks in a process of its own
                 time.sleep(0.01)
@@ -98,7 +98,7 @@ def _keep(scenario: Playable, options: argparse.Namespace) -> int:
     finally:
         actor.close()
     game.replay().save(options.out)
-    say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.taken)} steps")
+    say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.past_steps)} steps")
     return 0
 
 

@@ -87,7 +87,7 @@ def verified(file: Path, given: Playable | None = None) -> Session:
     """
     replay = Replay.load(file)
     try:
-        game = Session.of(replay, given or replay.find())
+        game = Session.from_replay(replay, given or replay.find())
         if game.difference:
             raise ReplayError(game.difference.message)
     except ReplayError as error:

@@ -92,7 +92,7 @@ def _of_replays(scenario: Playable, files: list[Path]) -> Iterator[ActionSequenc
         replay, actions = game.replay(), list[Any]()
         try:
             for taken in replay.steps:
-                actions.append(game.numbers_of(taken.action))
+                actions.append(game.action_indices(taken.action))
                 game.redo()
         except ValueError:
             complain(f"{file} is left out: somebody waits in step {len(actions) + 1}")

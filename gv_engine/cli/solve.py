@@ -141,7 +141,7 @@ def _played(scenario: Scenario, seed: int, solution: Solution) -> Session:
 
     game = Session(scenario, seed)
     for number in solution.actions:
-        game.step(game.action_of(number))
+        game.step(game.format_action(number))
     game.seek(0)
     return game
 

@@ -186,11 +186,11 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     """Send the metrics of the last update to the window."""
-    from gv_engine.session.batch_viewer import Means
+    from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
-    viewer.tell(Means(*means, training.steps_per_second))
+    viewer.tell(CurvePoint(*means, training.steps_per_second))
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:

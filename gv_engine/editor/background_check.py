@@ -136,17 +136,17 @@ def judgements(scenario: Scenario) -> Iterator[Judgement]:
         yield Judgement(faults)
         for told in _solved(scenario):
             yield told._replace(faults=faults)
-    except Exception as error:  # whatever an author's rule may raise
+    except Exception as error:  # any error of a custom rule
         yield Judgement(says=f"{type(error).__name__}: {error}")
 
 
 def _faults(scenario: Scenario) -> Iterator[Fault]:
     """What `gv-engine check --quick` finds."""
-    from gv_engine.session.sprite_paths import broken_drawings
+    from gv_engine.session.sprite_paths import find_broken_sprites
     from gv_engine.validation.differential import broken, play_in_lockstep
     from gv_engine.validation.lint import placed_findings, rule_place
 
-    sure = [*broken(scenario, _EPISODES), *broken_drawings(scenario)]
+    sure = [*broken(scenario, _EPISODES), *find_broken_sprites(scenario)]
     report = play_in_lockstep(scenario, _EPISODES, compiled=False)
     sure += [report.fault] if report.fault else []
     yield from (Fault(says, rule_place(scenario, says)) for says in sure)

@@ -35,12 +35,12 @@ class Policy(Protocol):
     """Acts in N worlds, each with chance of its own.
 
     Attributes:
-        chances: (N, actions) how likely each action was when it acted last; None if it does not
+        probabilities: (N, actions) probabilities of the actions at the last `act`; None if unknown.
             tell.
     """
 
     @property
-    def chances(self) -> NDArray[np.float64] | None: ...
+    def probabilities(self) -> NDArray[np.float64] | None: ...
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Episodes of these numbers begin in worlds; what is drawn for each of them comes from
@@ -83,7 +83,7 @@ class RandomPolicy:
         return self._chance.choose(self._open)
 
     @property
-    def chances(self) -> NDArray[np.float64]:
+    def probabilities(self) -> NDArray[np.float64]:
         """(N, actions) the same for all that it draws from."""
         open_ = self._open.astype(np.float64)
         open_[~open_.any(axis=1)] = 1.0
@@ -205,7 +205,7 @@ class CallablePolicy:
         _takes(called, self._function, "observation", "info", "rngs")
         self._num_actions = num_actions
         self._name = name
-        self.chances: NDArray[np.float64] | None = None
+        self.probabilities: NDArray[np.float64] | None = None
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
@@ -221,9 +221,9 @@ class CallablePolicy:
         Raises:
             PolicyError: the function returned something else.
         """
-        found, self.chances = self._function(observation, info, self._rngs), None
+        found, self.probabilities = self._function(observation, info, self._rngs), None
         if isinstance(found, tuple) and len(found) == 2:
-            found, self.chances = found[0], self._checked_chances(found[1])
+            found, self.probabilities = found[0], self._checked_chances(found[1])
         actions = np.asarray(found)
         wanted = (len(self._rngs),)
         if actions.shape != wanted or actions.dtype.kind not in "iu":
@@ -403,7 +403,7 @@ class MultiAgentPolicy:
     told.
     """
 
-    chances: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
 
     def __init__(self, policies: Sequence[Policy]) -> None:
         self._policies = policies
@@ -477,7 +477,7 @@ class ScriptedPolicy:
         num_envs: N.
     """
 
-    chances: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
 
     def __init__(self, ways: Sequence[ActionSequence], num_envs: int) -> None:
         self._ways = ways

@@ -323,7 +323,7 @@ def _advance(
         terminated = truncated = np.False_
         says = _endless(env.scenario, action is None, fuse.limit)
         try:
-            with fuse.lit(says) if name == "compiled" else nullcontext():
+            with fuse.watch(says) if name == "compiled" else nullcontext():
                 if action is None:
                     observation, info = env.reset(seed=seed)
                 else:

@@ -38,7 +38,7 @@ from gv_engine.scenario.fields import YamlNode, located, mapping, suggestion
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import from_here
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.sprite_paths import missing_drawings
+from gv_engine.session.sprite_paths import find_missing_sprites
 from gv_engine.validation.invariants import (
     always,
     level_of_seed,
@@ -204,7 +204,7 @@ class _Examiner:
             for node, says, cells in look(self):
                 place = node.place._replace(cells=(*node.place.cells, *cells))
                 yield Finding(name, located(label, node, says)), place
-        for line in missing_drawings(self._scenario):
+        for line in find_missing_sprites(self._scenario):
             named = re.search(r"objects\.(\w+): ", line)
             place = mapping(self._top["objects"])[named[1]].place if named else FaultPlace()
             yield Finding("drawing", line), place

@@ -9,7 +9,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.session.autoplay import Way
+from gv_engine.session.autoplay import SolutionPath
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
@@ -39,19 +39,19 @@ class ShortestPathHints:
     def ask(self, game: Session) -> None:
         """Look for a way from the present state; what was asked before is forgotten."""
         self._asked += 1
-        self._named = game.action_of
+        self._named = game.format_action
         with suppress(OSError):  # `answer` says that it is gone
             self._ours.send((self._asked, game.row()))
 
-    def answer(self) -> Way | None:
+    def answer(self) -> SolutionPath | None:
         """The way, or why there is none."""
         try:
             while self._ours.poll():
                 number, actions, says = self._ours.recv()
                 if number == self._asked:
-                    return Way(tuple(map(self._named, actions)), says)
+                    return SolutionPath(tuple(map(self._named, actions)), says)
         except (EOFError, OSError):
-            return Way((), "The search has broken off")
+            return SolutionPath((), "The search has broken off")
         return None
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ def _answer(asked: Connection, scenario: Scenario) -> None:
                 won = found.verdict is Verdict.WON
                 says = "" if won else f"From here: {found.verdict.value}"
                 told = number, found.actions, says
-            except Exception as error:  # whatever an author's rule may raise
+            except Exception as error:  # any error of a custom rule
                 told = number, (), f"{type(error).__name__}: {error}"
             asked.send(told)
         except (EOFError, OSError):

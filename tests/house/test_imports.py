@@ -51,14 +51,14 @@ assert not pygame.display.get_init()
 """
 GAME = """
 import gv_engine
-from gv_engine.session.session import Game
+from gv_engine.session.session import Session
 from gv_engine.session.replay import Replay
-game = Game(gv_engine.Scenario.load("keydoor-5x5"), 0)
+game = Session(gv_engine.Scenario.load("keydoor-5x5"), 0)
 game.step("TURN_LEFT")
 game.undo()
 replay = Replay.from_bytes(game.replay().to_bytes())
 assert not Game.of(replay, replay.find()).difference
-assert not game.changed()
+assert not game.has_file_changes()
 """
 TERMINAL = """
 import gv_engine.ui.terminal.play

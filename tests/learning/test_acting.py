@@ -59,7 +59,7 @@ def test_episodes_do_not_depend_on_the_number_of_worlds(memory):
         level = "keydoor-5x5", "--policy", policy, "--seed", "0"
         game = begin(parser()[0].parse_args(["play", *level]))
         game.seek(game.length)
-        actions = [game.actions.index(taken.action) for taken in game.taken]
+        actions = [game.actions.index(taken.action) for taken in game.past_steps]
         of_first = found[0]["action"][: found[0]["episode_start"][1]].tolist()
         assert actions[: len(of_first)] == of_first
 
@@ -73,8 +73,8 @@ def test_a_policy_remembers_nothing_of_the_episode_before():
     for forgets in ([0, 1], [], [], [1]):
         policy.begin(forgets, 0, forgets)
         policy.act(seen, info)
-        assert policy.chances is not None
-        told.append(policy.chances)
+        assert policy.probabilities is not None
+        told.append(policy.probabilities)
     assert np.array_equal(told[3][1], told[0][1])
     assert not np.allclose(told[3][0], told[0][0])
 
@@ -89,9 +89,9 @@ def test_what_is_shut_is_never_done_unless_all_is():
     for _ in range(20):
         chosen = policy.act(seen, {"action_mask": masks})
         assert masks[np.arange(64), chosen][1:][masks[1:].any(1)].all()
-        assert policy.chances is not None
-        assert (policy.chances[0] > 0).all()
-        assert np.allclose(policy.chances.sum(1), 1)
+        assert policy.probabilities is not None
+        assert (policy.probabilities[0] > 0).all()
+        assert np.allclose(policy.probabilities.sum(1), 1)
 
 
 @pytest.mark.slow

@@ -386,6 +386,6 @@ def test_a_shard_of_known_ways_goes_them():
 def test_a_run_acts_by_the_default_alone(tmp_path: Path):
     options = {**OBJECTS, "observation_representation": "compact"}
     job = Job(Scenario.load("empty-4x4"), "random", 5, 1, options=options)
-    assert job.actor(job.environment(1)).chances is not None
+    assert job.actor(job.environment(1)).probabilities is not None
     with pytest.raises(PolicyError, match="acts by what the representation default shows"):
         replace(job, policy=str(tmp_path)).actor(job.environment(1))

@@ -114,7 +114,7 @@ def test_actions_of_ones_own(own, name, actions, chances):
     policy.begin([1], 0, [0])
     found = policy.act({}, {})
     assert same(found, np.array(actions, np.int64))
-    assert same(policy.chances, chances)
+    assert same(policy.probabilities, chances)
 
 
 def test_generators_of_ones_own_are_those_of_the_episodes(own):
@@ -178,8 +178,8 @@ def test_chances_of_what_comes_with_the_engine():
         policy: Any = load_policy(name, 3, 4)
         policy.begin([0, 1, 2], 0, [0, 1, 2])
         policy.act({}, {"action_mask": mask})
-        assert policy.chances is not None
-        assert policy.chances.tolist() == expected
+        assert policy.probabilities is not None
+        assert policy.probabilities.tolist() == expected
 
 
 # ---- texts of policies -------------------------------------------------------------------------

@@ -424,7 +424,7 @@ def test_texts_pictures_and_inspection_say_it():
     game = Session(scenario, 0)
     assert game.frame().mission == env.mission
     inspection = Inspection(scenario)
-    inspection.look(env.snapshot())
+    inspection.load(env.snapshot())
     (parts,) = (part for part in inspection.agent().parts if part.name == "Mission")
     kind, color = (parts.fields[name].split()[1] for name in ("kind", "target_color"))
     assert kind in ("Key", "Beacon")
@@ -493,7 +493,9 @@ def test_replays_play_it_again():
     game = Session(Scenario.load(PUT, FOLDER), 3)
     for action in ("TURN_RIGHT", "TURN_LEFT", "PICK_N_DROP"):
         game.step(action)
-    again = Session.of(Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER))
+    again = Session.from_replay(
+        Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER)
+    )
     assert again.difference is None
     again.seek(again.length)
     assert again.frame().mission == game.frame().mission

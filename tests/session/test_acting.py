@@ -7,7 +7,14 @@ import pytest
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.session.autoplay import Opponent, PolicyActor, SolverActor, Way, standing, verdict
+from gv_engine.session.autoplay import (
+    Opponent,
+    PolicyAutoplayer,
+    SolutionPath,
+    SolverAutoplayer,
+    describe_standing,
+    describe_winner,
+)
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.session import Session
@@ -21,16 +28,16 @@ def follow(observation, info, rngs):
 '''
 
 
-def acted(game: Session, actor: PolicyActor, steps: int) -> list[str]:
+def acted(game: Session, actor: PolicyAutoplayer, steps: int) -> list[str]:
     """Let it act; what it has done."""
     for _ in range(steps):
-        game.follow(actor.choose(game).action)
-    return [taken.action for taken in game.taken]
+        game.redo_or_step(actor.choose(game).action)
+    return [taken.action for taken in game.past_steps]
 
 
 def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     game = Session(load_playable("keydoor-5x5"), 3)
-    actor = PolicyActor(game, "random")
+    actor = PolicyAutoplayer(game, "random")
     whole = acted(game, actor, 12)
     game.seek(4)
     assert actor.choose(game).action == whole[4]  # nothing is drawn anew
@@ -40,10 +47,10 @@ def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     other = "TURN_LEFT" if whole[4] != "TURN_LEFT" else "TURN_RIGHT"
     game.step(other)  # somebody takes over, and hands back
     after = actor.choose(game)
-    assert acted(game, PolicyActor(game, "random"), 1)[-1] == after.action
-    game.game_before()
+    assert acted(game, PolicyAutoplayer(game, "random"), 1)[-1] == after.action
+    game.previous_timeline()
     game.seek(game.length)
-    assert actor.choose(game) == PolicyActor(game, "random").choose(game)
+    assert actor.choose(game) == PolicyAutoplayer(game, "random").choose(game)
 
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "doors", "MiniGrid-Fetch-5x5-N2-v0"])
@@ -52,7 +59,7 @@ def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
     env = GridVectorEnv(name, 1, world="object")
     seen, told = env.reset(seed=3)
     for number in (1, 0, 1):
-        observation, info = game.seen()
+        observation, info = game.observe()
         assert seen.keys() == observation.keys()
         for key, array in observation.items():
             np.testing.assert_array_equal(array, seen[key], err_msg=key)
@@ -63,7 +70,7 @@ def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
 
 def test_chances_are_told():
     game = Session(load_playable("keydoor-9x9"), 3)
-    chances = PolicyActor(game, "valid").choose(game).chances
+    chances = PolicyAutoplayer(game, "valid").choose(game).probabilities
     open_ = [action for action, is_open in game.mask().items() if is_open]
     assert chances == {action: 1 / len(open_) if action in open_ else 0 for action in game.actions}
 
@@ -72,20 +79,20 @@ def test_a_function_may_tell_chances(tmp_path: Path):
     file = tmp_path / "policy.py"
     file.write_text(f"import numpy as np\n{FOLLOWS}")
     game = Session(load_playable("keydoor-5x5"), 0)
-    choice = PolicyActor(game, f"{file}:follow").choose(game)
+    choice = PolicyAutoplayer(game, f"{file}:follow").choose(game)
     assert choice.action == game.actions[5]
-    assert choice.chances[choice.action] == 1.0
+    assert choice.probabilities[choice.action] == 1.0
     file.write_text(f"import numpy as np\n{FOLLOWS.replace('range(count)', 'range(3)')}")
     with pytest.raises(PolicyError, match=r"chances of shape \(1, 3\).*expected \(1, \d\) numbers"):
-        PolicyActor(game, f"{file}:follow").choose(game)
+        PolicyAutoplayer(game, f"{file}:follow").choose(game)
 
 
 def test_policies_tell_chances_of_many_worlds():
     policy = load_policy("valid", 2, 3)
     policy.begin([0, 1], 0, [0, 1])
     policy.act({}, {"action_mask": np.array([[1, 0, 1], [0, 0, 0]], np.int8)})
-    assert policy.chances is not None
-    assert policy.chances.tolist() == [[0.5, 0, 0.5], [1 / 3] * 3]
+    assert policy.probabilities is not None
+    assert policy.probabilities.tolist() == [[0.5, 0, 0.5], [1 / 3] * 3]
 
 
 class Guide:
@@ -97,8 +104,8 @@ class Guide:
     def ask(self, game: Session) -> None:
         self.asked += 1
 
-    def answer(self) -> Way:
-        return Way(self.actions, "" if self.actions else "There is none")
+    def answer(self) -> SolutionPath:
+        return SolutionPath(self.actions, "" if self.actions else "There is none")
 
     def close(self) -> None: ...
 
@@ -108,7 +115,7 @@ def test_a_solver_is_asked_where_its_way_is_left_alone():
         Session(load_playable("keydoor-5x5"), 3),
         Guide("TURN_LEFT", "TURN_LEFT", "ACTUATE"),
     )
-    actor = SolverActor(guide)
+    actor = SolverAutoplayer(guide)
 
     def would() -> str:
         choice = actor.choose(game)
@@ -129,24 +136,24 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     for _ in range(3):
         own.step("TURN_LEFT")
     own.replay().save(tmp_path / "mine.gvreplay")
-    ghost = Opponent.named(str(tmp_path / "mine.gvreplay"), own)
+    ghost = Opponent.load(str(tmp_path / "mine.gvreplay"), own)
     assert ghost.go_to(2)
-    assert ghost.game.position == 2
+    assert ghost.session.position == 2
     own.seek(2)
-    assert verdict(own, ghost) == "As good as mine"
+    assert describe_winner(own, ghost) == "As good as mine"
     assert ghost.go_to(9)
     assert ghost.is_over
-    assert standing("mine", ghost.game) == "mine: 3 steps, return -0.15"
-    assert verdict(own, ghost) == "Better than mine"
-    assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.game.taken)
-    random = Opponent.named("random", own)
+    assert describe_standing("mine", ghost.session) == "mine: 3 steps, return -0.15"
+    assert describe_winner(own, ghost) == "Better than mine"
+    assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.session.past_steps)
+    random = Opponent.load("random", own)
     assert random.go_to(5)
-    assert random.game.position == 5
+    assert random.session.position == 5
     assert random.go_to(2)
-    assert random.game.position == 2
+    assert random.session.position == 2
     own.reset()
-    assert not ghost.begins_again(own)
-    assert random.begins_again(own)
-    assert random.game.seed == own.seed
+    assert not ghost.follow_level(own)
+    assert random.follow_level(own)
+    assert random.session.seed == own.seed
     with pytest.raises(ReplayError, match="is of seed 3, and here is 4"):
-        Opponent.named(str(tmp_path / "mine.gvreplay"), own)
+        Opponent.load(str(tmp_path / "mine.gvreplay"), own)

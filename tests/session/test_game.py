@@ -73,15 +73,15 @@ def test_an_action_that_the_scenario_lacks_is_no_step():
 def test_episodes_without_a_step_do_not_count():
     played = game(seed=7)
     played.reset()
-    assert (played.seed, played.played) == (8, [])
+    assert (played.seed, played.episode_summaries) == (8, [])
     played.step("TURN_LEFT")
     played.reset()
-    assert (played.seed, played.played) == (9, [EpisodeSummary(8, 1, -0.05, "")])
+    assert (played.seed, played.episode_summaries) == (9, [EpisodeSummary(8, 1, -0.05, "")])
     played.step("TURN_LEFT")
-    assert [episode.seed for episode in played.played] == [8, 9]
-    played.again()
+    assert [episode.seed for episode in played.episode_summaries] == [8, 9]
+    played.restart()
     played.reset(seed=3)
-    assert [episode.seed for episode in played.played] == [8, 9]
+    assert [episode.seed for episode in played.episode_summaries] == [8, 9]
     assert played.seed == 3
 
 
@@ -183,7 +183,7 @@ def test_long_episodes_keep_few_snapshots():
     for _ in range(3_000):
         played.step("TURN_LEFT")
     states = [taken.state for taken in played.replay().steps]
-    assert len(played._course._keys) < 130 < 3_000 / 16
+    assert len(played._timeline._snapshots) < 130 < 3_000 / 16
     for position in (2_999, 1_500, 17):
         played.seek(position)
         assert played.state() == states[position - 1]
@@ -255,7 +255,7 @@ def test_a_game_can_begin_with_a_row(name: str):
     assert played.state() == source.state()
     with pytest.raises(ReplayError, match="began with a snapshot"):
         played.replay()
-    played.again()
+    played.restart()
     source.undo()
     assert played.state() == source.state()
     played.reset()
@@ -303,11 +303,11 @@ def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
     assert played.length == 4
     played.step("TURN_RIGHT")
     assert played.frame().message == ""
-    played.game_before()
+    played.previous_timeline()
     assert (played.position, played.replay()) == (3, future)
     played.seek(40)
     assert played.replay() == future
-    played.game_after()
+    played.next_timeline()
     assert (played.position, played.length) == (5, 5)
 
 
@@ -316,15 +316,15 @@ def test_no_game_is_lost_between_others_and_none_is_told_twice():
     for seed in (2, 3, 4):
         played.step("TURN_LEFT")
         played.reset(seed)
-    played.game_before()
-    played.game_before()
+    played.previous_timeline()
+    played.previous_timeline()
     assert played.seed == 2
     played.reset(9)
     played.step("TURN_LEFT")
-    assert [each.seed for each in played.played] == [1, 3, 2, 9]
+    assert [each.seed for each in played.episode_summaries] == [1, 3, 2, 9]
     seeds = [played.seed]
     for _ in range(5):
-        played.game_before()
+        played.previous_timeline()
         seeds.append(played.seed)
     assert seeds == [9, 2, 4, 3, 1, 1]
 
@@ -334,17 +334,17 @@ def test_games_that_are_too_many_are_told_but_not_kept():
     for _ in range(30):
         played.step("TURN_LEFT")
         played.reset()
-    assert [each.seed for each in played.played] == list(range(30))
-    assert len(played._lineage.before) == 20
+    assert [each.seed for each in played.episode_summaries] == list(range(30))
+    assert len(played._history.before) == 20
 
 
 def test_another_scenario_can_be_undone_too():
     played = game("empty-4x4", 5)
     played.step("TURN_LEFT")
-    played.change(Scenario.load("empty-8x8"))
+    played.change_scenario(Scenario.load("empty-8x8"))
     played.step("TURN_LEFT")
     assert (played.title, played.frame().grid.shape) == ("empty-8x8", (8, 8, 3))
-    assert [title for title, _ in played.titled] == ["empty-4x4", "empty-8x8"]
+    assert [title for title, _ in played.titled_summaries] == ["empty-4x4", "empty-8x8"]
     played.undo(9)
     played.undo()
     assert (played.title, played.position) == ("empty-4x4", 1)

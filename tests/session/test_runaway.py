@@ -134,7 +134,7 @@ def test_many_short_calls_are_no_long_one(tmp_path: Path):
     with Watchdog(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
         end = time.monotonic() + 1.5
         while time.monotonic() < end:
-            game.again()
+            game.restart()
             game.step("TURN_LEFT")
 
 
@@ -207,14 +207,14 @@ def test_a_new_version_that_loops_is_left(tmp_path: Path):
     game.undo()
     before, scenario = game.row(), game.scenario
     write(tmp_path, RULES)
-    assert game.changed()
+    assert game.has_file_changes()
     with stop_at():
         said = game.reload()
     assert "crawl (" in said
     assert "was stopped" in said
     assert (game.scenario, game.position, game.length) == (scenario, 2, 3)
     assert game.row() == before
-    assert not game.changed(), "until the next time that it is saved"
+    assert not game.has_file_changes(), "until the next time that it is saved"
     game.redo()
     game.step("TURN_LEFT")
     assert game.position == 4

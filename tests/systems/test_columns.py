@@ -174,7 +174,7 @@ def test_the_inspector_tells_truth_values(level):
     env.reset(seed=0)
     inspection = Inspection(level)
     for said in ("False", "True"):
-        inspection.look(env.snapshot())
+        inspection.load(env.snapshot())
         (every,) = (part for part in inspection.agent().parts if part.name == "Every")
         assert every.fields["a_bool"] == said
         env.step(ACTUATE)

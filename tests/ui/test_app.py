@@ -95,7 +95,7 @@ def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
     """What keys of the menu change."""
     stage, game = screen.stage, screen.game
     looks = stage.view, stage.side_panel, vars(stage)["_has_minimap"], vars(stage)["_camera"].cell
-    return game.seed, game.position, len(game._lineage.before), desk.app._note, stage.busy, *looks
+    return game.seed, game.position, len(game._history.before), desk.app._note, stage.busy, *looks
 
 
 def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
@@ -216,7 +216,7 @@ def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
         desk.app.take(events[first : first + portion])
     assert desk.app.top is screen
     assert (screen.game.seed, screen.game.length) == (7, 1)
-    assert [left.course.seed for left in screen.game._lineage.before] == [0, 42]
+    assert [timeline.seed for timeline in screen.game._history.before] == [0, 42]
 
 
 def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):

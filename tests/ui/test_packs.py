@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay, ReplayError, brought
+from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
@@ -282,7 +282,7 @@ def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
     sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
     for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
         with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
-            brought(opened(), levels)
+            scenario_of_replay(opened(), levels)
     assert (victim / "level.yaml").read_text() == "mine"
 
 
@@ -294,7 +294,7 @@ def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
     text = json.dumps(said).replace("FILE", str(file))
     sent = replace(replay, scenario=replay.scenario._replace(text=text))
     with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
-        brought(sent, tmp_path / "levels")
+        scenario_of_replay(sent, tmp_path / "levels")
     assert not (tmp_path / "levels").exists()
 
 

@@ -13,7 +13,7 @@ from components.appearance import NONE_GRID_OBJECT
 from components.objects import built_in_types
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.resources import ASSETS
-from gv_engine.session.sprite_paths import DrawingError, missing_drawings
+from gv_engine.session.sprite_paths import SpriteError, find_missing_sprites
 from gv_engine.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from tests.boards import scenario
@@ -215,7 +215,7 @@ def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
     assert (off != on).any()
     assert (off != pixels(sheet.get("lampion_off", 2, 40))).any()
     assert (off != pixels(sheet.get("unknown", 1, 40))).any()
-    assert list(missing_drawings(played)) == [
+    assert list(find_missing_sprites(played)) == [
         "<mapping>: objects.Lampion: no lampion_off.svg, lampion_on.svg beside the scenario, so it "
         "is a tile with Lo, Ln"
     ]
@@ -227,7 +227,7 @@ def test_tiles_of_different_types_have_different_letters():
     sheet = SpriteSheet(types=played.types)
     tiles = {pixels(sheet.get(name, 1, 40)).tobytes() for name in ("onion", "onions", "net")}
     assert len(tiles) == 3
-    letters = [said.rpartition(" ")[2] for said in missing_drawings(played)]
+    letters = [said.rpartition(" ")[2] for said in find_missing_sprites(played)]
     assert letters == ["O", "N", "E"]
 
 
@@ -254,5 +254,5 @@ def test_a_broken_drawing_is_named(tmp_path: Path):
 )
 def test_what_is_no_drawing_is_told(tmp_path: Path, raw: bytes, says: str):
     (tmp_path / "lava.svg").write_bytes(raw)
-    with pytest.raises(DrawingError, match=f"lava.svg: .*{says}"):
+    with pytest.raises(SpriteError, match=f"lava.svg: .*{says}"):
         SpriteSheet([tmp_path]).get("lava", 0, 32)

@@ -11,7 +11,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.session.batch_viewer import LOOK_BITS, BatchViewer, Means
+from gv_engine.session.batch_viewer import APPEARANCE_BITS, BatchViewer, CurvePoint
 from gv_engine.session.replay import row_digest
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import Wall, place_wall
@@ -53,14 +53,14 @@ def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, p
     touched, untouched = (BatchViewer(scenario, N, policy, seed=3) for _ in range(2))
     for worlds in (touched, untouched):
         walk(worlds, 55)  # beyond the end of episodes
-    game = touched.take_out(5)
+    game = touched.take_over(5)
     walk(touched, 60)
     assert row_digest(touched._env.snapshot(5), scenario.types) == row_digest(
         game.row(), scenario.types
     )  # it stands still
     game.undo(3)
     game.step("TURN_LEFT")
-    touched.put_back(5, game)
+    touched.give_back(5, game)
     assert row_digest(touched._env.snapshot(5), scenario.types) == row_digest(
         game.row(), scenario.types
     )
@@ -76,14 +76,14 @@ def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     walk(worlds, 47)
     row = worlds._env.snapshot(2)
-    game = worlds.take_out(2)
+    game = worlds.take_over(2)
     assert row_digest(game.row(), scenario.types) == row_digest(row, scenario.types)
     assert game.length == row["steps"] > 0
     game.seek(0)
     assert game.row()["steps"] == 0
     while not game.frame().outcome:
         game.step("TURN_LEFT")
-    worlds.put_back(2, game)  # whose episode is over
+    worlds.give_back(2, game)  # whose episode is over
     assert worlds._env.snapshot(2)["steps"] == 0
     walk(worlds, 3)
     assert worlds._env.snapshot(2)["steps"] == 3
@@ -92,14 +92,14 @@ def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
 def test_codes_are_what_a_frame_shows(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     walk(worlds, 7)
-    codes = worlds._look().codes
+    codes = worlds._make_snapshot().codes
     for world in range(N):
-        frame = worlds.take_out(world).frame()
+        frame = worlds.take_over(world).frame()
         parts = codes[world].astype("<u4").view(np.uint8).reshape(*codes.shape[1:], 4)
         assert (parts[..., :3] == frame.grid).all()
         y, x, facing = frame.agent
         assert parts[y, x, 3] == facing + 1
-        assert (codes[world] > LOOK_BITS).sum() == 1
+        assert (codes[world] > APPEARANCE_BITS).sum() == 1
 
 
 def test_pixels_are_brought_up_to_date(scenario: Scenario):
@@ -109,7 +109,7 @@ def test_pixels_are_brought_up_to_date(scenario: Scenario):
     surface, fresh = (pygame.Surface((320, 220), 0, 32) for _ in range(2))
     for _ in range(4):
         walk(worlds, 3)
-        codes = worlds._look().codes
+        codes = worlds._make_snapshot().codes
         kept.draw(surface, rect, codes)
         Wall(sheet, theme).draw(fresh, rect, codes)
         assert pygame.image.tobytes(surface, "RGB") == pygame.image.tobytes(fresh, "RGB")
@@ -145,7 +145,7 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     assert "World 7" in zoom.facts()
     assert "F7 race it" not in zoom.hints()
     desk.press("Left", "N")
-    assert zoom.game.taken[-1].action == "TURN_LEFT"
+    assert zoom.game.past_steps[-1].action == "TURN_LEFT"
     row = zoom.game.row()
     desk.press("Escape")
     assert desk.app.top is screen
@@ -184,19 +184,19 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     far = FarWorlds(scenario, process._codes, theirs)
     process._ours.close()
     process._ours = ours
-    assert far.shown() is None
+    assert far.latest_snapshot() is None
     walk(worlds, 1)
     process.look()
-    process.tell(Means(0.5, 1.0, 20.0, 100.0))
-    shown = far.shown()
+    process.tell(CurvePoint(0.5, 1.0, 20.0, 100.0))
+    shown = far.latest_snapshot()
     assert shown is not None
-    assert (shown.codes == worlds._look().codes).all()
+    assert (shown.codes == worlds._make_snapshot().codes).all()
     assert far.curves[-1].success == 0.5
     desk.app.push(BatchScreen(desk.app, far, "learning"))
     desk.look()
     desk.press("Space", "H", "Escape")
     process.close()
     process.look()  # nobody looks any more
-    far.shown()
+    far.latest_snapshot()
     assert far.trouble == "It has ended"
     desk.look()

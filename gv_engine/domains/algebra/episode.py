@@ -12,7 +12,7 @@ import numpy as np
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.world import ExpressionWorld, Token, action_names
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
-from gv_engine.session.episode import Seen, Told, of_one_world
+from gv_engine.session.episode import PolicyInput, SingleAgentEpisode, add_world_axis
 
 if TYPE_CHECKING:
     from gv_engine.domains.algebra.scenario import MathyScenario
@@ -108,7 +108,7 @@ def _newest(frame: ExpressionFrame) -> int:
 # ---- episode -------------------------------------------------------------------------------------
 
 
-class MathyEpisode(Told):
+class MathyEpisode(SingleAgentEpisode):
     """Plays a scenario, one episode at a time.
 
     Actions are texts, a rule and a node: `commutative_swap 3`.
@@ -150,7 +150,7 @@ class MathyEpisode(Told):
         env.rng = np.random.default_rng(seed)
         self.world.reset(self._first_state(env))
 
-    def refusal(self, action: str) -> str:
+    def refusal_reason(self, action: str) -> str:
         """Why an action is none here, or does not apply, as a sentence; empty if it is fine."""
         pair = self._pair(action)
         env, state = self.world.env, self.world.state
@@ -183,9 +183,9 @@ class MathyEpisode(Told):
         """An environment that looks at its states."""
         return ExpressionEnv(self._scenario)
 
-    def seen(self) -> Seen:
+    def observe(self) -> PolicyInput:
         """What `ExpressionVectorEnv` hands out."""
-        return of_one_world(*self._seer.restore(self.snapshot()))
+        return add_world_axis(*self._seer.restore(self.snapshot()))
 
     def frame(self, message: str) -> ExpressionFrame:
         """What the rendering systems show."""

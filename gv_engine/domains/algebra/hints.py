@@ -16,7 +16,7 @@ from gv_engine.domains.algebra.rule_set import RewriteError
 from gv_engine.domains.algebra.state import MathyEnvState
 from gv_engine.domains.algebra.types import is_terminal_transition
 from gv_engine.scenario.rule_modules import failure
-from gv_engine.session.autoplay import Way
+from gv_engine.session.autoplay import SolutionPath
 
 # ---- search --------------------------------------------------------------------------------------
 
@@ -188,14 +188,14 @@ class HintFinder:
         """Look for a way from the present state."""
         self._advice = Advice(game)
 
-    def answer(self) -> Way | None:
+    def answer(self) -> SolutionPath | None:
         """The next move."""
         if self._advice is None or self._advice.is_alive():
             return None
         hint = self._advice.hint
         if hint is None:
-            return Way((), self._advice.answer)
-        return Way((f"{self._advice.rules[hint.rule]} {hint.node}",), self._advice.answer)
+            return SolutionPath((), self._advice.answer)
+        return SolutionPath((f"{self._advice.rules[hint.rule]} {hint.node}",), self._advice.answer)
 
     def close(self) -> None:
         """Ask no more."""

@@ -18,7 +18,12 @@ from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, nam
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.session.action_preview import world_differences
-from gv_engine.session.episode import AND, Seen, Told, of_one_world
+from gv_engine.session.episode import (
+    ACTION_SEPARATOR,
+    PolicyInput,
+    SingleAgentEpisode,
+    add_world_axis,
+)
 from gv_engine.session.replay import row_digest
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
@@ -67,7 +72,7 @@ _SECOND_KEYS = {
 """The keys of a second player at the same keyboard, who has its left half."""
 
 
-class GridEpisode(Told):
+class GridEpisode(SingleAgentEpisode):
     """Plays a scenario in an object world; see `gv_engine.session.episode.Episode`.
 
     Reward and total are sums over all agents.
@@ -146,7 +151,7 @@ class GridEpisode(Told):
         self._know_nothing()
         self._observe()
 
-    def refusal(self, action: str) -> str:
+    def refusal_reason(self, action: str) -> str:
         """Why an action is none here; empty if it is one."""
         for name, does in self._told(action).items():
             if name not in self.agents:
@@ -163,13 +168,13 @@ class GridEpisode(Told):
             return {self._names[0]: action}
         if action == self.wait:
             return {}
-        parts = [part.rpartition(" ") for part in action.split(AND)]
+        parts = [part.rpartition(" ") for part in action.split(ACTION_SEPARATOR)]
         return {name or self.agents[self.controlled]: does for name, _, does in parts}
 
-    def joint(self, action: str) -> str:
+    def joint_action(self, action: str) -> str:
         """What all agents do when a player has said what one of them does; see
         `gv_engine.session.episode.Episode`."""
-        if len(self._names) == 1 or self.refusal(action):
+        if len(self._names) == 1 or self.refusal_reason(action):
             return action
         told = self._told(action)
         for agent, name in enumerate(self.agents, 1):
@@ -177,25 +182,25 @@ class GridEpisode(Told):
             if name in self.partners and name not in told and not done:
                 told[name] = self.actions[int(self.partners[name].act(*self._seen(agent))[0])]
         acts = (name for name in self.agents if told.get(name, self.wait) != self.wait)
-        return AND.join(f"{name} {told[name]}" for name in acts) or self.wait
+        return ACTION_SEPARATOR.join(f"{name} {told[name]}" for name in acts) or self.wait
 
-    def numbers(self, action: str) -> Any:
+    def action_indices(self, action: str) -> Any:
         """The numbers of what agents do; see `gv_engine.session.episode.Episode`."""
         if len(self._names) == 1:
-            return super().numbers(action)
+            return super().action_indices(action)
         acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
         does = {name: self.wait if name in acting else self.actions[0] for name in self._names}
         does |= self._told(action)
         return tuple(map(self.actions.index, does.values()))
 
-    def among(self, action: str, others: str) -> str:
+    def merge_actions(self, action: str, others: str) -> str:
         """What all do when a player has said something, and others do as they would; see
         `gv_engine.session.episode.Episode`."""
-        if len(self._names) == 1 or self.refusal(action):
+        if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._told(action)}
         told = self._told(others) | own
-        return AND.join(f"{name} {told[name]}" for name in self.agents if name in told)
+        return ACTION_SEPARATOR.join(f"{name} {told[name]}" for name in self.agents if name in told)
 
     def step(self, action: str) -> None:
         """Take an action that is not refused.
@@ -218,7 +223,7 @@ class GridEpisode(Told):
         self._simulation.valid_actions(mask, agent)
         return mask
 
-    def seen(self) -> Seen:
+    def observe(self) -> PolicyInput:
         """What `GridVectorEnv` hands out, the observation as `default`; `AgentsVectorEnv`, where
         there may be several agents."""
         if len(self._names) == 1:
@@ -227,7 +232,7 @@ class GridEpisode(Told):
         observation, info = (_side_by_side(parts) for parts in zip(*each, strict=True))
         return observation, info
 
-    def _seen(self, agent: int) -> Seen:
+    def _seen(self, agent: int) -> PolicyInput:
         """The same of an agent."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
@@ -243,7 +248,7 @@ class GridEpisode(Told):
             info["success"] = info["is_success"] = bool(world.success[agent])
         if scenario.mixture:
             info["member"] = world.member
-        return of_one_world(observation, info)
+        return add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
         """What the rendering systems show."""
@@ -256,7 +261,7 @@ class GridEpisode(Told):
         """The whole world, a () array of `scenario.layout.dtype`."""
         return self._simulation.world.snapshot()
 
-    def become(self, row: NDArray[Any]) -> None:
+    def load_row(self, row: NDArray[Any]) -> None:
         """Begin with the world of a row.
 
         Raises:
@@ -273,7 +278,7 @@ class GridEpisode(Told):
         return row_digest(self.row(), self.scenario.types)
 
     @property
-    def sight(self) -> int:
+    def view_hash(self) -> int:
         """A number for what all agents are shown, and what they hold."""
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 

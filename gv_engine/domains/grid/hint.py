@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from gv_engine.scenario.plugin import hooks_of
-from gv_engine.session.autoplay import SolverActor
+from gv_engine.session.autoplay import SolverAutoplayer
 
 _SOON = 2.0  # s
 
@@ -24,7 +24,7 @@ class GridHint:
 
     def __init__(self, game: Any) -> None:
         self._game = game
-        self._solver: SolverActor | None = None
+        self._solver: SolverAutoplayer | None = None
         self._scenario: Any = None
         self._since = 0.0
         self.waits = False
@@ -34,7 +34,7 @@ class GridHint:
         """Look for one in the present state."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._solver = SolverActor(hooks_of(self._scenario).adviser(self._scenario))
+            self._solver = SolverAutoplayer(hooks_of(self._scenario).adviser(self._scenario))
         self.waits, self.says = True, "Looking for a way"
         self._since = time.monotonic()
 
@@ -44,7 +44,7 @@ class GridHint:
 
     def look(self) -> None:
         """Say what was found, if it is."""
-        way = self._solver.way(self._game) if self.waits and self._solver else None
+        way = self._solver.path(self._game) if self.waits and self._solver else None
         if way is None:
             if self.waits and time.monotonic() > self._since + _SOON:
                 self.says = "Looking for a way; the rules are compiled the first time"

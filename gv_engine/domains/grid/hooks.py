@@ -35,7 +35,7 @@ from gv_engine.scenario.json_schema import Format, Functions, object_schema
 from gv_engine.scenario.mixture import MIXTURE_KEYS
 from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.sprite_paths import broken_drawings
+from gv_engine.session.sprite_paths import find_broken_sprites
 from gv_engine.validation.differential import broken
 from gv_engine.validation.differential import play_in_lockstep as compare
 from gv_engine.validation.lint import findings
@@ -147,7 +147,7 @@ def _frames_together(scenario: Scenario, policy: str, seed: int, steps: int) -> 
     for _ in range(steps):
         if episode.outcome:
             return
-        episode.step(episode.joint(episode.wait))
+        episode.step(episode.joint_action(episode.wait))
         yield episode.frame("")
 
 
@@ -200,7 +200,7 @@ def examine(
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
-    faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]
+    faults = [*promises, *filter(None, [report.fault]), *find_broken_sprites(scenario)]
     if not faults:
         facts += findings(scenario)
         told, faults = check_solution(scenario)

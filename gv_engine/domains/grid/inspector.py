@@ -14,13 +14,13 @@ from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import signed
 from gv_engine.scenario.reference_docs import in_sentences
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.action_preview import Outcome, Trial
+from gv_engine.session.action_preview import ActionPreview, Outcome
 from gv_engine.session.inspection import (
     Entity,
     Inspection,
-    Sight,
-    meanings,
-    visibility_functions,
+    VisibleCells,
+    describe_numbers,
+    visibility_function_names,
 )
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
@@ -75,12 +75,12 @@ class GridInspector:
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._scenario: Scenario | None = None
         self._looking: Inspection
-        self._trial: Trial
+        self._trial: ActionPreview
         self._tried: Mapping[str, Outcome] = {}
         self._shown: Frame
         self._is_stale = True
         self._rows: list[PageLine] = []
-        self._seen: Sight | None = None
+        self._seen: VisibleCells | None = None
 
     def begin(self) -> None:
         """Forget the frame: another one is shown."""
@@ -102,8 +102,8 @@ class GridInspector:
         self._is_stale, self._shown = False, self._game.frame()
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._looking, self._trial = Inspection(self._scenario), Trial(self._scenario)
-        self._looking.look(self._game.row())
+            self._looking, self._trial = Inspection(self._scenario), ActionPreview(self._scenario)
+        self._looking.load(self._game.row())
         height, width = self._shown.grid.shape[:2]
         if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
             self.chosen = None
@@ -111,7 +111,7 @@ class GridInspector:
             self._function = AS_SHOWN
         self._seen = None
         if self._page == "Sight" and self._function != AS_SHOWN:
-            self._seen = self._looking.sight(self._function)
+            self._seen = self._looking.visible_cells(self._function)
         if self._page == "Actions":
             self._tried = self._trial.outcomes(self._game.row())
         self._rows = list(self._pages[self._page]())
@@ -121,7 +121,7 @@ class GridInspector:
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
-            return (AS_SHOWN, *visibility_functions())
+            return (AS_SHOWN, *visibility_function_names())
         return ()
 
     def _cell(self) -> Iterator[PageLine]:
@@ -157,7 +157,7 @@ class GridInspector:
             shown = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
             parts: list[tuple[str, NDArray[Any], str]] = [("", array, self._meaning_of(name))]
             if shown is not None:
-                known = meanings(array, shown, frame.types)
+                known = describe_numbers(array, shown, frame.types)
                 parts = [
                     (part, array[..., k], ", ".join(f"{n} {says}" for n, says in known[k].items()))
                     for k, part in enumerate(("type", "state", "colour"))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.session.batch_viewer import BEYOND
+from gv_engine.session.batch_viewer import OUTSIDE_CODE
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import SMALL, SpriteSheet, pygame
 
@@ -56,7 +56,7 @@ def place_wall(
 
 
 class TileTable:
-    """Pixels of cells by code, see `gv_engine.session.batch_viewer.LOOK_BITS`.
+    """Pixels of cells by code, see `gv_engine.session.batch_viewer.APPEARANCE_BITS`.
 
     Args:
         sheet: the sprites.
@@ -87,7 +87,7 @@ class TileTable:
     def _picture(self, code: int) -> NDArray[np.uint32]:
         cell = self._cell
         tile = pygame.Surface((cell, cell), 0, 32)
-        if code == BEYOND:
+        if code == OUTSIDE_CODE:
             tile.fill(self._theme.background)
             return self._pixels(tile)
         kind, state, color, agent = code.to_bytes(4, "little")

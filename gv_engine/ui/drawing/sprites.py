@@ -18,11 +18,11 @@ from pathlib import Path
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.session.sprite_paths import (
-    DrawingError,
-    drawing_file,
-    read_drawing,
+    SpriteError,
+    find_sprite,
+    read_svg,
     tile_letters,
-    with_engines_own,
+    with_builtin_folders,
 )
 from gv_engine.ui.colors import PALETTES
 
@@ -58,7 +58,7 @@ class SpriteSheet:
     """Surfaces of sprites by name, colour, size and turn; each is drawn once.
 
     Args:
-        folders: of an author, see `with_engines_own`.
+        folders: of an author, see `with_builtin_folders`.
         palette: a name in `PALETTES`.
     """
 
@@ -70,7 +70,7 @@ class SpriteSheet:
     ) -> None:
         self._palette = PALETTES[palette]
         self._types = types
-        self._folders = with_engines_own(folders)
+        self._folders = with_builtin_folders(folders)
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 
@@ -92,7 +92,7 @@ class SpriteSheet:
             lit: bright, else dimmed.
 
         Raises:
-            DrawingError: the file is not a drawing that SDL can read.
+            SpriteError: the file is not a drawing that SDL can read.
             OSError: it cannot be read.
         """
         if name in OTHER_AGENTS:
@@ -139,7 +139,7 @@ class SpriteSheet:
         try:
             sprite = load_svg(SVG_TAG.sub(lambda tag: _sized(tag[0], size), filled, count=1))
         except pygame.error as error:
-            raise DrawingError(f"{file}: SDL cannot read this drawing ({error})") from error
+            raise SpriteError(f"{file}: SDL cannot read this drawing ({error})") from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         if text is TILE:
@@ -149,9 +149,9 @@ class SpriteSheet:
     def _text(self, name: str, small: bool) -> tuple[Path, str]:
         """The file of a sprite and what is in it."""
         if (name, small) not in self._texts:
-            file = drawing_file(name, self._folders, small)
+            file = find_sprite(name, self._folders, small)
             if file:
-                self._texts[name, small] = file, read_drawing(file)
+                self._texts[name, small] = file, read_svg(file)
             elif tile_letters(self._types, name):
                 self._texts[name, small] = Path(name), TILE
             else:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import Autoplayer, Choice, Opponent, actor_of
-from gv_engine.session.episode import AND
+from gv_engine.session.autoplay import ActionChoice, Autoplayer, Opponent, make_autoplayer
+from gv_engine.session.episode import ACTION_SEPARATOR
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter
@@ -45,7 +45,7 @@ class ActingScreen(PlayScreen):
         self.actor = actor
         self._acts = True
         self._due = 0.0
-        self._choice: Choice | None = None
+        self._choice: ActionChoice | None = None
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -68,7 +68,7 @@ class ActingScreen(PlayScreen):
             self._choice = self.actor.choose(self.game)
         except GVEngineError:
             self._stop()
-            self._choice = Choice("", {})
+            self._choice = ActionChoice("", {})
             raise
         self.app.stale |= self._choice is not None
         return self._choice is not None
@@ -79,7 +79,7 @@ class ActingScreen(PlayScreen):
             return
         action, before = self._choice.action if self._choice else "", self.game.position
         if action:
-            self.step(lambda: self.game.follow(action))
+            self.step(lambda: self.game.redo_or_step(action))
             if self.game.position == before:  # it was refused, and would be again
                 self._stop()
 
@@ -89,7 +89,7 @@ class ActingScreen(PlayScreen):
         if action:
             self._stop()
             others = self._choice.action if self._choice else ""
-            action = self.game.among(action, others or self.game.wait)
+            action = self.game.merge_actions(action, others or self.game.wait)
         super().take(action)
 
     def seek(self, position: int) -> None:
@@ -117,7 +117,7 @@ class ActingScreen(PlayScreen):
     def _restage(self) -> None:
         if self._staged is not self.game.scenario:  # which the agent has to know
             self.actor.close()
-            self.actor = actor_of(self.game, self.actor.name)
+            self.actor = make_autoplayer(self.game, self.actor.name)
         super()._restage()
 
     def closed(self) -> None:
@@ -126,7 +126,7 @@ class ActingScreen(PlayScreen):
 
     def _race(self) -> None:
         """Play the level against the agent."""
-        self.app.race(Opponent.named(self.actor.name, self.game))
+        self.app.race(Opponent.load(self.actor.name, self.game))
 
     def _stop(self) -> None:
         self._acts = False
@@ -163,7 +163,7 @@ class ActingScreen(PlayScreen):
         said = pygame.Rect(button.right + line // 2, head.y, 0, head.h)
         said.w = head.right - said.x
         pen.text(said, self._said(), "muted")
-        if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.chances:
+        if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.probabilities:
             rest.y += line * 7 // 4
             rest.h -= line * 7 // 4
             self._draw_chances(pen, rest.inflate(-line, 0), self._choice)
@@ -176,7 +176,7 @@ class ActingScreen(PlayScreen):
             return f"{self.actor.name} thinks"
         return self._choice.action and f"{self.actor.name}: {_in_words(self._choice.action)}"
 
-    def _draw_chances(self, pen: Painter, rect: pygame.Rect, choice: Choice) -> None:
+    def _draw_chances(self, pen: Painter, rect: pygame.Rect, choice: ActionChoice) -> None:
         """A bar for each action, the likeliest ones if they are many."""
         line = pen.line
         shown = likeliest(choice)
@@ -203,17 +203,19 @@ class ActingScreen(PlayScreen):
             pen.card(bar, "accent" if action == choice.action else "outline")
 
 
-def likeliest(choice: Choice) -> list[tuple[str, float]]:
+def likeliest(choice: ActionChoice) -> list[tuple[str, float]]:
     """Actions and how likely they are, in the order of the level; of many, those that matter."""
-    told = sorted(choice.chances.items(), key=lambda pair: (-pair[1], pair[0] != choice.action))
+    told = sorted(
+        choice.probabilities.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
+    )
     kept = dict(told[:MOST_BARS])
-    return [(action, chance) for action, chance in choice.chances.items() if action in kept]
+    return [(action, chance) for action, chance in choice.probabilities.items() if action in kept]
 
 
 def _in_words(action: str) -> str:
     """An action, or what each of several agents does, by their names."""
     said = []
-    for part in action.split(AND):
+    for part in action.split(ACTION_SEPARATOR):
         name, _, does = part.rpartition(" ")
         words = does.replace("_", " ")
         said.append(f"{name}: {words.lower()}" if name else words.capitalize())

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gv_engine.session.autoplay import PolicyActor
-from gv_engine.session.batch_viewer import BatchViewer, Means, WallLook, Watched
+from gv_engine.session.autoplay import PolicyAutoplayer
+from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer, CurvePoint
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.batch_view import LARGEST_CELL, LEAST_CELL, Wall
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -48,14 +48,14 @@ class BatchScreen(Screen):
 
     groups = ("wall", "window")
 
-    def __init__(self, app: AppContext, worlds: Watched, says: str) -> None:
+    def __init__(self, app: AppContext, worlds: BatchSource, says: str) -> None:
         super().__init__(app)
         self.worlds, self._says = worlds, says
         self._theme = app.theme
         self._wall = self._hung()
         self._first = 0
         self._due = 0.0
-        self._look: WallLook | None = None
+        self._look: BatchSnapshot | None = None
         self._others = 0, ""
         self._pointed: int | None = None
         self._paused: float | None = None
@@ -75,7 +75,10 @@ class BatchScreen(Screen):
     def tick(self, now: float) -> float | None:
         if now >= self._due:
             self._due = now + PICTURE_TIME
-            look, others = self.worlds.shown(), (len(self.worlds.curves), self.worlds.trouble)
+            look, others = (
+                self.worlds.latest_snapshot(),
+                (len(self.worlds.curves), self.worlds.trouble),
+            )
             self.app.stale |= look is not self._look or others != self._others
             self._look, self._others = look, others
         return max(0.0, self._due - now)
@@ -133,7 +136,7 @@ class BatchScreen(Screen):
 
     def _choose(self, by: int) -> None:
         """Choose another world, beginning with the first that is seen, and keep it in sight."""
-        shown, at = self.worlds.shown(), self._wall.at
+        shown, at = self.worlds.latest_snapshot(), self._wall.at
         if shown is None:
             return
         chosen = self._first if self._pointed is None else self._pointed + by
@@ -142,7 +145,7 @@ class BatchScreen(Screen):
         self._scroll(min(0, row - first) + max(0, row - first - at.rows + 1))
 
     def _scroll(self, rows: int) -> None:
-        shown = self.worlds.shown()
+        shown = self.worlds.latest_snapshot()
         at = self._wall.at
         number = 0 if shown is None else len(shown.codes)
         last = max(0, -(-number // at.columns) - at.rows)
@@ -167,7 +170,7 @@ class BatchScreen(Screen):
         room = pygame.Rect(inner.x, head.bottom + line // 4, inner.w, 0)
         room.h = foot.y - line // 4 - room.y
         self._draw_head(pen, head, roomy)
-        shown = self.worlds.shown()
+        shown = self.worlds.latest_snapshot()
         if shown is not None and min(room.size) > 0:
             before = pen.surface.get_clip()
             pen.surface.set_clip(room)
@@ -203,11 +206,11 @@ class BatchScreen(Screen):
         title = pygame.Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
         pen.text(title, self.worlds.scenario.name, size=1.3)
         points = list(self.worlds.curves)
-        last = points[-1] if points else Means(*(math.nan,) * 4)
+        last = points[-1] if points else CurvePoint(*(math.nan,) * 4)
         if roomy:
             told = f"{self._says}, {self._pace()}"
             pen.text(pygame.Rect(title.x, title.bottom, title.w, line), told, "muted")
-            shown = self.worlds.shown()
+            shown = self.worlds.latest_snapshot()
             steps = f"{shown.steps:,} steps each" if shown else "not begun"
             pen.text(pygame.Rect(title.x, title.bottom + line, title.w, line), steps, "muted")
         width = (rect.right - title.right) // len(TOLD_CURVES)
@@ -257,8 +260,8 @@ class ZoomScreen(ActingScreen):
     """
 
     def __init__(self, app: AppContext, worlds: BatchViewer, number: int) -> None:
-        game = worlds.take_out(number)
-        super().__init__(app, game, PolicyActor(game, worlds.policy))
+        game = worlds.take_over(number)
+        super().__init__(app, game, PolicyAutoplayer(game, worlds.policy))
         self._worlds, self._number = worlds, number
         self._acts = False
 
@@ -276,7 +279,7 @@ class ZoomScreen(ActingScreen):
     def closed(self) -> None:
         self.end_recording()
         self.actor.close()
-        self._worlds.put_back(self._number, self.game)
+        self._worlds.give_back(self._number, self.game)
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         _, *others = super().buttons()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gv_engine.session.hot_reload import in_a_line
+from gv_engine.session.hot_reload import join_differences
 from gv_engine.session.session import Session
 from gv_engine.ui.screens.game_screen import GameScreen
 from gv_engine.ui.screens.screen import AppContext
@@ -19,14 +19,14 @@ class BeforeScreen(GameScreen):
 
     Args:
         app: that it belongs to.
-        below: the screen of a game that was otherwise, see `Session.was`.
+        below: the screen of a game that was otherwise, see `Session.before_reload`.
     """
 
     own_groups = ("replay",)
     heading = "Before: "
 
     def __init__(self, app: AppContext, below: GameScreen) -> None:
-        was = below.game.was()
+        was = below.game.before_reload()
         assert was is not None  # which is asked before
         self._below = below
         super().__init__(app, was)
@@ -54,7 +54,7 @@ class BeforeScreen(GameScreen):
     def show(self, glide: bool = True) -> None:
         said = "the game has other steps now"
         if self._is_compared:
-            said = in_a_line(self._below.game.differences()) or "the same"
+            said = join_differences(self._below.game.differences()) or "the same"
         self._says = f"Before, step {self.game.position}: {said}"
         super().show(glide)
 
@@ -92,7 +92,7 @@ class BeforeScreen(GameScreen):
 
     def seek(self, position: int) -> None:
         self.game.seek(position)
-        self._below.game.seek(min(self.game.position, self._below.game.compared or 0))
+        self._below.game.seek(min(self.game.position, self._below.game.num_comparable_steps or 0))
         self.show(glide=False)
 
     def hints(self) -> Sequence[str]:

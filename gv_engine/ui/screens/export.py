@@ -181,7 +181,9 @@ class ExportScreen(Menu):
     def _write(self) -> Generator[None]:
         """Write the file, a picture between two yields; closed before its end it leaves none."""
         shown, settings = self._game, self.app.settings
-        game = Session.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
+        game = Session.from_replay(
+            shown.replay(), shown.scenario
+        )  # where it is watched stays as it is
         steps = range(game.length + 1)
         if settings.export_as == ".png":
             steps = range(shown.position, shown.position + 1)

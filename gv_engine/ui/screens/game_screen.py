@@ -113,7 +113,7 @@ class GameScreen(Screen):
         """See whether they have changed; returns in how many seconds to do so again."""
         if self._flow is None and now >= self._look:
             self._look = now + LOOK_AGAIN
-            if self._present.changed():
+            if self._present.has_file_changes():
                 self._files_changed()
         if self._flow is None:
             return max(0.0, self._look - now)
@@ -130,7 +130,7 @@ class GameScreen(Screen):
 
     def _flowing(self) -> Iterator[None]:
         game, before = self.game, self.game.scenario
-        said = yield from game.flow()
+        said = yield from game.reload_incrementally()
         if not said or game is not self.game:
             return
         failed = game.scenario is before
@@ -143,7 +143,7 @@ class GameScreen(Screen):
 
     def _other(self) -> Any:
         """The frame that what is shown is compared with; None for none."""
-        difference, was = self.game.difference, self.game.was()
+        difference, was = self.game.difference, self.game.before_reload()
         here = difference and difference.step == self.game.position
         return was.frame() if was and here else None
 
@@ -181,7 +181,7 @@ class GameScreen(Screen):
     @property
     def _compares(self) -> str:
         """What the button says that shows how it was; empty where it was never otherwise."""
-        return "" if self.game.compared is None else "Before"
+        return "" if self.game.num_comparable_steps is None else "Before"
 
     def command(self, name: str) -> None:
         if name == "view":
@@ -195,7 +195,7 @@ class GameScreen(Screen):
         elif name == "copy":
             self._copy()
         elif name == "first_change":
-            self.game.first_change()
+            self.game.seek_first_difference()
             self.show(glide=False)
         elif name == "compare":
             self._compare()
@@ -228,7 +228,7 @@ class GameScreen(Screen):
 
     def _compare(self) -> None:
         """Show how it was before a file was saved."""
-        if self.game.compared is None:
+        if self.game.num_comparable_steps is None:
             self.app.say("No file that was saved has changed a step of this game")
         else:
             self.app.compare()

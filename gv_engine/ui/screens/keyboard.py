@@ -59,7 +59,7 @@ _STICK = {0: ("Pad Left", "Pad Right"), 1: ("Pad Up", "Pad Down")}
 
 
 class Keyboard:
-    """Names what is pressed, `Shift+LeftSession` or `Pad A`, and tells a held key from a new press.
+    """Names what is pressed, `Shift+Left` or `Pad A`, and tells a held key from a new press.
 
     Attributes:
         hears_text: whether text that is typed now is meant for the screen that is on top now.

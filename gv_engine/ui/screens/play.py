@@ -13,9 +13,9 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.plugin import KeyCommand, hooks_of
 from gv_engine.scenario.reference_docs import sections
 from gv_engine.session.autoplay import SOLVER, Opponent
-from gv_engine.session.catalogue import next_of_kin, source_of
+from gv_engine.session.catalogue import next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, ReplayError
-from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
+from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap
@@ -82,7 +82,7 @@ class PlayScreen(GameScreen):
             return self._saved is not None
         if name == "edit_level":
             return bool(self.domain.sketch)
-        return self.game.knows(name) and self.stage.knows(name)
+        return self.game.supports_command(name) and self.stage.knows(name)
 
     def pointed(self, event: pygame.event.Event) -> None:
         super().pointed(event)
@@ -91,8 +91,8 @@ class PlayScreen(GameScreen):
 
     def command(self, name: str) -> None:
         self.stage.halt()
-        if name in GAME_COMMANDS:
-            GAME_COMMANDS[name](self.game)
+        if name in SESSION_COMMANDS:
+            SESSION_COMMANDS[name](self.game)
             self.show(glide=False)
         elif any(each.name == name for each in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
@@ -162,12 +162,12 @@ class PlayScreen(GameScreen):
 
     def _kin(self) -> None:
         """Play the same in another size or difficulty, with the same seed."""
-        self.game.change(self.app.choose(next_of_kin(self.game.scenario.name)))
+        self.game.change_scenario(self.app.choose(next_size_variant(self.game.scenario.name)))
         self.show(glide=False)
 
     def _enter_seed(self) -> None:
         def accept(text: str) -> None:
-            self.game.reset(seed_of(text))
+            self.game.reset(parse_seed(text))
             self.show(glide=False)
 
         words, seed = "Equal seeds are equal levels.", str(self.game.seed)
@@ -213,7 +213,7 @@ class PlayScreen(GameScreen):
 
     def _race(self) -> None:
         """Play the level against what was saved of it last, or else whoever knows the way."""
-        self.app.race(Opponent.named(str(self._saved or SOLVER), self.game))
+        self.app.race(Opponent.load(str(self._saved or SOLVER), self.game))
 
     def _record(self) -> None:
         """Begin a recording of what is shown from now on, or end it."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import Opponent, standing, verdict
+from gv_engine.session.autoplay import Opponent, describe_standing, describe_winner
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
@@ -32,13 +32,13 @@ class RaceScreen(PlayScreen):
         self._due = 0.0
         self._waits = True  # for the other one to be where it belongs
         self._gone = ""  # why there is none any more
-        self._shown = rival.game.frame()
+        self._shown = rival.session.frame()
         self._beside = self._staged_beside()
         if not (self._own_view or app.settings.view):
             self._choose_view(self._beside.view)  # both alike
 
     def _staged_beside(self) -> Stage:
-        stage = make_stage(self.rival.game, self._theme)
+        stage = make_stage(self.rival.session, self._theme)
         stage.begin(None, self._shown)
         stage.view = tuple(self.domain.views)[1]
         return stage
@@ -67,13 +67,13 @@ class RaceScreen(PlayScreen):
     def _go_on(self) -> bool:
         """Let the other one be as many steps old; False if it thinks."""
         try:
-            if not self.rival.begins_again(self.game):
+            if not self.rival.follow_level(self.game):
                 self._gone = f"{self.rival.name} has played another level"
             elif not self.rival.go_to(self.game.position + self._beyond):
                 return False
         except GVEngineError as error:
             self._gone = f"{self.rival.name}: {error}"
-        previous, self._shown = self._shown, self.rival.game.frame()
+        previous, self._shown = self._shown, self.rival.session.frame()
         follows = self._shown.steps == previous.steps + 1
         self._beside.begin(previous if follows else None, self._shown)
         self.app.stale = True
@@ -96,9 +96,9 @@ class RaceScreen(PlayScreen):
             half.h = other.h = (rect.h - line // 2) // 2
             other.bottom = rect.bottom
         self._beside.line = line
-        mine = standing("You", self.game)
+        mine = describe_standing("You", self.game)
         thinks = f"{self.rival.name} thinks" if self._waits else ""
-        theirs = self._gone or thinks or standing(self.rival.name, self.rival.game)
+        theirs = self._gone or thinks or describe_standing(self.rival.name, self.rival.session)
         for room, said in ((half, mine), (other, theirs)):
             pen.text(pygame.Rect(room.x, room.y, room.w, line), said, "muted", "center")
             room.y += line * 5 // 4
@@ -112,4 +112,4 @@ class RaceScreen(PlayScreen):
 
     def facts(self) -> Sequence[str]:
         both_over = self.frame.outcome and self.rival.is_over and not self._gone
-        return (*super().facts(), *([verdict(self.game, self.rival)] if both_over else []))
+        return (*super().facts(), *([describe_winner(self.game, self.rival)] if both_over else []))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from gv_engine.session.replay import Replay
-from gv_engine.session.rollout_games import RolloutGames
+from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter
@@ -80,7 +80,7 @@ class ReplayScreen(GameScreen):
             super().command(name)
 
     def knows(self, name: str) -> bool:
-        return name not in EPISODES and self.game.knows(name)
+        return name not in EPISODES and self.game.supports_command(name)
 
     def uncovered(self) -> None:
         self.show(glide=False)
@@ -156,9 +156,9 @@ class RolloutScreen(ReplayScreen):
         games: the episodes.
     """
 
-    def __init__(self, app: AppContext, games: RolloutGames) -> None:
+    def __init__(self, app: AppContext, games: RolloutSessions) -> None:
         self._games, self._number = games, 0
-        game = games.game(0)
+        game = games.open_session(0)
         super().__init__(app, game.replay(), game)
         self._plays = True
 
@@ -175,7 +175,7 @@ class RolloutScreen(ReplayScreen):
         if not 0 <= number < len(self._games):
             self.app.say(f"{self._games.path} has {len(self._games)} episodes")
             return
-        self._number, self.game = number, self._games.game(number)
+        self._number, self.game = number, self._games.open_session(number)
         self.replay = self.game.replay()
         self._due = 0.0
         self.frame = self.game.frame()

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from gv_engine.scenario.library import IN_FOLDER
-from gv_engine.session.catalogue import Entry, built_in_entries, in_folder, search
+from gv_engine.session.catalogue import Entry, built_in_entries, folder_entries, search
 from gv_engine.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.ui.screens.cards import (
@@ -45,7 +45,7 @@ class StartScreen(CardsScreen):
             MissingCard([entry for entry in lacking if entry.missing == missing])
             for missing in dict.fromkeys(entry.missing for entry in lacking)
         ]
-        self._here = [card_of(entry) for entry in in_folder(Path.cwd())]
+        self._here = [card_of(entry) for entry in folder_entries(Path.cwd())]
         self._known: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._here, *self._scenarios)
         }

@@ -14,9 +14,9 @@ from gv_engine.rules.errors import GVEngineError, reason
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import signed
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.catalogue import load_playable, next_of_kin
+from gv_engine.session.catalogue import load_playable, next_size_variant
 from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
+from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PAD, Bindings, key_label
@@ -179,8 +179,8 @@ class TerminalGame:
             self.left = True
         elif helping:
             return
-        elif name in GAME_COMMANDS:
-            self._try(lambda: GAME_COMMANDS[name](self.game))
+        elif name in SESSION_COMMANDS:
+            self._try(lambda: SESSION_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
         elif said := self._of_windows(name):
@@ -220,7 +220,7 @@ class TerminalGame:
         typed = self._typed or ""
         self._typed = None
         if key in ("Return", "Keypad Enter") and typed:
-            self._try(lambda: self.game.reset(seed_of(typed)))
+            self._try(lambda: self.game.reset(parse_seed(typed)))
         elif key == "Backspace":
             self._typed = typed[:-1]
         elif (key.isdigit() or key == "Minus") and len(typed) < 18:
@@ -242,7 +242,7 @@ class TerminalGame:
 
     def look(self) -> None:
         """Load the scenario again if its files have changed."""
-        if self.game.changed():
+        if self.game.has_file_changes():
             self._note = self.game.reload()
             self.stale = True
 
@@ -263,7 +263,7 @@ class TerminalGame:
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
     def _kin(self) -> None:
-        self.game.change(load_playable(next_of_kin(self.game.scenario.name)))
+        self.game.change_scenario(load_playable(next_size_variant(self.game.scenario.name)))
 
     def _menu(self) -> None:
         self._leaving = True
@@ -376,10 +376,10 @@ class TerminalGame:
         for group in self._groups:
             for command in self._bindings.commands(group):
                 own = group == self._domain.title and self._picture.knows(command.name)
-                does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
+                does = own or command.name in (*SESSION_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]
-                if does and keys and self.game.knows(command.name):
+                if does and keys and self.game.supports_command(command.name):
                     says = "leave" if command.name == "menu" else command.says
                     found.setdefault(command.name, (keys, says))
         rows = max(1, height - 1)

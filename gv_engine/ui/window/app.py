@@ -25,10 +25,10 @@ from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain,
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
-from gv_engine.session.catalogue import load_playable, look_at, says, source_of
+from gv_engine.session.catalogue import is_scenario_text, load_playable, load_referenced, source_of
 from gv_engine.session.episode import Playable
-from gv_engine.session.replay import Replay, ReplayError, brought
-from gv_engine.session.rollout_games import RolloutGames, is_rollout
+from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
+from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES, Theme
@@ -208,7 +208,7 @@ class App(AppContext):
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         if is_rollout(file):
-            self.push(RolloutScreen(self, RolloutGames(file, scenario, **self.consent)))
+            self.push(RolloutScreen(self, RolloutSessions(file, scenario, **self.consent)))
             return
         replay = Replay.load(file)
         self.push(ReplayScreen(self, replay, self._played_again(replay, file, scenario)))
@@ -226,13 +226,13 @@ class App(AppContext):
         try:
             scenario = self.scenario_of(replay, Path("a line that was pasted"))
         except ReplayError:  # nobody knows it here
-            scenario = brought(replay, level_folder())
-        game = Session.of(replay, scenario)
+            scenario = scenario_of_replay(replay, level_folder())
+        game = Session.from_replay(replay, scenario)
         game.seek(game.length)
         self.begin(game)
 
     def take_over(self, replayed: Session) -> None:
-        game = Session.of(replayed.replay(), replayed.scenario)
+        game = Session.from_replay(replayed.replay(), replayed.scenario)
         game.seek(replayed.position)
         self.begin(game)
 
@@ -242,7 +242,7 @@ class App(AppContext):
         self.has_come_to(game.scenario)
 
     def race(self, rival: Opponent) -> None:
-        own = Session(rival.game.scenario, rival.game.seed)
+        own = Session(rival.session.scenario, rival.session.seed)
         self.push(RaceScreen(self, own, rival))
         self.has_come_to(own.scenario)
 
@@ -254,13 +254,15 @@ class App(AppContext):
         self.told.append(game)
 
     def recent_file(self, replay: Replay) -> str:
-        found = (file for file in self.settings.recent if says(file, replay.scenario.text))
+        found = (
+            file for file in self.settings.recent if is_scenario_text(file, replay.scenario.text)
+        )
         return next(found, "")
 
     def _played_again(
         self, replay: Replay, file: Path, scenario: Playable | None = None
     ) -> Session:
-        return Session.of(replay, self.scenario_of(replay, file, scenario))
+        return Session.from_replay(replay, self.scenario_of(replay, file, scenario))
 
     def scenario_of(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Playable:
         given = () if scenario is None else (scenario,)
@@ -275,9 +277,9 @@ class App(AppContext):
         """
         for source in self.settings.recent:
             try:
-                yield look_at(source, file, **self.consent)
+                yield load_referenced(source, file, **self.consent)
             except TrustError:
-                if says(source, replay.scenario.text):
+                if is_scenario_text(source, replay.scenario.text):
                     raise
             except (GVEngineError, OSError):
                 continue

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import complain
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.batch_viewer import Means, WallLook, codes_of
+from gv_engine.session.batch_viewer import BatchSnapshot, CurvePoint, cell_codes
 from gv_engine.vector.compiled_backend import CompiledBatch
 
 _PICTURE_TIME = 1 / 30  # s: no look is handed over sooner after the last one
@@ -46,14 +46,14 @@ class BatchProcess:
         self._steps += 1
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
-            self._codes[...] = codes_of(self._batch)
+            self._codes[...] = cell_codes(self._batch)
             self._send(self._steps)
 
-    def tell(self, means: Means) -> None:
+    def tell(self, means: CurvePoint) -> None:
         """Draw another point of the curves."""
         self._send(means)
 
-    def _send(self, message: int | Means) -> None:
+    def _send(self, message: int | CurvePoint) -> None:
         with suppress(OSError):  # the window has been closed
             self._ours.send(message)
 
@@ -65,23 +65,23 @@ class BatchProcess:
 
 
 class FarWorlds:
-    """Worlds of another process; see `gv_engine.session.batch_viewer.Watched`."""
+    """Worlds of another process; see `gv_engine.session.batch_viewer.BatchSource`."""
 
     def __init__(self, scenario: Scenario, codes: NDArray[np.uint32], messages: Connection) -> None:
         self.scenario, self.trouble = scenario, ""
-        self.curves: deque[Means] = deque(maxlen=600)
+        self.curves: deque[CurvePoint] = deque(maxlen=600)
         self._codes, self._messages = codes, messages
-        self._look: WallLook | None = None
+        self._look: BatchSnapshot | None = None
 
-    def shown(self) -> WallLook | None:
+    def latest_snapshot(self) -> BatchSnapshot | None:
         """What they looked like last."""
         try:
             while self._messages.poll():
                 message = self._messages.recv()
-                if isinstance(message, Means):
+                if isinstance(message, CurvePoint):
                     self.curves.append(message)
                 else:
-                    self._look = WallLook(self._codes.copy(), message)
+                    self._look = BatchSnapshot(self._codes.copy(), message)
         except (EOFError, OSError):
             self.trouble = "It has ended"
         return self._look
