@@ -139,7 +139,7 @@ def _by_solver(making: Making, scenario: str, seed: int) -> dict[str, Any]:
     from gv_engine.validation.solver import Survey  # compiles
 
     test = split_levels(scenario).test
-    found = Survey(test.scenario, test.seeds, _SEARCHED).found
+    found = Survey(test.scenario, test.seeds, _SEARCHED).solutions
     return {"lengths": tuple(len(found[s].actions) if s in found else 0 for s in test.seeds)}
 
 

@@ -104,7 +104,7 @@ def _solved(found: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
     from gv_engine.validation.solver import Survey
 
     with progress("levels", len(found.seeds)) as advance:
-        survey = Survey(found.scenario, found.seeds, seconds, told=advance)
+        survey = Survey(found.scenario, found.seeds, seconds, on_level=advance)
     for number, seed in enumerate(found.seeds):
-        solution = survey.found.get(seed)
+        solution = survey.solutions.get(seed)
         yield number, seed, (len(solution.actions) or "") if solution else ""

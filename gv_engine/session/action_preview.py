@@ -157,7 +157,7 @@ def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
     for cls in layout.components:
         column = column_name(cls)
         columns = world[column]
-        if columns.has[e] and cls is not layout.mission:  # which says what is asked
+        if columns.has[e] and cls is not layout.mission:  # it is compared as text
             fields = ((field.name, columns[field.name]) for field in fields_of(cls))
             fields_by_component[cls.__name__] = {
                 name: values[e] for name, values in fields if (column, name) not in covered

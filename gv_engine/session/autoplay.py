@@ -142,11 +142,11 @@ class SolutionPath(NamedTuple):
 
     Attributes:
         actions: at least the first actions; () if none were found.
-        says: reason why none were found, or a remark.
+        message: reason why none were found, or a remark.
     """
 
     actions: tuple[str, ...]
-    says: str
+    message: str
 
 
 class HintProvider(Protocol):
@@ -198,7 +198,7 @@ class SolverAutoplayer:
         if path is None:
             return None
         if not path.actions:
-            raise AutoplayError(path.says)
+            raise AutoplayError(path.message)
         return ActionChoice(path.actions[0], {})
 
     def close(self) -> None:

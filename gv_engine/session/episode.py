@@ -25,17 +25,9 @@ PolicyInput = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 class Episode(Protocol):
     """One scenario, played one episode at a time, without a window.
 
-    Actions are texts. In a grid
-        they are names, for several agents `ann MOVE_FORWARD | bob TOGGLE`, and agents without an
-        action
-        wait. In algebra they name a rule and a node. Snapshots are opaque and stay within the
-        process.
-
-        Actions are texts: names in a grid, there of several agents `ann MOVE_FORWARD | bob TOGGLE`,
-        where those who are not named wait; a rule and a node in algebra. What a snapshot holds is
-        the
-        domain's own business; it stays within the process.
-
+    Actions are texts. In a grid they are names, for several agents `ann MOVE_FORWARD | bob TOGGLE`,
+    and agents without an action wait. In algebra they name a rule and a node. Snapshots are opaque
+    and stay within the process.
 
     Attributes:
         controlled: index of the agent that the player controls; the frame shows its view.

@@ -198,11 +198,8 @@ class Inspection:
         return arrays
 
     def _visibility_call(self, name: str) -> Call | str:
-        """Return the call of a visibility function, or an error message.\n\nUses the scenario's
-        parameters if its own visibility function has that name, else the defaults.
-
-        They are the scenario's where it names the function, else as they are by default.
-        """
+        """Return the call of a visibility function, or an error message; with the scenario's
+        parameters if its own visibility function has that name, else the defaults."""
         system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
         if own.system is system:
             return own
@@ -213,13 +210,11 @@ class Inspection:
         return call.fault(self.scenario.area) or call
 
     def visible_cells(self, function: str) -> VisibleCells:
-        """Return the cells that a registered visibility function shows to the agent.\n\nRandom
-        functions sample from a copy of the world's RNG.
-
-        One that leaves it to chance draws what it would draw now from the world's generator.
+        """Return the cells that a registered visibility function shows to the agent; random
+        functions use a copy of the world's RNG.
 
         Raises:
-            KeyError: no such function.
+            KeyError: there is no such function.
         """
         if function not in self._calls:
             self._calls[function] = self._visibility_call(function)

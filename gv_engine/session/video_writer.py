@@ -95,7 +95,7 @@ class Mp4(PictureWriter):
             next(self._encoder)
         try:
             self._encoder.send(np.ascontiguousarray(picture))
-        except OSError:  # it says it with its whole command line
+        except OSError:  # its message is the whole command line
             raise OSError(_STOPPED) from None
 
     def close(self, count: int) -> None:

@@ -25,7 +25,7 @@ from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.plugin import hooks_of
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.learning.drawn import drawn
 
 PLAY = """
@@ -192,7 +192,7 @@ def test_whoever_lets_it_act_is_told():
     other, algebra = Scenario.load(BACKWARDS), load_scenario("mathy-poly-simplify")
     ways: list[Callable[[], Any]] = [
         lambda: begin(parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])),
-        lambda: play_in_lockstep(other, 1, 5, compiled=False, policy="run"),
+        lambda: run_differential_test(other, 1, 5, compiled=False, policy="run"),
         lambda: [*hooks_of(other).frames(other, "run", 0, 1)],
         lambda: [*hooks_of(algebra).frames(algebra, "run", 0, 1)],
         lambda: load_policy("run", 1, 8),
@@ -307,7 +307,7 @@ def test_a_folder_without_a_policy_is_told(capsys):
 def test_it_plays_the_episodes_that_are_compared(level):
     drawn(Path("run"), level)
     scenario = Scenario.load(level).with_(max_steps=20)
-    report = play_in_lockstep(scenario, 2, 5, compiled=False, policy="run")
+    report = run_differential_test(scenario, 2, 5, compiled=False, policy="run")
     job = Job(scenario, "run", 5, 2, options={"world": "object"})
     with closing(job.environment(2)) as env:
         lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
@@ -317,4 +317,4 @@ def test_it_plays_the_episodes_that_are_compared(level):
     with pytest.raises(PolicyError, match=r"run/policy.npz is of a run; name its folder, run"):
         load_policy("run/policy.npz", 1, 6)
     with pytest.raises(PolicyError, match="no policy 'nobody'"):
-        play_in_lockstep(scenario, 2, 5, compiled=False, policy="nobody")
+        run_differential_test(scenario, 2, 5, compiled=False, policy="nobody")

@@ -31,7 +31,7 @@ from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.recording import Onlooker
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests import DATA
 from tests.world.test_worlds import assert_same_run
@@ -404,7 +404,7 @@ def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_as
 @pytest.mark.thorough
 @pytest.mark.compiled
 def test_a_mixture_is_the_same_in_both_worlds():
-    report = play_in_lockstep(Scenario.load(MIXED).with_(max_steps=15), episodes=30)
+    report = run_differential_test(Scenario.load(MIXED).with_(max_steps=15), episodes=30)
     assert report.fault == ""
 
 

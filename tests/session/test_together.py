@@ -24,7 +24,7 @@ from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import TerminalGame
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.validation.solver import Solver, Verdict
 
 TWO_AT_ONE_KEYBOARD = ["Up"] * 3 + ["W"] * 6 + ["Up"] * 5 + ["W"] * 2
@@ -169,7 +169,7 @@ def test_an_episode_is_drawn(tmp_path: Path):
 
 @pytest.mark.compiled
 def test_they_are_compared_and_their_way_is_found(plates: Scenario):
-    report = play_in_lockstep(plates, episodes=2)
+    report = run_differential_test(plates, episodes=2)
     assert report.fault == ""
     assert report.steps > 50
     solution = Solver(plates).solve(0)

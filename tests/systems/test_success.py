@@ -24,7 +24,7 @@ from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import built_in_names, hooks_of
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.session.session import Session
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.columns import RowWorld
 from tests import DATA
 from tests.boards import RULES
@@ -219,7 +219,7 @@ def test_only_the_good_exit_is_a_success(name, world):
 def test_check_compares_it():
     # 2 << 62 is negative where numbers have 64 bits
     made = scenario("#>.E", "reach_exit", success_function="./rules.py:far_along")
-    fault = play_in_lockstep(made, episodes=4).fault
+    fault = run_differential_test(made, episodes=4).fault
     assert "success is True in the object world, False in the compiled one" in fault
 
 

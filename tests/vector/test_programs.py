@@ -17,7 +17,7 @@ from numba.core.typing.templates import builtin_registry
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import compiler, link_units, numba_pipeline, program_cache, programs
 from gv_engine.compiler.intrinsics import intrinsic
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.caches import own_cache
 
 pytestmark = pytest.mark.compiled
@@ -87,14 +87,14 @@ def load(tmp_path_factory):
 
 def test_components_come_and_go_alike_in_both_worlds(load):
     rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
-    report = play_in_lockstep(load(*rules), episodes=20)
+    report = run_differential_test(load(*rules), episodes=20)
     assert report.fault == ""
     assert report.steps > 100
 
 
 @pytest.mark.thorough
 def test_steps_begin_alike_in_both_worlds(load):
-    report = play_in_lockstep(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
+    report = run_differential_test(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
     assert report.fault == ""
 
 

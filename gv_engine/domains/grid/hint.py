@@ -52,4 +52,4 @@ class GridHint:
         count = len(way.actions)
         to_go = "1 step" if count == 1 else f"{count} steps"
         action = way.actions[0].replace("_", " ").capitalize() if way.actions else ""
-        self.waits, self.says = False, f"Hint: {action}; {to_go} to go" if action else way.says
+        self.waits, self.says = False, f"Hint: {action}; {to_go} to go" if action else way.message

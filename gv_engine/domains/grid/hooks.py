@@ -36,9 +36,9 @@ from gv_engine.scenario.mixture import MIXTURE_KEYS
 from gv_engine.scenario.plugin import CheckReport, Schedules, Systems, listed
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_broken_sprites
-from gv_engine.validation.differential import broken
-from gv_engine.validation.differential import play_in_lockstep as compare
-from gv_engine.validation.lint import findings
+from gv_engine.validation.differential import find_broken_contracts
+from gv_engine.validation.differential import run_differential_test as compare
+from gv_engine.validation.lint import find_mistakes
 from gv_engine.validation.solver import Survey, Verdict, check_solution
 from gv_engine.validation.solver_process import ShortestPathHints
 from gv_engine.vector.backend import make_batch
@@ -195,14 +195,14 @@ def examine(
     policy: str = "",
 ) -> CheckReport:
     """Compare the object world with the compiled one, look for broken promises and drawings."""
-    promises = broken(scenario, seed=seed)  # first, as it can be stopped
+    promises = find_broken_contracts(scenario, seed=seed)  # first, as it can be stopped
     compiles = "not tried" if quick else _compiles(scenario)
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
     faults = [*promises, *filter(None, [report.fault]), *find_broken_sprites(scenario)]
     if not faults:
-        facts += findings(scenario)
+        facts += find_mistakes(scenario)
         told, faults = check_solution(scenario)
         facts += told
     but = ", with nothing compiled or searched" if quick else ""
@@ -213,14 +213,14 @@ def examine(
         facts.append(("searched", f"no: {error}"))
     if survey:
         facts += [("searched", survey.extent), ("can be won", survey)]
-        verdicts = {solution.verdict for solution in survey.found.values()}
+        verdicts = {solution.verdict for solution in survey.solutions.values()}
         if scenario.tells_success and verdicts == {Verdict.LOST}:
             faults = [
-                f"{scenario.name}: none of the levels of {len(survey.found)} seeds can be won"
+                f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"
             ]
         if Verdict.LOST in verdicts:
             but = " but levels that cannot be won"
-        elif verdicts != {Verdict.WON} or len(survey.found) < _LEVELS:
+        elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
             but = ", as far as levels were searched"
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""

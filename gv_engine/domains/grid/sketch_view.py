@@ -47,7 +47,7 @@ class EditorMapView(SketchDrawing):
         whole = max(1, min(rect.h // height, rect.w // width))
         self._size = whole, cell, cell
         start = corner((height, width), room, self._followed(cursor, room, cell), cell)
-        grid, ground = sketch.looks()
+        grid, ground = sketch.cell_arrays()
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
         self._board.draw(surface, rect, start, cell, grid, None, _NOBODY, beneath=ground)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from gv_engine.editor.background_check import BackgroundChecker, Judgement
+from gv_engine.editor.background_check import BackgroundChecker, CheckState
 from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.yaml_text import EditError
@@ -45,7 +45,7 @@ class EditScreen(PaintScreen):
         self._look = 0.0
         self._is_told = self._is_dropped = False
         self._judge: BackgroundChecker | None = None
-        self._judgement = Judgement()
+        self._judgement = CheckState()
         self._judged: object = None
 
     # ---- what happens --------------------------------------------------------------------
@@ -55,7 +55,7 @@ class EditScreen(PaintScreen):
             self._look = now + LOOK_AT_FILE
             self._look_at_file()
         self._ask_judge()
-        waits = self._judge is not None and self._judge.waits
+        waits = self._judge is not None and self._judge.is_waiting
         return min(self._look - now, WAITS_FOR_JUDGE) if waits else self._look - now
 
     def _ask_judge(self) -> None:
@@ -63,7 +63,7 @@ class EditScreen(PaintScreen):
         if self._judge is None:
             self._judge = BackgroundChecker()
         if self._judged is not self.work.scenario:
-            self._judged, self._judgement = self.work.scenario, Judgement()
+            self._judged, self._judgement = self.work.scenario, CheckState()
             self._judge.ask(self.work.scenario)
             self.app.stale = True
         if found := self._judge.answer():
@@ -73,9 +73,9 @@ class EditScreen(PaintScreen):
     def closed(self) -> None:
         if self._judge is not None:
             self._judge.close()
-        if self.work.manuscript.is_edited and not self._is_dropped:
+        if self.work.buffer.is_edited and not self._is_dropped:
             try:
-                kept = keep_unsaved(self.work.level.file.stem, self.work.manuscript.text)
+                kept = keep_unsaved(self.work.level.file.stem, self.work.buffer.text)
             except OSError as error:
                 complain(f"what was edited is lost: {reason(error)}")
             else:
@@ -83,8 +83,8 @@ class EditScreen(PaintScreen):
 
     def _look_at_file(self) -> None:
         """Take what somebody else has written, unless something here is not saved."""
-        manuscript = self.work.manuscript
-        if not manuscript.differs:
+        manuscript = self.work.buffer
+        if not manuscript.has_disk_changes:
             self._is_told = False
         elif not self._is_told:
             self._is_told = True
@@ -92,11 +92,11 @@ class EditScreen(PaintScreen):
             if manuscript.is_changed:
                 self.app.say(f"{name} was changed elsewhere: saving asks which one stays", 15)
                 return
-            manuscript.take()
+            manuscript.load_from_disk()
             self._is_told = False
             self.refresh()
             self.app.say(f"{name} was changed elsewhere and is read again; undo leads back", 10)
-        if self.work.rules_differ():
+        if self.work.have_rules_changed():
             self.refresh()
             self.app.say("The rules were changed and are read again")
 
@@ -128,7 +128,7 @@ class EditScreen(PaintScreen):
             GVEngineError: it cannot be played.
         """
         if self.work.scenario is None:
-            fault = self.work.faults[0].says if self.work.faults else "there is no level"
+            fault = self.work.faults[0].message if self.work.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
         self.app.push(TrialScreen(self.app, Session(self.work.scenario, seed=0)))
 
@@ -141,9 +141,9 @@ class EditScreen(PaintScreen):
         Args:
             then: is done when it is written.
         """
-        if self.work.manuscript.file is None:
+        if self.work.buffer.file is None:
             self.save_as(then)
-        elif self.work.manuscript.differs:
+        elif self.work.buffer.has_disk_changes:
             self.app.push(ConflictMenu(self, then))
         else:
             self.write(then=then)
@@ -165,7 +165,7 @@ class EditScreen(PaintScreen):
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
         """Write the file now."""
         try:
-            saved = self.work.manuscript.save(file)
+            saved = self.work.buffer.save(file)
         except OSError as error:
             self.app.say(f"Not saved: {reason(error)}", stays=15)
             return
@@ -186,13 +186,13 @@ class EditScreen(PaintScreen):
 
     def enter_size(self) -> None:
         """Ask for another size of the map."""
-        height, width = self.work.sketch.shape
+        height, width = self.work.map.shape
 
         def accept(text: str) -> None:
             sides = text.lower().replace("×", "x").split("x")
             if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
                 raise EditError(f"found {text!r}, expected rows and columns, as 9x12")
-            self.edit(lambda _: self.work.sketch.resized(int(sides[0]), int(sides[1])))
+            self.edit(lambda _: self.work.map.resize(int(sides[0]), int(sides[1])))
 
         words = "Rows and columns. Walls around the level stay around it."
         letters = "0123456789x× "
@@ -244,7 +244,8 @@ class EditScreen(PaintScreen):
     def faults(self) -> Sequence[Fault]:
         """All that is known to be wrong."""
         judged = (
-            fault._replace(says=self.work.in_short(fault.says)) for fault in self._judgement.faults
+            fault._replace(message=self.work.shorten_message(fault.message))
+            for fault in self._judgement.faults
         )
         return (*self.work.faults, *judged)
 
@@ -254,9 +255,9 @@ class EditScreen(PaintScreen):
         if self.work.scenario is None:
             return "", "text"
         told = self._judgement
-        if told.steps is None and not told.says:
+        if told.steps is None and not told.message:
             return "Looking for a way to win", "muted"
-        says = told.says or f"Can be won in {told.steps} steps"
+        says = told.message or f"Can be won in {told.steps} steps"
         if told.levels:
             says = f"Seed 0: {says[0].lower()}{says[1:]}. Seeds from 0 on: {told.levels}"
         return says, "gain" if told.steps is not None else "loss" if told.is_lost else "muted"
@@ -323,8 +324,8 @@ _COMMANDS: dict[str, Callable[[EditScreen], None]] = {
     "put": EditScreen._put,
     "erase": EditScreen._erase,
     "pick": EditScreen._pick,
-    "next_thing": lambda screen: screen.brushes.step(1),
-    "previous_thing": lambda screen: screen.brushes.step(-1),
+    "next_thing": lambda screen: screen.brushes.select_next(1),
+    "previous_thing": lambda screen: screen.brushes.select_next(-1),
     "next_color": lambda screen: screen.brushes.next_color(),
     "next_state": EditScreen._next_state,
     "next_tool": EditScreen._next_tool,

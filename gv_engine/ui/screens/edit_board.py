@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from gv_engine.editor.document import EditorDocument, Fault
-from gv_engine.editor.map_model import FLOOR_THING, Brushes, MapCell, box
+from gv_engine.editor.map_model import FLOOR_THING, Brushes, MapCell, cells_of_box
 from gv_engine.editor.symbols import CellThing
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.ui.drawing.sprites import pygame
@@ -35,7 +35,7 @@ class PaintScreen(Screen):
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app)
         self.work = work
-        self.brushes = Brushes(work.words)
+        self.brushes = Brushes(work.vocabulary)
         self.cursor: MapCell = (0, 0)
         self.tool = TOOLS[0]
         self._corner: MapCell | None = None
@@ -55,8 +55,8 @@ class PaintScreen(Screen):
     def refresh(self) -> None:
         """The text is another one now."""
         self.work.refresh()
-        self.brushes.adopt(self.work.words)
-        height, width = self.work.sketch.shape
+        self.brushes.set_vocabulary(self.work.vocabulary)
+        height, width = self.work.map.shape
         y, x = self.cursor
         self.cursor = max(0, min(height - 1, y)), max(0, min(width - 1, x))
         self._preview = None
@@ -73,26 +73,26 @@ class PaintScreen(Screen):
 
     def draw_as_map(self) -> None:
         """Let one of the levels that rules make be a map."""
-        self.work.draw_level(0)
+        self.work.insert_level(0)
         self.refresh()
 
     @property
     def has_map(self) -> bool:
         """Whether there is a map to paint on."""
-        return bool(self.work.sketch.rows)
+        return bool(self.work.map.rows)
 
     def paint(self, cells: Iterable[MapCell], thing: CellThing) -> None:
         """Put a thing into cells; what is done without a pause is undone together."""
         if not self.has_map:
             raise EditError("This level has no map to paint on; the menu draws one of its levels")
-        told = [(cell, thing) for cell in cells if cell in self.work.sketch]
-        self.edit(lambda _: self.work.sketch.painted(told), stroke=self._stroke)
+        told = [(cell, thing) for cell in cells if cell in self.work.map]
+        self.edit(lambda _: self.work.map.paint(told), stroke=self._stroke)
 
     def _act(self, cell: MapCell, erases: bool) -> None:
         """Use the tool on a cell."""
         thing = FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
-            self.paint(self.work.sketch.alike(cell), thing)
+            self.paint(self.work.map.flood_fill(cell), thing)
         elif self.tool == "pen":
             self.paint([cell], thing)
         elif self._corner is None:
@@ -106,10 +106,10 @@ class PaintScreen(Screen):
         if corner is None:
             return
         if self.tool == "room" and not self._erases:
-            self.edit(lambda _: self.work.sketch.room(corner, cell), stroke=self._stroke)
+            self.edit(lambda _: self.work.map.draw_room(corner, cell), stroke=self._stroke)
         else:
             thing = FLOOR_THING if self._erases else self.brushes.thing()
-            self.paint(box(corner, cell), thing)
+            self.paint(cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
         self._stroke += 1
@@ -121,11 +121,11 @@ class PaintScreen(Screen):
 
     def _pick(self) -> None:
         if self.has_map:
-            self.brushes.take(self.work.sketch.thing(self.cursor))
+            self.brushes.pick(self.work.map.thing(self.cursor))
 
     def _move(self, down: int, right: int) -> None:
         cell = self.cursor[0] + down, self.cursor[1] + right
-        if cell in self.work.sketch:
+        if cell in self.work.map:
             self.cursor = cell
 
     def _next_tool(self) -> None:
@@ -134,7 +134,7 @@ class PaintScreen(Screen):
 
     def _more_things(self) -> None:
         self.brushes.all_things = not self.brushes.all_things
-        self.brushes.adopt(self.work.words)
+        self.brushes.set_vocabulary(self.work.vocabulary)
 
     def _next_state(self) -> None:
         self.brushes.set_state(self.brushes.state(self.brushes.chosen) + 1)
@@ -145,7 +145,7 @@ class PaintScreen(Screen):
         if event.type == pygame.MOUSEWHEEL:
             over = pygame.mouse.get_pos() if pygame.mouse.get_focused() else (0, 0)
             if self._at.palette.collidepoint(over):
-                self.brushes.step(-event.y)
+                self.brushes.select_next(-event.y)
             else:
                 self._drawing.zoom(event.y)
             self.app.stale = True
@@ -179,7 +179,7 @@ class PaintScreen(Screen):
     @property
     def drawing(self) -> SketchDrawing:
         """What draws the level."""
-        words, folder = self.work.words, self.work.level.file.parent
+        words, folder = self.work.vocabulary, self.work.level.file.parent
         made_for = self.app.theme, words.types, folder
         if self._drawing is None or self._drawn_for != made_for:
             domain = self.work.document.domain if self.work.document else "grid"
@@ -191,7 +191,7 @@ class PaintScreen(Screen):
     def _draw_board(self, pen: Painter, rect: pygame.Rect, drawing: SketchDrawing) -> None:
         pen.card(rect, "well")
         inner = rect.inflate(-pen.line // 2, -pen.line // 2)
-        sketch = self.work.sketch
+        sketch = self.work.map
         if not self.has_map:
             self._draw_without_map(pen, inner, drawing)
             return
@@ -203,7 +203,7 @@ class PaintScreen(Screen):
         wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
         marks = dict.fromkeys(wrong, "loss")
         if self._corner is not None:
-            marks |= dict.fromkeys(box(self._corner, self.cursor), "accent")
+            marks |= dict.fromkeys(cells_of_box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
     def _draw_without_map(self, pen: Painter, rect: pygame.Rect, drawing: SketchDrawing) -> None:
@@ -215,17 +215,17 @@ class PaintScreen(Screen):
             "their place."
         )
         if self.work.document is None:
-            says = "The file cannot be read as it is: " + self.work.faults[0].says
+            says = "The file cannot be read as it is: " + self.work.faults[0].message
         height = pen.lines(pygame.Rect(rect.x, rect.y, rect.w, 6 * line), says, "muted")
         if self.work.scenario is None:
             return
         slot = pygame.Rect(rect.x, rect.y + height + line // 2, min(rect.w, 16 * line), 2 * line)
         pen.button(slot, "Draw it as a map", partial(self._press, self.draw_as_map), ground="card")
-        self._preview = self._preview or self.work.with_level_drawn(0)
+        self._preview = self._preview or self.work.copy_with_level(0)
         rest = pygame.Rect(rect.x, slot.bottom + line, rect.w, 0)
         rest.h = rect.bottom - rest.y
-        if rest.h > 4 * line and self._preview.sketch.rows:
-            drawing.draw(pen.surface, rest, line, self._preview.sketch, (0, 0))
+        if rest.h > 4 * line and self._preview.map.rows:
+            drawing.draw(pen.surface, rest, line, self._preview.map, (0, 0))
 
     def _press(self, act: Callable[[], None]) -> None:
         act()

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.editor.form_fields import FormField, form_fields
-from gv_engine.editor.rules import RULE_PARTS, Rule, path_words
-from gv_engine.editor.yaml_text import EditError, KeyPath, has
+from gv_engine.editor.rules import RULE_PARTS, Rule, format_key_path
+from gv_engine.editor.yaml_text import EditError, KeyPath, has_value
 from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
@@ -86,10 +86,10 @@ class FormScreen(Menu):
         if each is None:  # undone meanwhile
             return
         if each.choices and (each.value is None or each.value in each.choices):
-            self._take(name, each.after(step))
+            self._take(name, each.next_choice(step))
         elif each.parts is not None:
             self.app.push(PartsScreen(self, name))
-        elif each.below:
+        elif each.keys:
             self.app.push(FormScreen(self._screen, *self._inside(name, self._keyed)))
         else:
             self._ask(each)
@@ -107,19 +107,21 @@ class FormScreen(Menu):
 
         def put_inner(inner: str, value: Any) -> None:
             if now := self._field(name):
-                part = now.parts.put(now.value, inner, value) if now.parts else None
-                self._put(name, part if now.parts else now.with_inner(inner, value))
+                part = now.parts.set_part(now.value, inner, value) if now.parts else None
+                self._put(name, part if now.parts else now.with_current(inner, value))
 
         return _Inside(_words(name).capitalize(), made, put_inner, _joined(self._path, name))
 
     def _keyed(self, each: FormField) -> Sequence[FormField]:
-        return form_fields(each.below, each.inner, self._screen.work.words)
+        return form_fields(each.keys, each.current, self._screen.work.vocabulary)
 
     def _ask(self, each: FormField) -> None:
         def accept(text: str) -> None:
-            self._take(each.name, each.read(text))
+            self._take(each.name, each.parse(text))
 
-        words = f"{each.says} Expected: {each.expects}." if each.expects else each.says
+        words = (
+            f"{each.description} Expected: {each.expected}." if each.expected else each.description
+        )
         self.app.push(Prompt(self.app, _words(each.name), words, each.shown, accept))
 
     def command(self, name: str) -> None:
@@ -139,10 +141,10 @@ class FormScreen(Menu):
             return
         each, line = made[self.chosen], pen.line
         path = _joined(self._path, each.name)
-        wrong = [f.says for f in self._screen.faults if f.place.path.startswith(path)]
+        wrong = [f.message for f in self._screen.faults if f.place.path.startswith(path)]
         keys = self.app.bindings
         hint = f"{keys.label('list', 'remove')} leaves it out" * (each.value is not None)
-        says = " ".join(filter(None, (each.says, hint and f"{hint}.")))
+        says = " ".join(filter(None, (each.description, hint and f"{hint}.")))
         width = min(pen.area.w - line, 46 * line)
         shown = wrap(says, line, width - 2 * line, _LONGEST_SAYS)
         faults = wrap(wrong[0], line, width - 2 * line, _LONGEST_SAYS) if wrong else []
@@ -212,7 +214,7 @@ class PartsScreen(FormScreen):
         each, made = self._above._field(self._name), self._made()
         if each is None or each.parts is None or self.chosen >= len(made):
             return
-        told = each.parts.moved(each.value, made[self.chosen].name, by)
+        told = each.parts.move_part(each.value, made[self.chosen].name, by)
         if told != each.value:
             self._above._take(self._name, told)
             self.chosen += by
@@ -241,13 +243,13 @@ def level_form(screen: PaintScreen) -> FormScreen:
     shown = {key: keys[key] for key in order if key not in _ELSEWHERE}
 
     def made() -> Sequence[FormField]:
-        return [*_parameters(screen), *form_fields(shown, work.said, work.words)]
+        return [*_parameters(screen), *form_fields(shown, work.values, work.vocabulary)]
 
     def put_value(name: str, value: Any) -> None:
         path: KeyPath = (name,)
         if name in (parameter.name for parameter in _parameters(screen)):
-            path = _parameter_path(work.manuscript.text, name)
-        work.put(path, value)
+            path = _parameter_path(work.buffer.text, name)
+        work.set_value(path, value)
 
     return FormScreen(screen, "Level", made, put_value)
 
@@ -260,14 +262,14 @@ def _parameters(screen: PaintScreen) -> list[FormField]:
         says = f"A parameter of the level. {each.says}".strip()
         value, choices = each.default, each.choices
         key = Key(says, {"enum": list(choices)} if choices else {}, required=True)
-        made = form_fields({each.name: key}, {each.name: value}, screen.work.words)[0]
-        found.append(made._replace(expects=each.allowed, is_text=each.kind == "text"))
+        made = form_fields({each.name: key}, {each.name: value}, screen.work.vocabulary)[0]
+        found.append(made._replace(expected=each.allowed, is_text=each.kind == "text"))
     return found
 
 
 def _parameter_path(text: str, name: str) -> KeyPath:
     long: KeyPath = (PARAMETERS, name, "default")
-    return long if has(text, long) else (PARAMETERS, name)
+    return long if has_value(text, long) else (PARAMETERS, name)
 
 
 def cell_form(screen: PaintScreen) -> FormScreen:
@@ -275,7 +277,7 @@ def cell_form(screen: PaintScreen) -> FormScreen:
     work, cell = screen.work, screen.cursor
 
     def made() -> Sequence[FormField]:
-        thing, words = work.sketch.thing(cell), work.words
+        thing, words = work.map.thing(cell), work.vocabulary
         name = str(thing.get("object", ""))
         states = words.types[name].states if name in words.types else ()
         own = {"state": LEGEND_KEYS["state"]._replace(form={"enum": list(states)})}
@@ -283,13 +285,15 @@ def cell_form(screen: PaintScreen) -> FormScreen:
         return form_fields(told, thing, words)
 
     def put_value(name: str, value: Any) -> None:
-        thing = {**work.sketch.thing(cell), name: value}
+        thing = {**work.map.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
-        told = work.words.plain({key: part for key, part in thing.items() if part is not None})
-        work.edit(lambda _: work.sketch.painted([(cell, told)], over=False))
+        told = work.vocabulary.normalize_entry(
+            {key: part for key, part in thing.items() if part is not None}
+        )
+        work.edit(lambda _: work.map.paint([(cell, told)], over=False))
 
-    character = work.sketch.rows[cell[0]][cell[1]]
+    character = work.map.rows[cell[0]][cell[1]]
     return FormScreen(
         screen, f"Row {cell[0]}, column {cell[1]}", made, put_value, f"legend.{character}"
     )
@@ -305,10 +309,10 @@ def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
 
     def made() -> Sequence[FormField]:
         now = rule()
-        return form_fields(work.rules.keys(now), now.arguments, work.words)
+        return form_fields(work.rules.argument_table(now), now.arguments, work.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        text = work.rules.said(rule(), name, value)
+        text = work.rules.set_argument(rule(), name, value)
         work.edit(lambda _: text)
 
-    return FormScreen(screen, _words(rule().name), made, put_value, path_words(path))
+    return FormScreen(screen, _words(rule().name), made, put_value, format_key_path(path))

@@ -27,7 +27,7 @@ class EditMenu(Menu):
 
     @property
     def words(self) -> str:
-        file = self._screen.work.manuscript.file
+        file = self._screen.work.buffer.file
         return str(file) if file else "It has no file yet."
 
     def rows(self) -> Sequence[MenuRow]:
@@ -67,7 +67,7 @@ class EditMenu(Menu):
 
     def _leave(self) -> None:
         self.app.pop()
-        if self._screen.work.manuscript.is_changed:
+        if self._screen.work.buffer.is_changed:
             self.app.push(LeaveMenu(self._screen))
         else:
             self._screen.leave()
@@ -132,12 +132,12 @@ class ConflictMenu(Menu):
 
     def _write(self) -> None:
         self.app.pop()
-        self._screen.work.manuscript.remember()
+        self._screen.work.buffer.accept_disk_version()
         self._screen.write(then=self._then)
 
     def _take(self) -> None:
         self.app.pop()
-        self._screen.work.manuscript.take()
+        self._screen.work.buffer.load_from_disk()
         self._screen.refresh()
 
     def _save_as(self) -> None:

@@ -166,7 +166,7 @@ def _draw_faults(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
         fault = faults[number]
-        high = len(wrap(fault.says, line, rect.w, _LONGEST_FAULT)) * line
+        high = len(wrap(fault.message, line, rect.w, _LONGEST_FAULT)) * line
         slot = pygame.Rect(rect.x, y, rect.w, min(high, rect.bottom - y))
         left = len(faults) - number
         if slot.h < line or (slot.h < high and number > first):
@@ -175,7 +175,7 @@ def _draw_faults(pen: Painter, rect: pygame.Rect, screen: EditHost) -> None:
             break
         if pen.hot(slot, partial(_show_fault, screen, number)):
             pen.frame(slot.inflate(line // 2, line // 4), "outline")
-        pen.lines(slot, fault.says, "muted" if fault.is_slip else "loss")
+        pen.lines(slot, fault.message, "muted" if fault.is_slip else "loss")
         y = slot.bottom + line // 2
 
 
@@ -189,10 +189,10 @@ def _cell_words(screen: EditHost) -> str:
     if not screen.has_map:
         return ""
     y, x = screen.cursor
-    character = screen.work.sketch.rows[y][x]
-    if screen.work.words.legend.get(character) is None:
+    character = screen.work.map.rows[y][x]
+    if screen.work.vocabulary.legend.get(character) is None:
         return f"{y}, {x}: {character!r} stands for nothing"
-    return f"{y}, {x}: {thing_words(screen.work.sketch.thing((y, x)))}"
+    return f"{y}, {x}: {thing_words(screen.work.map.thing((y, x)))}"
 
 
 def thing_words(thing: CellThing) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gv_engine.editor.rules import RULE_PARTS, KnownRule, Rule, RulePart, faulty
+from gv_engine.editor.rules import RULE_PARTS, AvailableRule, Rule, RulePart, has_fault
 from gv_engine.session.catalogue import search
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap
@@ -149,18 +149,18 @@ class RuleListScreen(_ListScreen):
         wrong = [fault.place.path for fault in self._screen.faults]
         found = []
         for part in RULE_PARTS:
-            how = rules.how(part)
+            how = rules.combination(part)
             title = f"{part.title}: {how}" if how else part.title
             found.append(_Row(title, "", partial(self._add, part), None, part))
             for rule in rules.rules(part):
                 name = rule.name.replace("_", " ") if ":" not in rule.name else rule.name
                 act = partial(self._set, rule)
-                found.append(_Row(name, rule.says, act, rule, part, faulty(rule, wrong)))
+                found.append(_Row(name, rule.description, act, rule, part, has_fault(rule, wrong)))
         return found
 
     def choose_at(self, path: str) -> None:
         """Choose the rule that a message is about."""
-        about = (n for n, row in enumerate(self.rows()) if row.rule and faulty(row.rule, [path]))
+        about = (n for n, row in enumerate(self.rows()) if row.rule and has_fault(row.rule, [path]))
         self._chosen = next(about, 0)
 
     def hints(self) -> Sequence[str]:
@@ -173,7 +173,7 @@ class RuleListScreen(_ListScreen):
         if name == "add" and row.part is not None:
             self._add(row.part)
         elif name == "remove" and row.rule is not None:
-            self._change(self._screen.work.rules.removed(row.rule))
+            self._change(self._screen.work.rules.remove_rule(row.rule))
         elif name in ("move_up", "move_down") and row.rule is not None:
             self._move(row.rule, -1 if name == "move_up" else 1)
         elif name in ("undo", "redo"):
@@ -183,23 +183,23 @@ class RuleListScreen(_ListScreen):
         self.app.stale = True
 
     def _change(self, text: str) -> bool:
-        before = self._screen.work.manuscript.text
+        before = self._screen.work.buffer.text
         self._screen.edit(lambda _: text)
         return text != before
 
     def _move(self, rule: Rule, by: int) -> None:
-        if self._change(self._screen.work.rules.moved(rule, by)):
+        if self._change(self._screen.work.rules.move_rule(rule, by)):
             self._chosen += by
 
     def _set(self, rule: Rule) -> None:
-        if rule.system is not None and self._screen.work.rules.keys(rule):
+        if rule.system is not None and self._screen.work.rules.argument_table(rule):
             self.app.push(rule_form(self._screen, rule.path))
 
     def _add(self, part: RulePart) -> None:
         self.app.push(AddRuleScreen(self._screen, part, partial(self._added, part)))
 
-    def _added(self, part: RulePart, known: KnownRule) -> None:
-        self._change(self._screen.work.rules.added(part, known))
+    def _added(self, part: RulePart, known: AvailableRule) -> None:
+        self._change(self._screen.work.rules.add_rule(part, known))
         added = self._screen.work.rules.rules(part)[-1]
         rows = self.rows()
         self._chosen = next(n for n, row in enumerate(rows) if row.rule == added)
@@ -217,11 +217,11 @@ class AddRuleScreen(_ListScreen):
     """
 
     def __init__(
-        self, screen: PaintScreen, part: RulePart, add: Callable[[KnownRule], None]
+        self, screen: PaintScreen, part: RulePart, add: Callable[[AvailableRule], None]
     ) -> None:
         super().__init__(screen)
         self._part, self._add = part, add
-        self._known = list(screen.work.rules.known(part))
+        self._known = list(screen.work.rules.available_rules(part))
         self._query = ""
 
     @property
@@ -229,8 +229,8 @@ class AddRuleScreen(_ListScreen):
         return f"{self._part.title}: {self._query}|" if self._query else self._part.title
 
     def rows(self) -> Sequence[_Row]:
-        def said(known: KnownRule) -> tuple[str, str]:
-            return known.name.replace("_", " "), known.says
+        def said(known: AvailableRule) -> tuple[str, str]:
+            return known.name.replace("_", " "), known.description
 
         fitting = search(self._query, self._known, said) if self._query.strip() else self._known
         return [_Row(*said(known), partial(self._take, known)) for known in fitting]
@@ -251,6 +251,6 @@ class AddRuleScreen(_ListScreen):
         self._query, self._chosen = query[:100], 0
         self.app.stale = True
 
-    def _take(self, known: KnownRule) -> None:
+    def _take(self, known: AvailableRule) -> None:
         self.app.pop()
         self._add(known)

@@ -107,7 +107,7 @@ class AppContext(Protocol):
         """Choose what a new level begins with, and edit it."""
 
     def begin_level(self, starter: str) -> None:
-        """Edit a new level, see `gv_engine.editor.document.new_work`."""
+        """Edit a new level, see `gv_engine.editor.document.new_document`."""
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.

@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
-from gv_engine.editor.document import new_work, open_work
+from gv_engine.editor.document import new_document, open_document
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, reason
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.trust import Consent
@@ -198,13 +198,13 @@ class App(AppContext):
         self.remember()
 
     def edit(self, source: str) -> None:
-        self.push(EditScreen(self, open_work(source, **self.consent)))
+        self.push(EditScreen(self, open_document(source, **self.consent)))
 
     def new_level(self) -> None:
         self.push(StarterMenu(self))
 
     def begin_level(self, starter: str) -> None:
-        self.push(EditScreen(self, new_work(starter, **self.consent)))
+        self.push(EditScreen(self, new_document(starter, **self.consent)))
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         if is_rollout(file):
