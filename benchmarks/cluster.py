@@ -53,16 +53,16 @@ def measured(scenario: Scenario, episodes: int, keep: bool) -> Measured:
     """Play on the cluster that this process is connected to."""
     job = Job(scenario, "random", 0, _WORLDS, keep=keep)
     tally, playing, waited = EpisodeStats(), 0.0, 0.0
-    with tempfile.TemporaryDirectory() as out, closing(job.environment(1)) as env:
+    with tempfile.TemporaryDirectory() as out, closing(job.make_env(1)) as env:
         folder = EpisodeFolder(Path(out, "rollout"), env, {"seed": 0}) if keep else None
         asked = began = time.perf_counter()
         begun, first_steps = 0.0, 0
-        for shard in on_ray.shards(job, 0, episodes, "auto"):
+        for shard in on_ray.play_shards(job, 0, episodes, "auto"):
             waited += time.perf_counter() - asked
             playing += shard.seconds
             if folder:
                 folder.extend(shard.rows)
-            tally.join(shard.tally)
+            tally.merge(shard.stats)
             asked = time.perf_counter()
             if not begun:
                 begun, first_steps = asked, tally.steps

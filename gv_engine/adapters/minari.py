@@ -138,7 +138,7 @@ def _shown(told: dict[str, Any]) -> Dict:
 
 def _space(kind: dict[str, Any]) -> Box | Discrete:
     """The space of one array; older rollouts have no bounds but those of its dtype."""
-    low, high = episode_folder.bounds_of(kind)
+    low, high = episode_folder.read_bounds(kind)
     if not low.ndim and "low" in kind:
         return Discrete(int(high) - int(low) + 1, start=int(low))
     return Box(low, high, dtype=low.dtype.type)

@@ -26,7 +26,7 @@ from gv_engine.scenario.optional_deps import RL, command_line
 
 if TYPE_CHECKING:
     from gv_engine.benchmark.entry import BenchmarkEntry, EntryPart
-    from gv_engine.benchmark.runner import Making
+    from gv_engine.benchmark.runner import PartRunner
 
 _STEPS, _UNTIL = 1_000_000, 0.99
 _EXAMPLES = """\
@@ -111,8 +111,8 @@ def run(options: argparse.Namespace) -> int:
         entries = [_entry(path, options) for path in options.entries]
         asked = [list(_asked(entry, options)) for entry in entries]
         for entry in entries:
-            if not BenchmarkEntry.is_at(entry.path):
-                entry.begin()
+            if not BenchmarkEntry.exists_in(entry.path):
+                entry.create()
         for entry, parts in zip(entries, asked, strict=True):
             if code := _make(entry, parts, options.ray):
                 return code
@@ -134,17 +134,17 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     from gv_engine.benchmark.entry import BenchmarkEntry
     from gv_engine.benchmark.runner import PPO, RUN_NO_CODE
     from gv_engine.learning.policy_file import PolicyFile
-    from gv_engine.rollout.policy import load_policy, policy_digest, run_of
+    from gv_engine.rollout.policy import find_run, load_policy, policy_digest
 
     def digest(policy: str) -> str:
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
     given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
     given = {name: value for name, value in given.items() if value}
-    if not BenchmarkEntry.is_at(path) and options.policy:
+    if not BenchmarkEntry.exists_in(path) and options.policy:
         if given and options.policy != PPO:
             raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
-        if run := run_of(options.policy):
+        if run := find_run(options.policy):
             PolicyFile.read(run)
         elif options.policy not in RUN_NO_CODE:
             load_policy(options.policy, 1, 1)
@@ -189,16 +189,16 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
 
 def _make(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]], address: str | None) -> int:
     """Make those parts that are missing; the exit code."""
-    from gv_engine.benchmark.runner import Making
+    from gv_engine.benchmark.runner import PartRunner
 
-    making = Making(entry.policy, entry.settings)
+    making = PartRunner(entry.policy, entry.settings)
     missing = _missing(entry, asked)
     try:
         with progress(f"parts of {entry.name}", len(asked)) as advance:
             advance(len(asked) - len(missing))
             for part in _parts(making, entry, missing, address):
                 with undisturbed():
-                    entry.add(part)
+                    entry.append(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
     except KeyboardInterrupt:
         left = len(_missing(entry, missing))
@@ -218,56 +218,59 @@ def _asked(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple
         BenchmarkError: no scenario has such a name, or the entry has other settings.
         MissingExtraError: what makes them is not installed.
     """
-    from gv_engine.benchmark.entry import SEEDS, matching
-    from gv_engine.benchmark.runner import PPO, Making
+    from gv_engine.benchmark.entry import SEEDS, match_scenarios
+    from gv_engine.benchmark.runner import PPO, PartRunner
 
-    making = Making(entry.policy, entry.settings)
+    making = PartRunner(entry.policy, entry.settings)
     if making.policy == PPO and RL.missing:
         raise MissingExtraError(RL.missing)
     if options.seeds and options.seeds.stop > SEEDS:
         raise UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
         )
-    for name in matching(options.scenarios or entry.scenarios):
-        for seed in (options.seeds or range(SEEDS)) if making.drawn else (0,):
+    for name in match_scenarios(options.scenarios or entry.scenarios):
+        for seed in (options.seeds or range(SEEDS)) if making.uses_seeds else (0,):
             yield name, seed
 
 
 def _missing(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Those parts that an entry has not, of scenarios as they are now."""
-    from gv_engine.benchmark.entry import played_scenario
+    from gv_engine.benchmark.entry import find_scenario
 
-    digests = {key: part.digest for key, part in entry.parts().items()}
-    return [each for each in asked if digests.get(each) != played_scenario(each[0]).identity.digest]
+    digests = {key: part.digest for key, part in entry.read_parts().items()}
+    return [each for each in asked if digests.get(each) != find_scenario(each[0]).identity.digest]
 
 
 def _parts(
-    making: Making, entry: BenchmarkEntry, missing: Sequence[tuple[str, int]], address: str | None
+    making: PartRunner,
+    entry: BenchmarkEntry,
+    missing: Sequence[tuple[str, int]],
+    address: str | None,
 ) -> Iterator[EntryPart]:
     """Make parts, here or on a cluster."""
     if address is None:
         for each in missing:
             if _missing(entry, [each]):  # nor made by another process meanwhile
-                yield making.part(*each)
+                yield making.run(*each)
         return
-    from gv_engine.rollout.on_ray import results  # here, as Ray takes its time
+    from gv_engine.rollout.on_ray import run_parts  # here, as Ray takes its time
 
-    yield from results(making.everywhere().part, missing, address, in_order=False)
+    yield from run_parts(making.with_absolute_policy().run, missing, address, in_order=False)
 
 
 def _print(entries: Sequence[BenchmarkEntry]) -> None:
     """Print the success of entries, scenario by scenario."""
-    from gv_engine.benchmark.entry import scenarios
+    from gv_engine.benchmark.entry import benchmark_scenarios
     from gv_engine.benchmark.page import Comparison
 
-    head, rows = Comparison(entries).successes(list(scenarios()))
+    head, rows = Comparison(entries).successes(list(benchmark_scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
     output.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 
 def _tell_old(entry: BenchmarkEntry) -> None:
     """Say which parts are of scenarios that have changed since."""
-    if old := _missing(entry, [*entry.parts()]):
+    if old := _missing(entry, [*entry.read_parts()]):
         names = shortened(", ".join(dict.fromkeys(name for name, _ in old)), 100)
         complain(
             f"{entry.path}: parts of scenarios that have changed since: {len(old)}, of {names}; "

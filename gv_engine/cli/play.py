@@ -29,7 +29,7 @@ from gv_engine.cli.options import (
 )
 from gv_engine.cli.replay import watch
 from gv_engine.rollout import snapshots
-from gv_engine.rollout.policy import by_agent, load_policy
+from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import signed
 from gv_engine.scenario.plugin import hooks_of
@@ -248,7 +248,7 @@ def _acted(game: Session, named: str) -> Session:
 def _partnered(scenario: Playable, named: str, seed: int | None) -> Session:
     """A game in which policies act for some agents, and players for the others."""
     game = Session(scenario, seed)
-    for name, policy in by_agent(named, scenario.sharing).items():
+    for name, policy in policies_by_agent(named, scenario.sharing).items():
         game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 

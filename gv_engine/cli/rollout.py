@@ -262,13 +262,13 @@ def _run(options: argparse.Namespace) -> int:
         keep=out is not None,
         masks=options.masks,
         options=listed | shown,
-        ways=ways,
+        sequences=ways,
     )
     try:
-        env = job.environment(1 if options.ray else num_envs)
+        env = job.make_env(1 if options.ray else num_envs)
     except ValueError as error:
         raise UsageError(f"--representation {named}: {error}" if named else str(error)) from None
-    actor = job.actor(env)
+    actor = job.make_policy(env)
     if options.ray:
         _reach(options.ray)
     with undisturbed():
@@ -281,7 +281,7 @@ def _run(options: argparse.Namespace) -> int:
     first, left = before if ways else options.first + before, episodes - before
     tally, whole = EpisodeStats(), EpisodeStats()
     if folder and before:
-        whole.add_kept(env.scenario, read(out, check=False)[0])
+        whole.add_folder(env.scenario, read(out, check=False)[0])
     began, code = time.perf_counter(), 0
     try:
         with (
@@ -295,10 +295,10 @@ def _run(options: argparse.Namespace) -> int:
                     with undisturbed():
                         if folder:
                             folder.extend(shard.rows)
-                        tally.join(shard.tally)
-                    advance(shard.tally.episodes)
+                        tally.merge(shard.stats)
+                    advance(shard.stats.episodes)
             elif left > 0:
-                for episode in job.episodes(env, actor, first, left):
+                for episode in job.play(env, actor, first, left):
                     with undisturbed():
                         if folder:
                             folder.append(episode)
@@ -318,7 +318,7 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             env.close()
     took = time.perf_counter() - began
-    whole.join(tally)
+    whole.merge(tally)
     rows = whole.rows(scenario.reward_names, took, new=tally)
     output.print_table(("", ">"), rows, scenario.name)
     if before + tally.episodes < episodes:
@@ -346,16 +346,16 @@ def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str
 
 def _reach(address: str) -> None:
     """Connect with a cluster, before anything is written."""
-    from gv_engine.rollout.on_ray import reach  # here, as Ray takes its time
+    from gv_engine.rollout.on_ray import connect  # here, as Ray takes its time
 
-    reach(address)
+    connect(address)
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
     """Play on a cluster."""
-    from gv_engine.rollout.on_ray import shards  # here, as Ray takes its time
+    from gv_engine.rollout.on_ray import play_shards  # here, as Ray takes its time
 
-    return shards(job, first, episodes, address)
+    return play_shards(job, first, episodes, address)
 
 
 def _listed(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:

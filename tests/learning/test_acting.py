@@ -161,8 +161,8 @@ OTHERS: dict[str, tuple[Any, Any, str]] = {
 def test_other_worlds_are_told_before_anything_is_played(learned, other, says):
     drawn(Path("run"), learned)
     job = Job(Scenario.load(other), "run", 0, 1, options={"world": "object"})
-    with closing(job.environment(1)) as env, pytest.raises(RunError) as told:
-        job.actor(env)
+    with closing(job.make_env(1)) as env, pytest.raises(RunError) as told:
+        job.make_policy(env)
     assert "run was trained on" in str(told.value)
     assert re.search(says.replace("{", r"\{"), str(told.value))
 
@@ -182,8 +182,8 @@ def test_it_acts_where_all_is_as_it_knows_it(learned, other):
     drawn(Path("run"), learned)
     scenario = Scenario.load(other).with_(max_steps=5)
     job = Job(scenario, "run", 0, 2, options={"world": "object"})
-    with closing(job.environment(2)) as env:
-        assert len([*job.episodes(env, job.actor(env), 0, 2)]) == 2
+    with closing(job.make_env(2)) as env:
+        assert len([*job.play(env, job.make_policy(env), 0, 2)]) == 2
 
 
 def test_whoever_lets_it_act_is_told():
@@ -309,11 +309,11 @@ def test_it_plays_the_episodes_that_are_compared(level):
     scenario = Scenario.load(level).with_(max_steps=20)
     report = run_differential_test(scenario, 2, 5, compiled=False, policy="run")
     job = Job(scenario, "run", 5, 2, options={"world": "object"})
-    with closing(job.environment(2)) as env:
-        lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
+    with closing(job.make_env(2)) as env:
+        lengths = [episode.length for episode in job.play(env, job.make_policy(env), 0, 2)]
     assert report == (2, sum(lengths), "")
     with pytest.raises(PolicyError, match="run acts by what the representation default shows"):
-        replace(job, options={"observation_representation": "compact"}).actor(None)
+        replace(job, options={"observation_representation": "compact"}).make_policy(None)
     with pytest.raises(PolicyError, match=r"run/policy.npz is of a run; name its folder, run"):
         load_policy("run/policy.npz", 1, 6)
     with pytest.raises(PolicyError, match="no policy 'nobody'"):

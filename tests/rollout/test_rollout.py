@@ -173,7 +173,7 @@ def test_tallies_of_parts_are_those_of_the_whole():
     for k, episode in enumerate(found):
         whole.add(episode)
         parts[k > 2].add(episode)
-    parts[0].join(parts[1])
+    parts[0].merge(parts[1])
     names = env.scenario.reward_names
     rows = dict(whole.rows(names, 0.5, whole))
     assert rows == dict(parts[0].rows(names, 0.5, parts[0]))

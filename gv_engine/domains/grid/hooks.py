@@ -12,7 +12,7 @@ from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rollout.policy import Policy, by_agent, load_policy
+from gv_engine.rollout.policy import Policy, load_policy, policies_by_agent
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     DoesNotCompileError,
@@ -140,7 +140,7 @@ def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterat
 
 def _frames_together(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
     episode, sharing = GridEpisode(scenario), scenario.sharing
-    for name, own in by_agent(policy, sharing).items():
+    for name, own in policies_by_agent(policy, sharing).items():
         episode.partners[name] = load_policy(own, 1, len(scenario.actions), scenario=scenario)
     episode.reset(seed)
     yield episode.frame("")
