@@ -45,11 +45,11 @@ TESTED = 200
 
 
 class BenchmarkError(GVEngineError):
-    """The benchmark has no such scenario, or an entry is invalid."""
+    """Error of an unknown scenario or an invalid entry."""
 
 
 @cache
-def benchmark_scenarios() -> dict[str, Scenario]:
+def all_scenarios() -> dict[str, Scenario]:
     """Return all built-in single-agent grids that define success, by name, smallest first."""
     grids = {name: Scenario.load(name) for name in built_in_grids()}
     eligible = {name: grid for name, grid in grids.items() if grid.tells_success}
@@ -59,9 +59,7 @@ def benchmark_scenarios() -> dict[str, Scenario]:
 def unknown_scenario_error(name: object) -> BenchmarkError:
     """Return the error about a scenario that the benchmark does not have."""
     text = shortened(json.dumps(name), 60)
-    return BenchmarkError(
-        f"the benchmark plays no {text}: {nearest(str(name), benchmark_scenarios())}"
-    )
+    return BenchmarkError(f"the benchmark plays no {text}: {nearest(str(name), all_scenarios())}")
 
 
 def match_scenarios(patterns: Sequence[Any]) -> list[str]:
@@ -74,18 +72,16 @@ def match_scenarios(patterns: Sequence[Any]) -> list[str]:
     for pattern, names in zip(patterns, named, strict=True):
         if not names:
             raise unknown_scenario_error(pattern)
-    return [name for name in benchmark_scenarios() if any(name in names for names in named)]
+    return [name for name in all_scenarios() if any(name in names for names in named)]
 
 
 def _matching_names(pattern: object) -> list[str]:
-    return [
-        name
-        for name in benchmark_scenarios()
-        if isinstance(pattern, str) and fnmatchcase(name, pattern)
-    ]
+    """Return the scenario names that match a pattern."""
+    return [n for n in all_scenarios() if isinstance(pattern, str) and fnmatchcase(n, pattern)]
 
 
 def _num_cells(scenario: Scenario) -> int:
+    """Return the number of cells of the first level of a scenario."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
     return simulation.world.height * simulation.world.width
@@ -97,9 +93,9 @@ def find_scenario(name: str) -> Scenario:
     Raises:
         BenchmarkError: the benchmark does not have it.
     """
-    if name not in benchmark_scenarios():
+    if name not in all_scenarios():
         raise unknown_scenario_error(name)
-    return benchmark_scenarios()[name]
+    return all_scenarios()[name]
 
 
 class SplitLevels(NamedTuple):
@@ -302,7 +298,7 @@ class BenchmarkEntry:
             except (ValueError, BenchmarkError) as error:
                 raise BenchmarkError(f"{place}: {error}") from None
             parts[part.scenario, part.seed] = part
-        order = {name: place for place, name in enumerate(benchmark_scenarios())}
+        order = {name: place for place, name in enumerate(all_scenarios())}
         return dict(sorted(parts.items(), key=lambda item: (order[item[0][0]], item[0][1])))
 
 
@@ -334,7 +330,7 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
     if missing := sorted({"scenario", "seed", "digest", "lengths"} - values.keys()):
         raise ValueError(f"it has no {missing[0]!r}, which a part needs")
     scenario = values["scenario"]
-    if scenario not in [*benchmark_scenarios()]:
+    if scenario not in [*all_scenarios()]:
         raise unknown_scenario_error(scenario)
     if not isinstance(held_out := values.get("held_out", True), bool):
         text = shortened(json.dumps(held_out), 40)

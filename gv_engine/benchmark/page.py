@@ -17,7 +17,7 @@ from gv_engine.benchmark.entry import (
     BenchmarkEntry,
     BenchmarkError,
     EntryPart,
-    benchmark_scenarios,
+    all_scenarios,
 )
 from gv_engine.scenario.files import replacing
 from gv_engine.scenario.library import GALLERY, MINIGRID, built_in_grids
@@ -139,6 +139,7 @@ def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iter
 
 
 def _path_points(line: Sequence[tuple[float, float]], max_steps: int) -> str:
+    """Return the coordinates of a curve's points for an SVG path."""
     return " ".join(
         f"{_WIDE * steps / max_steps:.0f},{_HIGH * (1 - success):.0f}" for steps, success in line
     )
@@ -159,6 +160,7 @@ _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's l
 
 @cache
 def _scenario_group(scenario: str) -> str:
+    """Return the key in `_GROUPS` of a scenario."""
     folders = built_in_grids()[scenario].file.parents
     return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
 
@@ -205,6 +207,7 @@ class EntryColumn:
 
 
 def _lengths(part: EntryPart, greedy: bool) -> tuple[int, ...]:
+    """Return the lengths of a part, with sampled or most likely actions."""
     return part.greedy if greedy else part.lengths
 
 
@@ -236,7 +239,7 @@ class Comparison:
         yield from self._overall()
         yield from self._hard_scenarios()
         for group, title in _GROUPS.items():
-            names = [name for name in benchmark_scenarios() if _scenario_group(name) == group]
+            names = [name for name in all_scenarios() if _scenario_group(name) == group]
             yield f"### {title}"
             yield "Success:"
             yield _format_table(*self.successes(names))
@@ -249,26 +252,19 @@ class Comparison:
     def _overall(self) -> Iterator[str]:
         """Yield the number of parts, and tables of means over the scenarios that all entries of a
         scope have finished."""
-        expected = [
-            (column, name) for column in self.columns for name in column.entry.scenario_names
-        ]
+        expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.successes(name)) for column, name in expected)
         yield f"{num_parts:,} of {SEEDS * len(expected):,} parts are there."
         for scope in dict.fromkeys(tuple(column.entry.scenario_names) for column in self.columns):
-            columns = [
-                column for column in self.columns if {*scope} <= {*column.entry.scenario_names}
-            ]
+            columns = [c for c in self.columns if {*scope} <= {*c.entry.scenario_names}]
             finished = [
                 name
                 for name in scope
                 if all(len(column.successes(name)) == SEEDS for column in columns)
             ]
             rows = [
-                [
-                    escape_markdown(name),
-                    _format_mean(interquartile_mean([get(column) for column in finished])),
-                ]
-                for name, get in _success_series(columns)
+                [escape_markdown(label), _format_mean(interquartile_mean([*map(get, finished)]))]
+                for label, get in _success_series(columns)
                 if finished
             ]
             if rows:
@@ -281,9 +277,9 @@ class Comparison:
     def _hard_scenarios(self) -> Iterator[str]:
         """Yield a table of the scenarios in which no trained entry succeeds in half of the
         levels."""
-        learners = self._learners(list(benchmark_scenarios()))
+        learners = self._learners(list(all_scenarios()))
         rows = []
-        for name in benchmark_scenarios():
+        for name in all_scenarios():
             means = [column.success(name) for column in learners]
             best = max((mean.value for mean in means if mean), default=1.0)
             if best < 0.5:
@@ -295,13 +291,10 @@ class Comparison:
 
     def _columns_for(self, names: Sequence[str]) -> list[EntryColumn]:
         """Return the columns of entries that cover any of these scenarios."""
-        return [
-            column
-            for column in self.columns
-            if not {*names}.isdisjoint(column.entry.scenario_names)
-        ]
+        return [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
 
     def _learners(self, names: Sequence[str]) -> list[EntryColumn]:
+        """Return the columns of trained entries that cover any of these scenarios."""
         return [column for column in self._columns_for(names) if column.has_training]
 
     def successes(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -318,9 +311,8 @@ class Comparison:
                 rates = get(name)
                 seeds = f", {len(rates)} of {SEEDS}" if 0 < len(rates) < SEEDS else ""
                 mark = _footnote_mark(column.held_out(name) or not held_out) if rates else ""
-                row.append(
-                    _format_mean(interquartile_mean([rates]) if rates else None) + seeds + mark
-                )
+                mean = interquartile_mean([rates]) if rates else None
+                row.append(_format_mean(mean) + seeds + mark)
             rows.append(row)
         return ["", "levels", "shortest way", *(name for _, name, _ in series)], rows
 
@@ -368,7 +360,7 @@ class Comparison:
     def panels(self, group: str) -> list[CurvePanel]:
         """Return the learning curves of a group of scenarios."""
         panels = []
-        for name in benchmark_scenarios():
+        for name in all_scenarios():
             lines = [
                 [part.curve for part in column.parts.get(name, ()) if part.curve]
                 for column in self.columns
@@ -381,7 +373,7 @@ class Comparison:
 
 def _scope_title(scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
     """Return words for the scenarios that some entries cover."""
-    if len(scope) == len(benchmark_scenarios()):
+    if len(scope) == len(all_scenarios()):
         return f"all {len(scope)} scenarios"
     names = [
         escape_markdown(column.name)
@@ -401,6 +393,7 @@ def _success_series(columns: Sequence[EntryColumn]) -> Iterator[tuple[str, _Succ
 
 
 def _greedy_successes(column: EntryColumn) -> _SuccessFunction:
+    """Return a function from scenario to success rates with the most likely actions."""
     return lambda scenario: column.successes(scenario, greedy=True)
 
 
@@ -410,6 +403,7 @@ def _footnote_mark(held_out: bool) -> str:
 
 
 def _format_mean(mean: MeanWithInterval | None) -> str:
+    """Return a mean with its interval in percent."""
     if mean is None:
         return _NONE
     value, low, high = (f"{100 * part:.1f}" for part in mean)
@@ -417,6 +411,7 @@ def _format_mean(mean: MeanWithInterval | None) -> str:
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     names = [escape_markdown(name) for name in head]
     lines = [names, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -30,7 +30,7 @@ RUN_NO_CODE = (*BUILT_IN, SOLVER, PPO)
 _SETTINGS = {"memory": bool, "steps": int, "until": float}
 _SOLVER_SECONDS = 20.0  # CPU seconds of the solver for the levels of a scenario
 _MIN_EPISODES = 500  # finished episodes before the success rate counts
-_PATIENCE = 100_000  # training ends after so many steps without shorter episodes
+_PATIENCE = 100_000  # training steps without shorter episodes, after which training ends
 _IMPROVEMENT = 0.98
 _RUN, _LARGEST = "run.json", 2**22
 """File that describes a run, read without torch, and its maximum bytes."""
@@ -98,9 +98,6 @@ class PartRunner:
         """Return whether the policy has learned from the training levels of the scenario only.
 
         The `run.json` of a run folder tells; custom files count as held-out.
-
-        Of the folder of a run its `run.json` says so; what a file of somebody's own has learned
-        nobody can tell.
         """
         path, _, attribute = self.policy.rpartition(":")
         folder = Path(path if attribute == GREEDY else self.policy)
@@ -109,7 +106,7 @@ class PartRunner:
         try:
             run = parse_json(read_bytes(folder / _RUN, _LARGEST, "descriptions of runs"))
             trained_on = run["levels"], run["scenario"]["digest"]
-        except Exception:  # whatever comes of values that may be anything
+        except Exception:  # any error of invalid values
             return False
         return trained_on == ("train", digest)
 

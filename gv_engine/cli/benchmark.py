@@ -260,10 +260,10 @@ def _parts(
 
 def _print(entries: Sequence[BenchmarkEntry]) -> None:
     """Print the success of entries, scenario by scenario."""
-    from gv_engine.benchmark.entry import benchmark_scenarios
+    from gv_engine.benchmark.entry import all_scenarios
     from gv_engine.benchmark.page import Comparison
 
-    head, rows = Comparison(entries).successes(list(benchmark_scenarios()))
+    head, rows = Comparison(entries).successes(list(all_scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
     output.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 

@@ -99,6 +99,7 @@ class BackgroundChecker:
         self._process = self._connection = None
 
     def _start(self) -> None:
+        """Start the process."""
         context = multiprocessing.get_context("spawn")
         self._connection, child_end = context.Pipe()
         self._process = context.Process(target=_run_process, args=(child_end,), daemon=True)

@@ -211,6 +211,7 @@ class EditorDocument:
 
     @property
     def _parsed(self) -> Document:
+        """Parsed document; raises EditError if there is none."""
         if self.document is None:
             raise EditError(f"The file cannot be read: {self.faults[0].message}")
         return self.document

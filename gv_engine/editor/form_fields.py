@@ -214,6 +214,7 @@ class FormParts(NamedTuple):
         return [*option_fields, *others]
 
     def _named_parts(self, value: Any) -> list[tuple[str, Any]]:
+        """Return (name, part) pairs; parts of lists are numbered from 1."""
         if self.is_list:
             return [(str(number), part) for number, part in enumerate(value or (), 1)]
         return list((value or {}).items())
@@ -282,6 +283,7 @@ def _resolve(schema: JsonSchema) -> JsonSchema:
 
 
 def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
+    """Return the names of the object types that a level could allow."""
     return tuple(vocab.types[kind].name for kind in vocab.usual)
 
 

@@ -410,6 +410,7 @@ def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[s
 
 
 def _room(thing: CellThing) -> dict[str, Any]:
+    """Return the room entry of a content as a dict; empty if it has none."""
     return {"room": thing["room"]} if "room" in thing else {}
 
 

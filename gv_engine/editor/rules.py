@@ -172,6 +172,7 @@ class RuleList:
             yield AvailableRule(system.name, system)
 
     def _allowed_functions(self, part: RulePart) -> Functions:
+        """Return the functions that a part may list, from the JSON schema."""
         return self._functions[f"{part.phase.name.lower()}_function"]
 
     def argument_table(self, rule: Rule) -> KeyTable:
@@ -263,12 +264,14 @@ class RuleList:
 
 
 def _name(node: YamlNode) -> str:
+    """Return the rule name of a node."""
     if isinstance(node.value, dict):
         return node.value["name"].text if "name" in node.value else ""
     return node.text
 
 
 def _short(value: Any) -> str:
+    """Return an argument as short text."""
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):

@@ -168,6 +168,6 @@ def _fixed_symbol(symbol: Symbol, draws: DrawnValues) -> Symbol:
     )
     facing = symbol.facing
     if facing is not None:
-        facing = draws.options(facing)[0] % len(ORIENTATIONS)  # whoever looks anywhere looks up
+        facing = draws.options(facing)[0] % len(ORIENTATIONS)  # agents with any direction face up
     ground = symbol.ground and _fixed_symbol(symbol.ground, draws)
     return Symbol(kind, state, color, facing, room=symbol.room, ground=ground)

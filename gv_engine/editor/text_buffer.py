@@ -157,4 +157,5 @@ def _read_text(file: Path) -> str:
 
 
 def _with_final_newline(text: str) -> str:
+    """Return a text that ends with a newline, unless it is empty."""
     return text if text.endswith("\n") or not text else f"{text}\n"

@@ -28,7 +28,7 @@ _INDENT = 2  # spaces of indentation
 
 
 class EditError(GVEngineError):
-    """The edit is not possible; the message says why."""
+    """Error of an edit that is not possible; the message names the reason."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -53,7 +53,6 @@ class _Entry(NamedTuple):
     within: yaml.CollectionNode
     key: yaml.Node | None
     number: int
-    """Of the entries or items there."""
 
 
 def compose_yaml(text: str) -> yaml.MappingNode:
@@ -297,6 +296,7 @@ def _start_of(part: Any) -> int:
 
 
 def _end_of(text: str, part: Any) -> int:
+    """Return the end of a list item or a (key, value) pair."""
     return _end(text, part[1] if isinstance(part, tuple) else part)
 
 
@@ -313,6 +313,7 @@ def _end(text: str, node: yaml.Node) -> int:
 
 
 def _span(text: str, node: yaml.Node) -> tuple[int, int]:
+    """Return start and end of a value."""
     return int(node.start_mark.index), _end(text, node)
 
 
@@ -335,6 +336,7 @@ def _item_start(text: str, within: yaml.CollectionNode, number: int) -> int:
 
 
 def _line_start(text: str, at: int) -> int:
+    """Return the start of the line at a position."""
     return text.rfind("\n", 0, max(0, at)) + 1
 
 
@@ -413,12 +415,15 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _splice(text: str, start: int, end: int, part: str) -> str:
+    """Return the text with the part from `start` to `end` replaced."""
     return text[:start] + part + text[end:]
 
 
 def _missing_newline(text: str) -> str:
+    """Return a newline if the text needs one before another line."""
     return "" if not text or text.endswith("\n") else "\n"
 
 
 def _format_path(path: KeyPath) -> str:
+    """Return a path for error messages."""
     return ".".join(map(str, path))

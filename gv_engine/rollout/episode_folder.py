@@ -90,7 +90,7 @@ class GrowingArray:
         self._row = self._dtype.itemsize * int(np.prod(shape))
         self.about = describe_row(dtype, shape)
         about, number = state or ({"crc32": 0}, 0)
-        self._sums = {number: int(about["crc32"])}  # of the bytes of so many rows
+        self._sums = {number: int(about["crc32"])}  # by number of rows
         self._file = path.open("r+b" if state else "xb")
         self.set_count(number)
         self._begin = self._file.tell()
@@ -147,7 +147,7 @@ _MAX_LISTING = 2**22  # maximum bytes of `rollout.json`
 
 
 class RolloutError(GVEngineError):
-    """The folder holds no rollout, or a damaged one."""
+    """Error of a folder that holds no rollout, or a damaged one."""
 
 
 class EpisodeFolder:
@@ -270,6 +270,7 @@ class EpisodeFolder:
         self._pending, self._num_pending = [], 0
 
     def _write_episodes(self, episodes: list[FinishedEpisode]) -> None:
+        """Write episodes, and count them."""
         if episodes:
             self._write(episode_rows(episodes))
         self._count_rows(sum(episode.length for episode in episodes), len(episodes))
@@ -328,6 +329,7 @@ class EpisodeFolder:
             self._path.rmdir()
 
     def _close_files(self) -> None:
+        """Close all files, and end the thread."""
         self._executor.shutdown()
         for array in (*self._step_arrays.values(), *self._episode_arrays.values()):
             array.close()

@@ -25,9 +25,11 @@ class _Summary(NamedTuple):
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> _Summary:
+        """Return the summary of an array of values."""
         return cls(float(values.sum()), float(values.min()), float(values.max()))
 
     def merge(self, other: _Summary) -> _Summary:
+        """Return the summary of the values of both."""
         return _Summary(
             self.total + other.total,
             min(self.low, other.low),
@@ -146,4 +148,5 @@ class EpisodeStats:
 
 
 def _number(value: float) -> str:
+    """Return a number as text, rounded, without -0."""
     return f"{round(value, 12) + 0.0:.6g}"  # no noise of sums that are 0, and no -0

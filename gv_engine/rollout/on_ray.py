@@ -189,6 +189,7 @@ class _Machines:
 
     @property
     def slots(self) -> int:
+        """Number of slots of all machines."""
         return sum(self._slots.values())
 
     def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:

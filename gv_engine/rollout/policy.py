@@ -144,13 +144,16 @@ class _CompiledSampler:
         self._choose = compile_function(sample_allowed_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Start new RNGs in worlds, from the seed and each number."""
         self._records[worlds] = seeded_pairs(seed, numbers)
 
     def sample_any(self) -> NDArray[np.int64]:
+        """Return (N,) actions."""
         self._any(self._records, self._num_actions, self._chosen)
         return self._chosen
 
     def sample_allowed(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Return (N,) actions of those where the (N, actions) mask is not 0."""
         self._choose(self._records, allowed, self._chosen)
         return self._chosen
 
@@ -377,6 +380,7 @@ def find_run(name: str) -> Path | None:
 
 
 def _policy_names(text: str) -> list[str]:
+    """Return the policy names in a text, without agents."""
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 

@@ -98,6 +98,7 @@ def rollout(
     expected = first
 
     def seed_of(k: int) -> int:
+        """Return the seed of episode k."""
         return seeds[k] if seeds else seed + k
 
     def begin(mask: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:

@@ -30,7 +30,7 @@ _MAX_REFERENCE = 4 * 2**20  # maximum bytes of the scenario reference, four for 
 
 
 class SnapshotError(GVEngineError):
-    """The file is no snapshot, or its scenario is missing."""
+    """Error of a file that is no snapshot, or whose scenario is missing."""
 
 
 def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:

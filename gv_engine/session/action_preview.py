@@ -96,6 +96,7 @@ def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> 
 
 
 def _change_if(entity: int, thing: str, aspect: str, was: str, now: str) -> Iterator[Change]:
+    """Yield a change if the old and the new value differ."""
     if was != now:
         yield Change(entity, thing, aspect, was, now)
 
@@ -185,10 +186,12 @@ def field_in_words(world: Any, e: int, column: str, field: str, value: float) ->
 
 
 def _facing(world: Any, e: int) -> str:
+    """Return the direction of an agent in words."""
     return ORIENTATIONS[world.agent.facing[e]].lower()
 
 
 def _held(world: Any, agent: int) -> str:
+    """Return words for the object that an agent carries; empty for none."""
     e = world.agent.holding[agent]
     return _describe(world, e) if e != agent else ""
 
@@ -200,6 +203,7 @@ def _place(world: Any, e: int) -> str:
 
 
 def _at(world: Any, e: int) -> str:
+    """Return " at row y, column x" for an entity; empty if it has no cell."""
     place = _place(world, e)
     return f" at {place}" if place else ""
 

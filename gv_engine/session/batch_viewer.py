@@ -252,6 +252,7 @@ class BatchViewer:
         self._policy.begin(worlds.tolist(), self._seed, numbers.tolist())
 
     def _make_snapshot(self) -> BatchSnapshot:
+        """Return a snapshot of all worlds now."""
         return BatchSnapshot(cell_codes(self._batch), self.steps)
 
     # ---- from outside --------------------------------------------------------------------

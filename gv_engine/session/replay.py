@@ -107,6 +107,7 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
 
 
 def _type_names(kinds: NDArray[Any], types: ObjectTypes) -> str:
+    """Return the names of object types, separated by spaces."""
     return " ".join(types[kind].name for kind in kinds.tolist())
 
 
@@ -173,8 +174,8 @@ _LARGEST = 2**22  # maximum bytes of a file, about 100,000 steps
 
 
 class ReplayError(GVEngineError):
-    """The file is no replay, is damaged, or belongs to another scenario; the message is one
-    line."""
+    """Error of a file that is no replay, is damaged, or belongs to another scenario; the message is
+    one line."""
 
 
 class TimelineStep(NamedTuple):
@@ -393,6 +394,7 @@ class Replay:
         return Difference(step, f"step {step}: {message}{self._other_engine()}")
 
     def _other_engine(self) -> str:
+        """Return a note if another engine version recorded the replay; else ""."""
         if self.engine == __version__:
             return ""
         return f" (played with GV Engine {self.engine}, this is {__version__})"
@@ -404,10 +406,12 @@ def _with_checksum(body: bytes) -> bytes:
 
 
 def _encode_reward(reward: float) -> float | str:
+    """Return a reward as JSON can hold it: infinities and NaN as text."""
     return reward if math.isfinite(reward) else str(reward)
 
 
 def _describe_outcome(outcome: str) -> str:
+    """Return words for an outcome, such as "is terminated"."""
     return f"is {outcome}" if outcome else "goes on"
 
 
@@ -447,12 +451,14 @@ def _parse_replay(content: Any) -> Replay:
 
 
 def _parse_step(action: Any, reward: Any, state: Any) -> TimelineStep:
+    """Return the step of JSON values; raise TypeError if they are no step."""
     if not isinstance(action, str) or not isinstance(state, str):
         raise TypeError("a step is an action, a reward and a state")
     return TimelineStep(action, float(reward), "", state)
 
 
 def _text_field(content: Any, name: str) -> str:
+    """Return a text field of JSON values; raise TypeError if it is no text."""
     if not isinstance(content[name], str):
         raise TypeError(f"{name!r} is no text")
     return str(content[name])

@@ -112,7 +112,7 @@ class Session:
 
     @property
     def scenario(self) -> Playable:
-        """The current scenario; `reload` and `change_scenario` replace the scenario."""
+        """Current scenario; `reload` and `change_scenario` replace it."""
         return self._timeline.scenario
 
     @property
@@ -147,6 +147,7 @@ class Session:
 
     @property
     def _episode(self) -> Episode:
+        """Episode of the current timeline."""
         return self._timeline.episode
 
     def frame(self) -> Any:

@@ -20,7 +20,7 @@ _DASHES = re.compile(r"stroke-dasharray\s*[:=]\s*[\"']?\s*(?!none)[^\"'\s]")
 
 
 class SpriteError(GVEngineError, ValueError):
-    """The file is no valid sprite."""
+    """Error of a file that is no valid sprite."""
 
 
 def tile_letters(types: Iterable[ObjectType], name: str) -> str:

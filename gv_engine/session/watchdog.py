@@ -153,6 +153,7 @@ class Watchdog:
             self._stop(stack, now)
 
     def _ask_overrun(self, stack: list[FrameType], now: float) -> bool:
+        """Return whether the callback wants the stuck rule to be stopped."""
         self._is_asking = True
         try:
             return self._overrun(self._stuck_rule(stack, now))
@@ -180,6 +181,7 @@ class Watchdog:
             raise stopped
 
     def _forget_call(self) -> None:
+        """Forget the current rule, and stop tracing."""
         self._call = None
         self._tries = 0
         if sys.gettrace() is _ignore:
@@ -214,6 +216,7 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
     """Return a trace function that raises at the next line."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        """Raise at the next line."""
         if event == "line":
             raise stopped
         return trace
@@ -253,6 +256,7 @@ class HardTimeout:
             self._deadline = math.inf
 
     def _watch(self) -> None:
+        """End the process after the deadline; the body of the thread."""
         while not self._over.wait(min(self.limit / 8, PATIENCE)):
             if time.monotonic() > self._deadline:
                 _exit(self._message)
@@ -303,6 +307,7 @@ def _handle_signals(ours: socket.socket, seconds: float, message: str) -> None:
 
 
 def _exit(message: str, code: int = 1) -> NoReturn:
+    """Print a message, and end the process at once with an exit code."""
     sys.stdout.flush()
     complain(message)
     os._exit(code)

@@ -80,6 +80,7 @@ def _watch_function(
     engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
 
     def report(fault: str) -> None:
+        """Add a message about a broken contract."""
         messages[f"{_describe_function(system, part)}, {fault}"] = None
 
     def watched(w: Any, *arguments: Any) -> Any:
@@ -295,6 +296,7 @@ class _MultiAgentEnv:
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
+        """Return the observation of each agent by name."""
         arrays = self._batch.outputs.named(self._form.made_of)
         agents = zip(self._names, *arrays, strict=True)
         return {name: self._form.one(*parts) for name, *parts in agents}

@@ -255,6 +255,7 @@ class _Linter:
         return cells_in_all_levels(masks) if "map" in self._top else []
 
     def _map_texts(self) -> list[str]:
+        """Return the texts of all maps."""
         nodes = [self._top[key] for key in ("map", "maps") if key in self._top]
         return [scalar.text for node in nodes for scalar in _scalars(node)]
 

@@ -312,6 +312,7 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
 
 
 def _format_seeds(seeds: list[int]) -> str:
+    """Return the first five seeds as text."""
     return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)
 
 
@@ -350,6 +351,7 @@ def _make_blind(scenario: Scenario) -> Scenario:
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:
+        """Return a member with full visibility if its visibility may use the RNG."""
         calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
         if not any(call.system.objects or asks_for(call.system.function, "rng") for call in calls):
             return member

@@ -16,7 +16,7 @@ from gv_engine.benchmark.entry import (
     BenchmarkEntry,
     BenchmarkError,
     EntryPart,
-    benchmark_scenarios,
+    all_scenarios,
 )
 
 LENGTHS = tuple(k % 7 for k in range(TESTED))
@@ -85,9 +85,9 @@ def test_processes_write_to_one_entry(entry):
 
 
 def test_all_grids_that_tell_success_are_played():
-    assert len(benchmark_scenarios()) > 100
-    assert {"sokoban", "patrol", "MiniGrid-MemoryS7-v0"} <= benchmark_scenarios().keys()
-    assert not {"MiniGrid-Playground-v0", "hunt"} & benchmark_scenarios().keys()
+    assert len(all_scenarios()) > 100
+    assert {"sokoban", "patrol", "MiniGrid-MemoryS7-v0"} <= all_scenarios().keys()
+    assert not {"MiniGrid-Playground-v0", "hunt"} & all_scenarios().keys()
 
 
 @pytest.mark.parametrize(

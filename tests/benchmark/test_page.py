@@ -14,7 +14,7 @@ from gv_engine.benchmark.entry import (
     BenchmarkEntry,
     BenchmarkError,
     EntryPart,
-    benchmark_scenarios,
+    all_scenarios,
 )
 from tests import ROOT
 
@@ -78,7 +78,7 @@ def test_what_is_missing_is_said(entries):
     assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
     assert effort == ["`memory-9x9`", "0", "0.0", "–"]
     assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
-    count = len(benchmark_scenarios())
+    count = len(all_scenarios())
     assert f"11 of {10 * count:,} parts are there." in text
     assert f"Means over 1 of all {count} scenarios, those in which no entry lacks a seed:" in text
 
@@ -88,7 +88,7 @@ def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
     for seed in range(SEEDS):
         other.append(EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED))
     text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
-    count = len(benchmark_scenarios())
+    count = len(all_scenarios())
     assert f"21 of {10 * (count + 2):,} parts are there." in text
     _, whole, some = text.split("Means over ")
     assert whole.startswith(f"1 of all {count} scenarios")

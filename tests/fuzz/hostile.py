@@ -23,7 +23,7 @@ import numpy as np
 import yaml
 
 from gv_engine import GridVectorEnv
-from gv_engine.benchmark.entry import TESTED, benchmark_scenarios
+from gv_engine.benchmark.entry import TESTED, all_scenarios
 from gv_engine.cli import main
 from gv_engine.cli.options import complain, say
 from gv_engine.cli.output import progress
@@ -497,7 +497,7 @@ class Entries:
         self._part = {
             "scenario": _SMALL,
             "seed": 0,
-            "digest": benchmark_scenarios()[_SMALL].identity.digest,
+            "digest": all_scenarios()[_SMALL].identity.digest,
             "lengths": [3] * TESTED,
             "curve": [[10, 0.5], [20, 1.0]],
             "steps": 20,
