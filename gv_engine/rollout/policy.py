@@ -368,7 +368,7 @@ def _without_path(part: str) -> str:
     return agent + equals + name
 
 
-def find_runs(text: str) -> list[Path]:
+def find_policy_runs(text: str) -> list[Path]:
     """Return the run folders among policies, as for `policies_by_agent`."""
     return [run for run in map(find_run, _policy_names(text)) if run]
 

@@ -16,7 +16,7 @@ from gv_engine.rollout.policy import (
     Policy,
     PolicyError,
     ScriptedPolicy,
-    find_runs,
+    find_policy_runs,
     load_policies,
 )
 from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
@@ -71,7 +71,7 @@ class Job:
         if self.sequences:
             return ScriptedPolicy(self.sequences, env.num_envs)
         representation = self.options.get("observation_representation", "default")
-        if representation != "default" and (runs := find_runs(self.policy)):
+        if representation != "default" and (runs := find_policy_runs(self.policy)):
             raise PolicyError(
                 f"{runs[0]} acts by what the representation default shows, and not by "
                 f"{representation}; keep default, and turn what was kept into another one"

@@ -79,7 +79,7 @@ def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
 def test_processes_write_to_one_entry(entry):
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         parts = [EntryPart("keydoor-5x5", k % 10, f"{k:064x}", LENGTHS) for k in range(80)]
-        list(pool.map(entry.add, parts))
+        list(pool.map(entry.append, parts))
     lines = (entry.path / PARTS_FILE).read_text("utf-8").splitlines()
     assert {json.loads(line)["digest"] for line in lines} == {f"{k:064x}" for k in range(80)}
 

@@ -97,7 +97,7 @@ def test_a_run_that_may_have_learned_the_test_is_not_held_out(
     name, levels, learned, held_out, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "_by_policy", lambda *_: {"lengths": (0,) * TESTED})
+    monkeypatch.setattr(runner, "_run_policy", lambda *_: {"lengths": (0,) * TESTED})
     (tmp_path / "run").mkdir()
     assert not PartRunner(name).run(LEVEL, 0).held_out  # it does not tell
     digest = find_scenario(learned).identity.digest

@@ -415,8 +415,8 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
 
 
 def test_a_part_of_the_benchmark_is_a_run_that_stops_when_it_is_sure(monkeypatch):
-    monkeypatch.setattr(runner, "_SETTLED", 10_000)
-    monkeypatch.setattr(runner, "_SHORTER", 0.5)
+    monkeypatch.setattr(runner, "_PATIENCE", 10_000)
+    monkeypatch.setattr(runner, "_IMPROVEMENT", 0.5)
     settings = {"memory": False, "steps": 80_000, "until": 0.9}
     part = PartRunner("ppo", settings).run("keydoor-5x5", 1)
     assert (part.scenario, part.seed, part.held_out) == ("keydoor-5x5", 1, True)

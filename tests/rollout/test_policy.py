@@ -9,7 +9,7 @@ import pytest
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout.policy import (
     PolicyError,
-    find_runs,
+    find_policy_runs,
     load_policy,
     policies_by_agent,
     policy_digest,
@@ -212,7 +212,7 @@ def test_files_of_policies_are_known_by_what_is_in_them(own, text, without):
     (own / "run" / POLICY_FILE).touch()
     assert without_files(text) == without
     digest = policy_digest(text)
-    assert find_runs(text) == [Path("run")] * ("run" in text)
+    assert find_policy_runs(text) == [Path("run")] * ("run" in text)
     for file, name in ((own / "own.py", "own.py"), (own / "run" / POLICY_FILE, "run")):
         file.write_text("other")
         assert (policy_digest(text) != digest) == (name in text)

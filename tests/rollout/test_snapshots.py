@@ -31,7 +31,7 @@ from tests.comparing import same
 from tests.scenario.test_mixture import TWO
 from tests.strategies import meadow
 
-STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
+STARTER = Path(gv_engine.__file__).parent / "cli" / "starter"
 
 
 def rows_of(level, num=3):

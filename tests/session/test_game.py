@@ -267,7 +267,7 @@ def test_a_game_can_begin_with_a_row(name: str):
 # ---- games that were left --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("leave", ["again", "reset", "previous_level"])
+@pytest.mark.parametrize("leave", ["restart", "reset", "previous_level"])
 def test_undo_goes_back_into_the_game_that_was_left(leave: str):
     played = game(seed=7)
     for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
