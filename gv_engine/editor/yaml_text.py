@@ -82,14 +82,14 @@ def has_value(text: str, path: KeyPath) -> bool:
 
 def read_scalar(text: str, path: KeyPath) -> str | None:
     """Return a scalar without quotes; None if there is none."""
-    found = _find_entry(compose_yaml(text), path)
-    return found.node.value if found and isinstance(found.node, yaml.ScalarNode) else None
+    entry = _find_entry(compose_yaml(text), path)
+    return entry.node.value if entry and isinstance(entry.node, yaml.ScalarNode) else None
 
 
 def list_length(text: str, path: KeyPath) -> int:
     """Return the number of items of a list; 0 if there is none."""
-    found = _find_entry(compose_yaml(text), path)
-    return len(found.node.value) if found and isinstance(found.node, yaml.SequenceNode) else 0
+    entry = _find_entry(compose_yaml(text), path)
+    return len(entry.node.value) if entry and isinstance(entry.node, yaml.SequenceNode) else 0
 
 
 def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
@@ -137,10 +137,10 @@ def remove(text: str, path: KeyPath) -> str:
     Raises:
         EditError: there is none, or it is the last key of the file.
     """
-    found = _require_entry(text, path)
-    within, number = found.within, found.number
+    entry = _require_entry(text, path)
+    within, number = entry.within, entry.number
     if len(within.value) == 1:
-        empty = "[]" if found.key is None else "{}"
+        empty = "[]" if entry.key is None else "{}"
         if not within.start_mark:  # the only key of a file
             raise EditError(f"{_format_path(path)}: the last key of a file stays")
         start, end = _span(text, within)
@@ -150,14 +150,14 @@ def remove(text: str, path: KeyPath) -> str:
         starts = [_start_of(part) for part in within.value]
         if number + 1 < len(starts):
             return _splice(text, starts[number], starts[number + 1], "")
-        return _splice(text, _end_of(text, within.value[number - 1]), _end(text, found.node), "")
-    if found.key is None:
+        return _splice(text, _end_of(text, within.value[number - 1]), _end(text, entry.node), "")
+    if entry.key is None:
         start, end = _item_lines(text, within, number)
         return _splice(text, start, end, "")
-    start = found.key.start_mark.index
+    start = entry.key.start_mark.index
     if text[_line_start(text, start) : start].strip():  # behind the dash of an item
         return _splice(text, start, within.value[number + 1][0].start_mark.index, "")
-    end = _line_end(text, _end(text, found.node))
+    end = _line_end(text, _end(text, entry.node))
     return _splice(text, _line_start(text, start), end, "")
 
 
@@ -172,10 +172,10 @@ def insert(text: str, path: KeyPath, number: int, value: Any) -> str:
     Raises:
         EditError: the value at the path is no list.
     """
-    found = _find_entry(compose_yaml(text), path)
-    if found is None or (isinstance(found.node, yaml.ScalarNode) and not found.node.value):
+    entry = _find_entry(compose_yaml(text), path)
+    if entry is None or (isinstance(entry.node, yaml.ScalarNode) and not entry.node.value):
         return put(text, path, [value])
-    within = found.node
+    within = entry.node
     if not isinstance(within, yaml.SequenceNode):
         raise EditError(f"{_format_path(path)}: found no list to put something into")
     items, item = within.value, _format_flow(value)
@@ -234,21 +234,21 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
     Raises:
         EditError: as for `put`.
     """
-    found = _find_entry(compose_yaml(text), path)
-    if found is None:
+    entry = _find_entry(compose_yaml(text), path)
+    if entry is None:
         return put_rows(put(text, path, "."), path, rows)
-    within = found.within
+    within = entry.within
     if within.flow_style:
         return put(text, path, "\n".join(rows))
-    column = found.key.start_mark.column if found.key else within.start_mark.column
-    comment = _sign_comment(text, found.node)
-    return _splice(text, *_span(text, found.node), _format_rows(rows, column, comment))
+    column = entry.key.start_mark.column if entry.key else within.start_mark.column
+    comment = _sign_comment(text, entry.node)
+    return _splice(text, *_span(text, entry.node), _format_rows(rows, column, comment))
 
 
 def has_comment(text: str, path: KeyPath) -> bool:
     """Return whether a comment follows a value on its line."""
-    found = _require_entry(text, path)
-    end = _end(text, found.node)
+    entry = _require_entry(text, path)
+    end = _end(text, entry.node)
     return text[end : _line_end(text, end)].lstrip(" ,}]").startswith("#")
 
 
@@ -257,13 +257,13 @@ def has_comment(text: str, path: KeyPath) -> bool:
 
 def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
     """Return the entry at a path below a node; None if there is none."""
-    found, node = None, root
+    entry, node = None, root
     for step in path:
-        found = _child_entry(node, step)
-        if found is None:
+        entry = _child_entry(node, step)
+        if entry is None:
             return None
-        node = found.node
-    return found
+        node = entry.node
+    return entry
 
 
 def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
@@ -342,23 +342,23 @@ def _line_start(text: str, at: int) -> int:
 
 def _line_end(text: str, at: int) -> int:
     """Return the position after the line break."""
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found + 1
+    line_break = text.find("\n", at)
+    return len(text) if line_break < 0 else line_break + 1
 
 
 # ---- formatting -----------------------------------------------------------------------------
 
 
-def _replace_value(text: str, found: _Entry, value: Any) -> str:
+def _replace_value(text: str, entry: _Entry, value: Any) -> str:
     """Return the text with another value in an entry."""
-    start, end = _span(text, found.node)
-    style = found.node.style if isinstance(found.node, yaml.ScalarNode) else None
-    column = found.key.start_mark.column if found.key else found.within.start_mark.column
+    start, end = _span(text, entry.node)
+    style = entry.node.style if isinstance(entry.node, yaml.ScalarNode) else None
+    column = entry.key.start_mark.column if entry.key else entry.within.start_mark.column
     is_long = isinstance(value, str) and (style == ">" or len(value) > _WIDTH)
-    in_block = is_long and not found.within.flow_style
+    in_block = is_long and not entry.within.flow_style
     written = _format_block(value, column) if in_block else _format_flow(value)
     space = " " if start == end and not text[:start].endswith(" ") else ""
-    if remark := _sign_comment(text, found.node):
+    if remark := _sign_comment(text, entry.node):
         sign, line_break, rest = written.partition("\n")
         written = f"{sign}{remark}{line_break}{rest}"
     return _splice(text, start, end, space + written)

@@ -3,30 +3,29 @@
 Over the T steps of all episodes, one after the other:
 
 - `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8, and `mission.npy` (T, k) int32 if the
-  agent is asked something: the observation before each action; in
-  algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8,
-  `time.npy` (T, 1) float32;
-- `action_mask.npy` (T, actions) int8, if it is asked for: which would do something;
+  scenario has missions: the observation before each action; in algebra `nodes.npy` (T, L) int64,
+  `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8, `time.npy` (T, 1) float32;
+- `action_mask.npy` (T, actions) int8, optional: the actions that have an effect;
 - `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
-- `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with this step, and how.
+- `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with the step.
 
 Over the E episodes:
 
-- `episode_start.npy` (E,) int64: the number of its first step;
-- `episode_seed.npy` (E,) int64: its level is that of `reset(seed=…)`;
-- `episode_member.npy` (E,) int64: which member of a mixture it played;
-- `episode_success.npy` (E,) bool: whether it ended well, if the scenario says what that is;
+- `episode_start.npy` (E,) int64: index of the first step;
+- `episode_seed.npy` (E,) int64: seed of `reset(seed=…)`;
+- `episode_member.npy` (E,) int64: member of a mixture;
+- `episode_success.npy` (E,) bool: whether the episode was a success, if the scenario defines it;
 - `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
-  its end.
+  the end.
 
-Of A agents, what is kept of steps has an axis of agents behind the first, `reward.npy` is (T, A)
-and `grid.npy` (T, A, h, w, 3), and so has `last_grid.npy`; `rollout.json` names the `agents`.
+With A agents, arrays of steps have an axis of agents behind the first: `reward.npy` is (T, A) and
+`grid.npy` (T, A, h, w, 3); so has `last_grid.npy`. `rollout.json` names the `agents`.
 
-And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
-shape of a row of each of the `arrays` and the `crc32` of all its bytes, of observations the `low`
-and `high` of their space, `action_names` (in algebra `rule_names`), `reward_names`, the `scenario`,
-as `reference_to` tells of it, and what else was to be kept. It is written last, so whatever
-happens, what it counts is there.
+`rollout.json` has the number of valid `steps` and `episodes`, whether the rollout is `complete`,
+dtype and shape of a row of each of the `arrays` and the `crc32` of its bytes, the `low` and `high`
+bounds of observations, `action_names` (in algebra `rule_names`), `reward_names`, a reference to
+the `scenario`, and further entries. It is written last, so the rows that it counts exist at any
+time.
 """
 
 from __future__ import annotations

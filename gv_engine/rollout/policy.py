@@ -304,8 +304,8 @@ def load_policy(
     if colon and (Path(where) / POLICY_FILE).is_file():
         raise PolicyError(f"{name}: behind the run {where} may stand :{GREEDY} alone")
     if not colon or not where.endswith(".py"):
-        known = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
-        raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
+        names = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
+        raise PolicyError(f"no policy {name!r}: {nearest(name, names)}")
     try:
         module = rule_modules.load_rule_file(Path(where))
     except rule_modules.RuleFileError as error:

@@ -30,7 +30,7 @@ _BLOCK_STEPS = 64  # steps of a block
 
 @dataclass(frozen=True, eq=False)
 class FinishedEpisode:
-    """One episode of T steps.
+    """Finished episode of T steps.
 
     Attributes:
         number, seed: number k of the episode, and seed of its world.

@@ -179,7 +179,7 @@ class ReplayError(GVEngineError):
 
 
 class TimelineStep(NamedTuple):
-    """One step of an episode.
+    """Step of an episode.
 
     Attributes:
         outcome: `terminated`, `truncated`, or empty before the end.

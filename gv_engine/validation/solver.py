@@ -161,15 +161,15 @@ class Solver:
             _RandomStep: a step used the RNG although `draws` is False.
         """
         key_options = draws, self._by_steps, worlds.compiles
-        states, known = start, state_keys(start, *key_options)
+        states, seen_keys = start, state_keys(start, *key_options)
         steps: list[Any] = []  # for each step (n,) parents and actions
         while len(states):
             if len(steps) == self._limit:
                 break
             layer: list[Any] = []
             for begin in range(0, len(states), self._together):
-                if len(known) > self._states or time.process_time() > ends:
-                    return Solution(Verdict.UNKNOWN, (), len(known), len(steps), draws)
+                if len(seen_keys) > self._states or time.process_time() > ends:
+                    return Solution(Verdict.UNKNOWN, (), len(seen_keys), len(steps), draws)
                 chunk = states[begin : begin + self._together]
                 successors = expand(worlds, chunk, self._actions)
                 rows, num_actions = successors.rows.reshape(-1), successors.rows.shape[1]
@@ -181,18 +181,18 @@ class Solver:
                     indices = [action, *_trace_back(steps, begin + state)][::-1]
                     path = self._actions[indices].tolist()
                     path = [tuple(each) if isinstance(each, list) else each for each in path]
-                    return Solution(Verdict.WON, tuple(path), len(known), len(path), draws)
+                    return Solution(Verdict.WON, tuple(path), len(seen_keys), len(path), draws)
                 keys, first = np.unique(state_keys(rows, *key_options), return_index=True)
-                place = np.searchsorted(known, keys)
-                unknown = known.take(place, mode="clip") != keys
-                known = np.insert(known, place[unknown], keys[unknown])
+                place = np.searchsorted(seen_keys, keys)
+                unknown = seen_keys.take(place, mode="clip") != keys
+                seen_keys = np.insert(seen_keys, place[unknown], keys[unknown])
                 new_rows = first[unknown & (rows["terminated"][first] == 0)]
                 words = words_of(rows.take(new_rows))
                 layer.append((begin + new_rows // num_actions, new_rows % num_actions, words))
             parents, actions, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
             steps.append((parents, actions))
             states = words.view(start.dtype)[:, 0]
-        return Solution(Verdict.LOST, (), len(known), len(steps), draws)
+        return Solution(Verdict.LOST, (), len(seen_keys), len(steps), draws)
 
     def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return an (n,) bool array of the states that are wins."""
