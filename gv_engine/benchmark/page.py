@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -151,11 +151,11 @@ BEGIN, END = "<!-- benchmark -->\n", "<!-- end of benchmark -->\n"
 """Marks around the tables of a page."""
 _NONE = "–"
 _CODE = re.compile(r"((?<!`)`[^`|]+`(?!`))")
+# Characters with a meaning in Markdown
 _MARKS = re.compile(r"[\\`*_{}\[\]<>|&~$!#^=]")
-"""Characters with a meaning in Markdown."""
 _SuccessFunction = Callable[[str], list[float]]
+# Titles of the groups of scenarios, by file name
 _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's levels"}
-"""Titles of the groups of scenarios, by file name."""
 
 
 @cache
@@ -193,7 +193,8 @@ class EntryColumn:
 
     def successes(self, scenario: str, greedy: bool = False) -> list[float]:
         """Return the success rate of each seed."""
-        lengths = [_lengths(part, greedy) for part in self.parts.get(scenario, ())]
+        parts = self.parts.get(scenario, ())
+        lengths = [part.greedy if greedy else part.lengths for part in parts]
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
 
     def success(self, scenario: str, greedy: bool = False) -> MeanWithInterval | None:
@@ -204,11 +205,6 @@ class EntryColumn:
     def held_out(self, scenario: str) -> bool:
         """Return whether no part was tested on training levels."""
         return all(part.held_out for part in self.parts.get(scenario, ()))
-
-
-def _lengths(part: EntryPart, greedy: bool) -> tuple[int, ...]:
-    """Return the lengths of a part, with sampled or most likely actions."""
-    return part.greedy if greedy else part.lengths
 
 
 class Comparison:
@@ -389,12 +385,7 @@ def _success_series(columns: Sequence[EntryColumn]) -> Iterator[tuple[str, _Succ
     for column in columns:
         yield column.name, column.successes
         if column.greedy:
-            yield f"{column.name}, greedy", _greedy_successes(column)
-
-
-def _greedy_successes(column: EntryColumn) -> _SuccessFunction:
-    """Return a function from scenario to success rates with the most likely actions."""
-    return lambda scenario: column.successes(scenario, greedy=True)
+            yield f"{column.name}, greedy", partial(column.successes, greedy=True)
 
 
 def _footnote_mark(held_out: bool) -> str:

@@ -32,8 +32,8 @@ _SOLVER_SECONDS = 20.0  # CPU seconds of the solver for the levels of a scenario
 _MIN_EPISODES = 500  # finished episodes before the success rate counts
 _PATIENCE = 100_000  # training steps without shorter episodes, after which training ends
 _IMPROVEMENT = 0.98
+# File that describes a run, read without torch, and its maximum bytes
 _RUN, _LARGEST = "run.json", 2**22
-"""File that describes a run, read without torch, and its maximum bytes."""
 _MAX_POINTS = 32  # maximum number of points of a curve
 
 

@@ -15,12 +15,12 @@ from gv_engine.editor.document import Fault
 from gv_engine.scenario.scenario import Scenario
 
 _SEARCH_SECONDS = 10.0  # CPU seconds for the search of all levels
+# Number of levels to search, and the number after which the search ends if all are equal
 _MAX_LEVELS, _MIN_LEVELS = 20, 3
-"""Number of levels to search, and the number after which the search ends if all are equal."""
 _EPISODES = 2
+# Seconds after which an outdated request is cancelled, and after which every request is: it may
+# compile
 _BUSY_SECONDS, _TIMEOUT = 20.0, 90.0
-"""Seconds after which an outdated request is cancelled, and after which every request is: it may
-compile."""
 
 
 class CheckState(NamedTuple):

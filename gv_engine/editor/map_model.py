@@ -32,8 +32,8 @@ from gv_engine.scenario.map import LEGEND, LEGEND_KEYS, Symbol
 
 # ---- brushes -------------------------------------------------------------------------------------
 
+# Built-in symbols by object type
 _USUAL = {symbol.kind: symbol for symbol in reversed(LEGEND.values()) if symbol.facing is None}
-"""Built-in symbols by object type."""
 _AGENT_SYMBOL = Symbol(state=ORIENTATIONS.index("RIGHT"))
 
 
@@ -150,10 +150,10 @@ MapCell = tuple[int, int]
 
 FLOOR_THING: CellThing = {}
 WALL_THING: CellThing = {"object": "Wall"}
+# Keys of levels that are generated at reset
 _BUILDS_LEVELS = (
     *("reset_function", "maps", "symmetries", "room", "rooms", "place", "reachable", "tries"),
 )
-"""Keys of levels that are generated at reset."""
 _SPACES = ("state_space", "observation_space")
 
 

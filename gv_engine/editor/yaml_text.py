@@ -121,7 +121,8 @@ def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
         end = _end(text, within.value[-1][1])
         return _splice(text, end, end, f", {line}")
     if not within.value:
-        return f"{text}{_missing_newline(text)}{_format_entry(last, value, 0)}"
+        newline = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{newline}{_format_entry(last, value, 0)}"
     behind = next((n for n, (key, _) in enumerate(within.value) if key.value == after), -1)
     first, end = within.value[0][0], _line_end(text, _end(text, within.value[behind][1]))
     indent = first.start_mark.column
@@ -417,11 +418,6 @@ class _Dumper(yaml.SafeDumper):
 def _splice(text: str, start: int, end: int, part: str) -> str:
     """Return the text with the part from `start` to `end` replaced."""
     return text[:start] + part + text[end:]
-
-
-def _missing_newline(text: str) -> str:
-    """Return a newline if the text needs one before another line."""
-    return "" if not text or text.endswith("\n") else "\n"
 
 
 def _format_path(path: KeyPath) -> str:

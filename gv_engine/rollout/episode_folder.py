@@ -135,10 +135,10 @@ def describe_row(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
 
 LISTING = "rollout.json"
 """File of a rollout folder that describes its content."""
+# Keys of `rollout.json` that change while episodes are played
 _COUNTS = "complete", "episodes", "steps"
-"""Keys of `rollout.json` that change while episodes are played."""
+# Arrays that every folder has
 _REQUIRED = frozenset({"action", "reward", "episode_start", "episode_seed"})
-"""Arrays that every folder has."""
 _CHUNK = 2**14  # steps that are written at once; a killed process may lose twice as many
 _MAX_AXES = 16
 _MAX_NAME = 100  # maximum length of an array's name

@@ -26,11 +26,11 @@ PLACE, FACING, HELD, LOOK, EXISTENCE = "place", "facing", "held", "look", "being
 """Aspects of an entity; other aspects are a component, `Clock`, or a field, `Clock.left`."""
 _MAX_MOVED = 6  # above this number of moved entities the level counts as another one
 _NOWHERE = "nowhere"
+# Columns and fields covered by `PLACE`, `FACING`, `HELD` and `LOOK`
 _COVERED_FIELDS = (
     *(("agent", "facing"), ("agent", "holding"), ("kind", "value"), ("color", "value")),
     *(("position", "y"), ("position", "x")),
 )
-"""Columns and fields covered by `PLACE`, `FACING`, `HELD` and `LOOK`."""
 
 
 class Change(NamedTuple):

@@ -84,8 +84,8 @@ def _is_like(word: str, parts: Sequence[str]) -> bool:
 # ---- catalogue -----------------------------------------------------------------------------------
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
+# Group of all scenarios in a folder
 _GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHER: "Together"}
-"""Group of all scenarios in a folder."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
 _MAX_FILES = 200  # files of each kind in a folder that are looked into

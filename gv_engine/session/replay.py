@@ -95,7 +95,7 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
             for field in fields[1:]:
                 values = row[name][field][entities]
                 if (name, field) == ("kind", "value"):
-                    digest.update(_type_names(values, types).encode())
+                    digest.update(" ".join(types[kind].name for kind in values.tolist()).encode())
                 else:
                     update(field, values)
     for name in ("placed", "recent"):
@@ -104,11 +104,6 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
         order = sorted((types[int(kind)].name, int(table[kind])) for kind in kinds)
         digest.update(f"{name} {order}".encode())
     return digest.hexdigest()[:16]
-
-
-def _type_names(kinds: NDArray[Any], types: ObjectTypes) -> str:
-    """Return the names of object types, separated by spaces."""
-    return " ".join(types[kind].name for kind in kinds.tolist())
 
 
 # ---- pasted replays ------------------------------------------------------------------------------

@@ -624,6 +624,7 @@ class Session:
         return new
 
 
+# Conditions of the commands that only some levels support
 _COMMAND_CONDITIONS: dict[str, Callable[[Session], bool]] = {
     "kin": lambda session: len(size_variants(session.scenario.name)) > 1,
     "next_agent": lambda session: len(session.agents) > 1,
@@ -631,7 +632,6 @@ _COMMAND_CONDITIONS: dict[str, Callable[[Session], bool]] = {
     "first_change": lambda session: session.difference is not None,
     "compare": lambda session: session.num_comparable_steps is not None,
 }
-"""Conditions of the commands that only some levels support."""
 
 SESSION_COMMANDS: dict[str, Callable[[Session], None]] = {
     "undo": Session.undo,

@@ -126,11 +126,11 @@ _RULE_KEYS = {
     TERMINATING: "terminating_function",
     SUCCESS: "success_function",
 }
+# Columns too common to tell rules apart
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
-"""Columns too common to tell rules apart."""
 _MOVE = marked(move_agent).system
+# Rules that clear the cell for a move in the same step
 _BEFORE_MOVE = [marked(rule).system for rule in (push, let_pass)]
-"""Rules that clear the cell for a move in the same step."""
 _AFTER_MOVE = [marked(rule).system for rule in (slide, hold_down)]
 _FOLLOW = marked(follow).system
 _SET_STATES = [marked(rule).system for rule in (switch, hold_down)]
@@ -439,6 +439,7 @@ class _Linter:
                     )
 
 
+# Checks by kind of mistake
 _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
     "state": _Linter.check_states,
     "legend": _Linter.check_legend,
@@ -450,7 +451,6 @@ _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
     "goal": _Linter.check_goals,
     "reward": _Linter.check_rewards,
 }
-"""Checks by kind of mistake."""
 
 
 def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:

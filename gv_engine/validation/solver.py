@@ -289,8 +289,8 @@ class Survey:
         return "; ".join(parts)
 
 
+# Letters of a solution, for an agent that faces up
 _STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT}
-"""Letters of a solution, for an agent that faces up."""
 
 
 def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[str]]:
