@@ -53,16 +53,16 @@ def measure_rollout(scenario: Scenario, episodes: int, keep: bool) -> RolloutTim
     """Run a rollout on the cluster that this process is connected to, and return its timing."""
     job = Job(scenario, "random", 0, _WORLDS, keep=keep)
     tally, playing, waited = EpisodeStats(), 0.0, 0.0
-    with tempfile.TemporaryDirectory() as out, closing(job.environment(1)) as env:
+    with tempfile.TemporaryDirectory() as out, closing(job.make_env(1)) as env:
         folder = EpisodeFolder(Path(out, "rollout"), env, {"seed": 0}) if keep else None
         request_time = start = time.perf_counter()
         begun, first_steps = 0.0, 0
-        for shard in on_ray.shards(job, 0, episodes, "auto"):
+        for shard in on_ray.play_shards(job, 0, episodes, "auto"):
             waited += time.perf_counter() - request_time
             playing += shard.seconds
             if folder:
                 folder.extend(shard.rows)
-            tally.join(shard.tally)
+            tally.merge(shard.stats)
             request_time = time.perf_counter()
             if not begun:
                 begun, first_steps = request_time, tally.steps

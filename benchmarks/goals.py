@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from benchmarks.worker import limit_cores
 from gv_engine.benchmark.entry import TESTED
-from gv_engine.benchmark.runner import played
+from gv_engine.benchmark.runner import measure_lengths
 from gv_engine.rollout.policy import GREEDY
 
 
@@ -77,7 +77,7 @@ def run_attempt(goal: Goal, seed: int) -> Attempt:
         )
         seconds, after = time.perf_counter() - began, os.times()
         cpu = sum(after[2:4]) - sum(before[2:4])  # of child processes
-        lengths = played(goal.scenario, f"{run}:{GREEDY}" if goal.greedy else run, seed)
+        lengths = measure_lengths(goal.scenario, f"{run}:{GREEDY}" if goal.greedy else run, seed)
     return Attempt(seconds, cpu, sum(length > 0 for length in lengths) / TESTED)
 
 

@@ -93,8 +93,8 @@ class EngineLearner:
             run = Run.create(Path(folder), scenario, self._settings)
             run.save_checkpoint(self._learner, 0.0)
             job = Job(scenario, folder, seeds.start, len(seeds))
-            env = job.environment(len(seeds))
-            for episode in job.episodes(env, job.actor(env), 0, len(seeds)):
+            env = job.make_env(len(seeds))
+            for episode in job.play(env, job.make_policy(env), 0, len(seeds)):
                 yield bool(episode.success)
 
 

@@ -94,13 +94,13 @@ def compare_returned(screen: Screen, folder: Path, seconds: float) -> Iterator[s
     taken_out = np.arange(5, WORLDS, 100)
     for _ in range(200):
         touched.step()
-    games = {int(world): touched.take_out(int(world)) for world in taken_out}
+    games = {int(world): touched.take_over(int(world)) for world in taken_out}
     for _ in range(200):
         touched.step()
     for world, game in games.items():
         game.undo(3)
         game.step("TURN_LEFT")
-        touched.put_back(world, game)
+        touched.give_back(world, game)
     for _ in range(600):
         touched.step()
     for _ in range(1000):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 
-from gv_engine.session.autoplay import Opponent, actor_of
+from gv_engine.session.autoplay import Opponent, make_autoplayer
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
@@ -104,7 +104,7 @@ def _played(desk: Desk, name: str, *keys: str) -> None:
 def _acting(desk: Desk) -> None:
     desk.app.push(StartScreen(desk.app))
     game = Session(load_playable("keydoor-9x9"), 3)
-    desk.app.watch_agent(game, actor_of(game, "solver"))
+    desk.app.watch_agent(game, make_autoplayer(game, "solver"))
     desk.look()
     while game.position < 4:  # it thinks in a thread of its own
         time.sleep(0.01)
@@ -123,7 +123,7 @@ def _replay(desk: Desk, *keys: str) -> None:
 
 def _race(desk: Desk) -> None:
     desk.app.push(StartScreen(desk.app))
-    desk.app.start_race(Opponent.named("valid", Session(load_playable("keydoor-9x9"), 3)))
+    desk.app.start_race(Opponent.load("valid", Session(load_playable("keydoor-9x9"), 3)))
     desk.look()
     desk.press("Left", "Up")
     desk.wait(1.0)

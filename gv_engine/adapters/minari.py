@@ -146,7 +146,7 @@ def _observation_space(array_specs: dict[str, Any]) -> Dict:
 
 def _array_space(spec: dict[str, Any]) -> Box | Discrete:
     """Return the space of one array; older rollouts have the bounds of the dtype."""
-    low, high = episode_folder.bounds_of(spec)
+    low, high = episode_folder.read_bounds(spec)
     if not low.ndim and "low" in spec:
         return Discrete(int(high) - int(low) + 1, start=int(low))
     return Box(low, high, dtype=low.dtype.type)

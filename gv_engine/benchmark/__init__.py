@@ -1,2 +1,2 @@
-"""A benchmark of learning: what is played, entries on disk, how their parts are made, and the page
-that shows them."""
+"""Learning benchmark: scenarios with train and test levels, entries on disk, their runner, and the
+page of results."""

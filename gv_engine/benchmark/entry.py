@@ -1,12 +1,12 @@
-"""Entries: folders of results, to which anybody can add one.
+"""Entries of the benchmark: folders of results that anyone can add.
 
-An entry is a folder of two files, UTF-8:
+An entry is a folder of two UTF-8 files:
 
-- `entry.json`: its `name` and what it is `about`, for people; the `scenarios` that it is meant
-  for; and, if `gv-engine benchmark` makes its parts, the `policy` and the `settings` that they are
-  made with, and for a policy of somebody's own its `policy_digest`.
-- `parts.jsonl`: for each scenario and seed a line of JSON, see `EntryPart`; of several the last
-  counts.
+- `entry.json`: its `name` and a text `about` it; the `scenarios` that it covers; and, if
+  `gv-engine benchmark` runs it, the `policy`, its `settings`, and the `policy_digest` of a custom
+  policy.
+- `parts.jsonl`: a line of JSON for each scenario and seed, see `EntryPart`; the last of several
+  lines counts.
 """
 
 from __future__ import annotations
@@ -39,73 +39,74 @@ from gv_engine.world.simulation import Simulation
 # ---- plan ----------------------------------------------------------------------------------------
 
 SEEDS = 10
-"""Of training, 0 to 9; each is a part of an entry."""
+"""Number of training seeds, from 0; each is a part of an entry."""
 TESTED = 200
-"""On which a part is tested."""
+"""Number of test levels."""
 
 
 class BenchmarkError(GVEngineError):
-    """The benchmark has no such scenario, or an entry is not as it should be."""
+    """Error of an unknown scenario or an invalid entry."""
 
 
 @cache
-def scenarios() -> dict[str, Scenario]:
-    """All built-in grids of one agent that say what a success is, by name, the smallest first."""
-    found = {name: Scenario.load(name) for name in list_built_in_grids()}
-    told = {name: each for name, each in found.items() if each.tells_success}
-    return dict(sorted(told.items(), key=lambda item: _cells(item[1])))
+def all_scenarios() -> dict[str, Scenario]:
+    """Return all built-in single-agent grids that define success, by name, smallest first."""
+    grids = {name: Scenario.load(name) for name in list_built_in_grids()}
+    eligible = {name: grid for name, grid in grids.items() if grid.tells_success}
+    return dict(sorted(eligible.items(), key=lambda item: _num_cells(item[1])))
 
 
-def unknown_scenario(name: object) -> BenchmarkError:
-    """The error that says that the benchmark has no such scenario."""
-    told = shorten(json.dumps(name), 60)
+def unknown_scenario_error(name: object) -> BenchmarkError:
+    """Return the error about a scenario that the benchmark does not have."""
+    text = shorten(json.dumps(name), 60)
     return BenchmarkError(
-        f"the benchmark plays no {told}: {describe_allowed(str(name), scenarios())}"
+        f"the benchmark plays no {text}: {describe_allowed(str(name), all_scenarios())}"
     )
 
 
-def matching(patterns: Sequence[Any]) -> list[str]:
-    """The names of scenarios that patterns like `memory-*` name, the smallest first.
+def match_scenarios(patterns: Sequence[Any]) -> list[str]:
+    """Return the names of scenarios that match patterns such as `memory-*`, smallest first.
 
     Raises:
-        BenchmarkError: one names none.
+        BenchmarkError: a pattern matches none.
     """
-    named = [_named(pattern) for pattern in patterns]
+    named = [_matching_names(pattern) for pattern in patterns]
     for pattern, names in zip(patterns, named, strict=True):
         if not names:
-            raise unknown_scenario(pattern)
-    return [name for name in scenarios() if any(name in names for names in named)]
+            raise unknown_scenario_error(pattern)
+    return [name for name in all_scenarios() if any(name in names for names in named)]
 
 
-def _named(pattern: object) -> list[str]:
-    return [name for name in scenarios() if isinstance(pattern, str) and fnmatchcase(name, pattern)]
+def _matching_names(pattern: object) -> list[str]:
+    """Return the scenario names that match a pattern."""
+    return [n for n in all_scenarios() if isinstance(pattern, str) and fnmatchcase(n, pattern)]
 
 
-def _cells(scenario: Scenario) -> int:
+def _num_cells(scenario: Scenario) -> int:
+    """Return the number of cells of the first level of a scenario."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
     return simulation.world.height * simulation.world.width
 
 
-def played_scenario(name: str) -> Scenario:
-    """The scenario of this name.
+def find_scenario(name: str) -> Scenario:
+    """Return a scenario of the benchmark by name.
 
     Raises:
-        BenchmarkError: the benchmark does not play it.
+        BenchmarkError: the benchmark does not have it.
     """
-    if name not in scenarios():
-        raise unknown_scenario(name)
-    return scenarios()[name]
+    if name not in all_scenarios():
+        raise unknown_scenario_error(name)
+    return all_scenarios()[name]
 
 
 class SplitLevels(NamedTuple):
-    """The levels of a scenario.
+    """Training and test levels of a scenario.
 
     Attributes:
-        train: to learn on; None for all that there are.
-        test: `TESTED` of them, some more than once where there are fewer.
-        apart: whether none of these is among the others. Where there are too few different levels
-            for that, those that are there are to be learned.
+        train: training levels; None for all levels.
+        test: `TESTED` test levels, repeated if there are fewer different ones.
+        apart: whether no test level is a training level; False if the scenario has too few levels.
     """
 
     train: LevelSet | None
@@ -115,12 +116,12 @@ class SplitLevels(NamedTuple):
 
 @cache
 def split_levels(name: str) -> SplitLevels:
-    """The levels of a scenario, of which those to test are the first of its set `test`.
+    """Return the training and test levels of a scenario.
 
     Raises:
-        BenchmarkError: the benchmark does not play it.
+        BenchmarkError: the benchmark does not have the scenario.
     """
-    scenario = played_scenario(name)
+    scenario = find_scenario(name)
     try:
         train, test, apart = level_set(scenario, "train"), level_set(scenario, "test"), True
     except LevelsError:
@@ -132,33 +133,30 @@ def split_levels(name: str) -> SplitLevels:
 # ---- entry ---------------------------------------------------------------------------------------
 
 ENTRY_FILE = "entry.json"
-"""Of a folder: what the entry is."""
+"""File of an entry that describes it."""
 PARTS_FILE = "parts.jsonl"
-"""Of a folder: what came of it, part by part."""
+"""File of an entry with its results."""
 _FORMAT = 2
-_LARGEST = 2**26
-"""Bytes of a file."""
+_LARGEST = 2**26  # maximum bytes of a file
 _MOST = 2**62
-_LONGEST_CURVE = 10_000
+_MAX_POINTS = 10_000
 
 
 @dataclass(frozen=True)
 class EntryPart:
-    """What came of one scenario and one seed.
+    """Results for one scenario and one seed.
 
     Attributes:
-        scenario: its name.
-        seed: of training, or of what the policy draws.
-        digest: of the scenario, as `ScenarioIdentity` has it.
-        lengths: for each level of the test how many steps it took to a success; 0 where there was
-            none.
-        different: how many of these levels there are without those that come again.
-        held_out: whether none of these levels is among those that were learned.
-        greedy: the same, where the likeliest action was taken in place of one drawn; () if it was
-            not tried.
-        steps: of training, of all worlds together.
-        seconds: of computing that these took, in all threads together.
-        curve: (steps, success) while it was trained, see `Figures`.
+        scenario: name of the scenario.
+        seed: seed of the training, or of the policy.
+        digest: digest of the scenario, as in `ScenarioIdentity`.
+        lengths: for each test level the number of steps to success; 0 without success.
+        different: number of different test levels.
+        held_out: whether no test level is a training level.
+        greedy: like `lengths`, with the most likely instead of sampled actions; () if not tested.
+        steps: training steps of all worlds.
+        seconds: CPU time of the training in all threads.
+        curve: (steps, success rate) during training.
     """
 
     scenario: str
@@ -175,16 +173,16 @@ class EntryPart:
 
 @dataclass(frozen=True)
 class BenchmarkEntry:
-    """A folder of parts.
+    """Entry of the benchmark: a folder of parts.
 
     Attributes:
-        path: of the folder.
-        name, about: for people.
-        policy: what `gv-engine benchmark` makes its parts with; "" if something else does.
-        settings: of that.
-        policy_digest: of the files of a policy of somebody's own, see
+        path: folder.
+        name, about: texts for people.
+        policy: policy that `gv-engine benchmark` runs; "" if another program makes the parts.
+        settings: settings of the policy.
+        policy_digest: digest of the files of a custom policy, see
             `gv_engine.rollout.policy.policy_digest`; else "".
-        scenarios: that it is meant for: names, or patterns like `memory-*`.
+        scenarios: names or patterns such as `memory-*` of the covered scenarios.
     """
 
     path: Path
@@ -197,65 +195,66 @@ class BenchmarkEntry:
 
     @classmethod
     def read(cls, path: Path) -> BenchmarkEntry:
-        """The entry of a folder.
+        """Return the entry of a folder.
 
         Raises:
-            BenchmarkError: there is none, or it is not as it should be.
-            OSError: it cannot be read.
+            BenchmarkError: the folder holds no entry, or an invalid one.
+            OSError: the entry cannot be read.
         """
-        if not cls.is_at(path):
+        if not cls.exists_in(path):
             raise BenchmarkError(
                 f"{path} is no entry: there is no {ENTRY_FILE}; name a policy for a new one, "
                 f"--policy ppo"
             )
-        given = _mapping(read_bytes(path / ENTRY_FILE, _LARGEST, "entries"), path / ENTRY_FILE)
-        if given.get("format") != _FORMAT:
-            told = shorten(json.dumps(given.get("format")), 40)
+        data = read_bytes(path / ENTRY_FILE, _LARGEST, "entries")
+        values = _parse_mapping(data, path / ENTRY_FILE)
+        if values.get("format") != _FORMAT:
+            text = shorten(json.dumps(values.get("format")), 40)
             raise BenchmarkError(
-                f'{path / ENTRY_FILE}: found the format {told}, expected {{"format": {_FORMAT}, …}}'
+                f'{path / ENTRY_FILE}: found the format {text}, expected {{"format": {_FORMAT}, …}}'
             )
         texts = ("name", "about", "policy", "policy_digest")
         kinds = {**dict.fromkeys(texts, str), "settings": dict, "scenarios": list}
-        for name, value in given.items():
+        for name, value in values.items():
             if name != "format" and not isinstance(value, kinds.get(name, ())):
-                told = shorten(json.dumps({name: value}), 60)
+                text = shorten(json.dumps({name: value}), 60)
                 raise BenchmarkError(
-                    f"{path / ENTRY_FILE}: found {told}; allowed are texts "
-                    f"{', '.join(f'`{each}`' for each in texts)}, a mapping `settings`, and a "
+                    f"{path / ENTRY_FILE}: found {text}; allowed are texts "
+                    f"{', '.join(f'`{name}`' for name in texts)}, a mapping `settings`, and a "
                     f"list `scenarios`"
                 )
-        if not given.get("name"):
+        if not values.get("name"):
             raise BenchmarkError(
                 f'{path / ENTRY_FILE} has no name: add "name": "…" for people to read'
             )
-        patterns = given.pop("scenarios", ["*"])
-        entry = cls(path, **{name: given[name] for name in kinds if name in given})
+        patterns = values.pop("scenarios", ["*"])
+        entry = cls(path, **{name: values[name] for name in kinds if name in values})
         try:
             for name in texts:
                 check_line(getattr(entry, name), name)
             for pattern in patterns:
                 check_line(pattern, "name or pattern of a scenario")
-            matching(patterns)
+            match_scenarios(patterns)
         except (ValueError, BenchmarkError) as error:
             raise BenchmarkError(f"{path / ENTRY_FILE}: {error}") from None
         return replace(entry, scenarios=tuple(patterns))
 
     @staticmethod
-    def is_at(path: Path) -> bool:
-        """Whether a folder has one."""
+    def exists_in(path: Path) -> bool:
+        """Return whether a folder holds an entry."""
         return (path / ENTRY_FILE).is_file()
 
     @property
-    def meant_for(self) -> list[str]:
-        """The names of the scenarios that it is meant for, the smallest first."""
-        return matching(self.scenarios)
+    def scenario_names(self) -> list[str]:
+        """Names of the covered scenarios, smallest first."""
+        return match_scenarios(self.scenarios)
 
-    def begin(self) -> BenchmarkEntry:
-        """Write what it is into a new folder.
+    def create(self) -> BenchmarkEntry:
+        """Write `entry.json` into a new folder, and return the entry.
 
         Raises:
-            FileExistsError: there is something already.
-            OSError: it cannot be written.
+            FileExistsError: the folder is not empty.
+            OSError: the file cannot be written.
         """
         remove_stale_drafts(self.path)
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
@@ -267,129 +266,152 @@ class BenchmarkEntry:
             draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
         return self
 
-    def add(self, part: EntryPart) -> None:
-        """Write a part, whole or not at all; others may do so meanwhile.
+    def append(self, part: EntryPart) -> None:
+        """Append a part to the file; atomic, also with other writers.
 
         Raises:
-            BenchmarkError: it is not as it should be, or of a scenario that is not played.
-            OSError: it cannot be written.
+            BenchmarkError: the part is invalid, or the benchmark does not have its scenario.
+            OSError: the file cannot be written.
         """
         try:
             line = json.dumps(asdict(part))
-            _understood(json.loads(line))
+            _parse_part(json.loads(line))
         except (TypeError, ValueError, BenchmarkError) as error:
             raise BenchmarkError(f"{self.path}: no such part is added, {error}") from None
         append_line(self.path / PARTS_FILE, line)
 
-    def parts(self) -> dict[tuple[str, int], EntryPart]:
-        """All parts that are there by scenario and seed, from the smallest scenario and seed on.
+    def read_parts(self) -> dict[tuple[str, int], EntryPart]:
+        """Return all parts by scenario and seed, smallest scenario and seed first.
 
         Raises:
-            BenchmarkError: one is not as it should be, or of a scenario that is not played.
-            OSError: they cannot be read.
+            BenchmarkError: a part is invalid, or the benchmark does not have its scenario.
+            OSError: the file cannot be read.
         """
-        file, found = self.path / PARTS_FILE, dict[tuple[str, int], EntryPart]()
+        file, parts = self.path / PARTS_FILE, dict[tuple[str, int], EntryPart]()
         if not file.exists():
-            return found
+            return parts
         # what is behind the last end of a line has not been written to its end
         lines = read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
         for number, line in enumerate(lines, 1):
             place = f"{file}:{number}"
-            given = _mapping(line, place)
+            values = _parse_mapping(line, place)
             try:
-                part = _understood(given)
+                part = _parse_part(values)
             except (ValueError, BenchmarkError) as error:
                 raise BenchmarkError(f"{place}: {error}") from None
-            found[part.scenario, part.seed] = part
-        order = {name: place for place, name in enumerate(scenarios())}
-        return dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
+            parts[part.scenario, part.seed] = part
+        order = {name: place for place, name in enumerate(all_scenarios())}
+        return dict(sorted(parts.items(), key=lambda item: (order[item[0][0]], item[0][1])))
 
 
-def _mapping(data: bytes, place: object) -> dict[str, Any]:
-    """The mapping that is written there.
+def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
+    """Return the JSON mapping of a file or line.
 
     Raises:
-        BenchmarkError: it is none.
+        BenchmarkError: the data is no JSON mapping.
     """
     try:
-        given = parse_json(data)
+        value = parse_json(data)
     except (ValueError, RecursionError) as error:
         raise BenchmarkError(f"{place} is no JSON: {shorten(str(error), 100)}") from None
-    if not isinstance(given, dict):
-        raise BenchmarkError(f"{place}: found {shorten(str(given), 40)}, expected {{…}}")
-    return given
-
-
-def _understood(given: dict[str, Any]) -> EntryPart:
-    """A part out of values that may be anything.
-
-    Raises:
-        ValueError: they are no part.
-        BenchmarkError: it is of a scenario that is not played.
-    """
-    known = {each.name for each in fields(EntryPart)}
-    if unknown := sorted(given.keys() - known):
-        raise ValueError(f"found {unknown[0]!r}, allowed are {', '.join(sorted(known))}")
-    if missing := sorted({"scenario", "seed", "digest", "lengths"} - given.keys()):
-        raise ValueError(f"it has no {missing[0]!r}, which a part needs")
-    scenario = given["scenario"]
-    if scenario not in [*scenarios()]:
-        raise unknown_scenario(scenario)
-    if not isinstance(held_out := given.get("held_out", True), bool):
-        told = shorten(json.dumps(held_out), 40)
-        raise ValueError(f"its held_out is {told}, expected true or false")
-    return EntryPart(
-        scenario,
-        _whole(given, "seed", SEEDS - 1),
-        check_digest(given["digest"]),
-        _lengths(given, "lengths"),
-        _whole(given, "different", TESTED, TESTED),
-        held_out,
-        _lengths(given, "greedy") if given.get("greedy") else (),
-        _whole(given, "steps"),
-        _number(given.get("seconds", 0.0), "seconds"),
-        _curve(given.get("curve", [])),
-    )
-
-
-def _whole(given: dict[str, Any], name: str, most: int = _MOST, usual: int = 0) -> int:
-    value = given.get(name, usual)
-    if type(value) is not int or not 0 <= value <= most:
-        told = shorten(json.dumps(value), 40)
-        raise ValueError(f"its {name} is {told}, expected a whole number from 0 to {most:,}")
+    if not isinstance(value, dict):
+        raise BenchmarkError(f"{place}: found {shorten(str(value), 40)}, expected {{…}}")
     return value
 
 
-def _number(value: Any, name: str, most: float = _MOST) -> float:
-    if type(value) not in (int, float) or not 0 <= value <= most:
-        told = shorten(json.dumps(value), 40)
-        raise ValueError(f"its {name} is {told}, expected a number from 0 to {most:,}")
+def _parse_part(values: dict[str, Any]) -> EntryPart:
+    """Return the part of JSON values that may be anything.
+
+    Raises:
+        ValueError: the values are no part.
+        BenchmarkError: the benchmark does not have the scenario.
+    """
+    allowed = {part_field.name for part_field in fields(EntryPart)}
+    if unknown := sorted(values.keys() - allowed):
+        raise ValueError(f"found {unknown[0]!r}, allowed are {', '.join(sorted(allowed))}")
+    if missing := sorted({"scenario", "seed", "digest", "lengths"} - values.keys()):
+        raise ValueError(f"it has no {missing[0]!r}, which a part needs")
+    scenario = values["scenario"]
+    if scenario not in [*all_scenarios()]:
+        raise unknown_scenario_error(scenario)
+    if not isinstance(held_out := values.get("held_out", True), bool):
+        text = shorten(json.dumps(held_out), 40)
+        raise ValueError(f"its held_out is {text}, expected true or false")
+    return EntryPart(
+        scenario,
+        _parse_integer(values, "seed", SEEDS - 1),
+        check_digest(values["digest"]),
+        _parse_lengths(values, "lengths"),
+        _parse_integer(values, "different", TESTED, TESTED),
+        held_out,
+        _parse_lengths(values, "greedy") if values.get("greedy") else (),
+        _parse_integer(values, "steps"),
+        _parse_number(values.get("seconds", 0.0), "seconds"),
+        _parse_curve(values.get("curve", [])),
+    )
+
+
+def _parse_integer(
+    values: dict[str, Any], name: str, maximum: int = _MOST, default: int = 0
+) -> int:
+    """Return a whole number from 0 to `maximum`.
+
+    Raises:
+        ValueError: the value is none.
+    """
+    value = values.get(name, default)
+    if type(value) is not int or not 0 <= value <= maximum:
+        text = shorten(json.dumps(value), 40)
+        raise ValueError(f"its {name} is {text}, expected a whole number from 0 to {maximum:,}")
+    return value
+
+
+def _parse_number(value: Any, name: str, maximum: float = _MOST) -> float:
+    """Return a number from 0 to `maximum`.
+
+    Raises:
+        ValueError: the value is none.
+    """
+    if type(value) not in (int, float) or not 0 <= value <= maximum:
+        text = shorten(json.dumps(value), 40)
+        raise ValueError(f"its {name} is {text}, expected a number from 0 to {maximum:,}")
     return float(value)
 
 
-def _lengths(given: dict[str, Any], name: str) -> tuple[int, ...]:
-    values = given[name]
-    if not isinstance(values, list) or len(values) != TESTED:
-        found = f"{len(values)} numbers" if isinstance(values, list) else shorten(str(values), 40)
-        raise ValueError(f"its {name} are {found}, expected {TESTED}, one for each level")
-    for value in values:
+def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
+    """Return the numbers of steps for all test levels.
+
+    Raises:
+        ValueError: the values are none.
+    """
+    lengths = values[name]
+    if not isinstance(lengths, list) or len(lengths) != TESTED:
+        is_list = isinstance(lengths, list)
+        text = f"{len(lengths)} numbers" if is_list else shorten(str(lengths), 40)
+        raise ValueError(f"its {name} are {text}, expected {TESTED}, one for each level")
+    for value in lengths:
         if type(value) is not int or not 0 <= value < _MOST:
-            told = shorten(json.dumps(value), 40)
+            text = shorten(json.dumps(value), 40)
             raise ValueError(
-                f"its {name} have {told}, expected steps to a success, 0 where there was none"
+                f"its {name} have {text}, expected steps to a success, 0 where there was none"
             )
-    return tuple(values)
+    return tuple(lengths)
 
 
-def _curve(values: Any) -> tuple[tuple[int, float], ...]:
+def _parse_curve(values: Any) -> tuple[tuple[int, float], ...]:
+    """Return the (steps, success rate) points of a curve.
+
+    Raises:
+        ValueError: the values are no curve.
+    """
     if not isinstance(values, list) or not all(
-        isinstance(each, list) and len(each) == 2 and type(each[0]) is int for each in values
+        isinstance(point, list) and len(point) == 2 and type(point[0]) is int for point in values
     ):
         raise ValueError("its curve is no list of pairs [steps, success]")
-    found = tuple((steps, _number(success, "curve", 1.0)) for steps, success in values)
-    steps = [each[0] for each in found]
-    if len(steps) > _LONGEST_CURVE or max(steps, default=0) > _MOST:
-        raise ValueError(f"its curve has more than {_LONGEST_CURVE:,} pairs, or {_MOST:,} steps")
+    points = tuple((steps, _parse_number(success, "curve", 1.0)) for steps, success in values)
+    steps = [point[0] for point in points]
+    if len(steps) > _MAX_POINTS or max(steps, default=0) > _MOST:
+        raise ValueError(f"its curve has more than {_MAX_POINTS:,} pairs, or {_MOST:,} steps")
     if steps != sorted({*steps}) or min(steps, default=0) < 0:
         raise ValueError("its curve goes back: expected more steps in each pair [steps, success]")
-    return found
+    return points

@@ -1,4 +1,4 @@
-"""The parts of an entry, each made by itself: by a policy, the solver, or a learner."""
+"""Runner of the benchmark: makes parts of entries with a policy, the solver, or PPO."""
 
 from __future__ import annotations
 
@@ -13,188 +13,195 @@ from gv_engine.benchmark.entry import (
     TESTED,
     BenchmarkError,
     EntryPart,
-    played_scenario,
+    find_scenario,
     split_levels,
 )
-from gv_engine.rollout.policy import BUILT_IN, GREEDY, absolute
+from gv_engine.rollout.policy import BUILT_IN, GREEDY, with_absolute_paths
 from gv_engine.rollout.shards import Job
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.files import parse_json, read_bytes
 from gv_engine.session.autoplay import SOLVER
 
 PPO = "ppo"
-"""The policy that `gv-engine train` learns."""
+"""Name of the policy that `gv-engine train` learns."""
 RUN_NO_CODE = (*BUILT_IN, SOLVER, PPO)
-"""Policies that come with the engine; others are files of somebody's own."""
+"""Built-in policies; others are custom files."""
 
 _SETTINGS = {"memory": bool, "steps": int, "until": float}
-_SEARCHED = 20.0
-"""Seconds of computing that the solver has for the levels of a scenario."""
-_SURE = 500
-"""Episodes that have to have ended before success is believed."""
-_SETTLED = 100_000
-"""Steps of training in which ways get no shorter, by `_SHORTER`, until it ends."""
-_SHORTER = 0.98
+_SOLVER_SECONDS = 20.0  # CPU seconds of the solver for the levels of a scenario
+_MIN_EPISODES = 500  # finished episodes before the success rate counts
+_PATIENCE = 100_000  # training steps without shorter episodes, after which training ends
+_IMPROVEMENT = 0.98
+# File that describes a run, read without torch, and its maximum bytes
 _RUN, _LARGEST = "run.json", 2**22
-"""What the folder of a run says of it, read without torch, and the bytes that it may have."""
-_POINTS = 32
-"""Of a curve, at most."""
+_MAX_POINTS = 32  # maximum number of points of a curve
 
 
 @dataclass(frozen=True)
-class Making:
-    """How parts are made, as it goes to other processes.
+class PartRunner:
+    """Makes the parts of an entry; can be sent to other processes.
 
     Attributes:
         policy: one of `RUN_NO_CODE`, or `./file.py:function`.
-        settings: of the learner: `memory`; the `steps` after which it stops; and the success
-            `until` which it goes on, and then until its ways get shorter no more.
+        settings: settings of PPO: `memory`; maximum `steps`; and the success rate `until` which it
+            trains, and then until episodes get no shorter.
 
     Raises:
-        BenchmarkError: it has other settings.
+        BenchmarkError: the settings are invalid.
     """
 
     policy: str
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        wanted = _SETTINGS if self.policy == PPO else {}
-        found = {name: type(value) for name, value in self.settings.items()}
-        if found != wanted:
-            told = ", ".join(f"{name} ({kind.__name__})" for name, kind in wanted.items())
+        expected = _SETTINGS if self.policy == PPO else {}
+        types = {name: type(value) for name, value in self.settings.items()}
+        if types != expected:
+            names = ", ".join(f"{name} ({kind.__name__})" for name, kind in expected.items())
             raise BenchmarkError(
-                f"settings of an entry of {self.policy} are {told or 'none'}, and not "
+                f"settings of an entry of {self.policy} are {names or 'none'}, and not "
                 f"{shorten(str(self.settings), 60)}"
             )
 
     @property
-    def drawn(self) -> bool:
-        """Whether seeds differ."""
+    def uses_seeds(self) -> bool:
+        """True if seeds give different results."""
         return self.policy != SOLVER
 
-    def everywhere(self) -> Making:
-        """The same for processes that work in other folders."""
-        return self if self.policy in RUN_NO_CODE else replace(self, policy=absolute(self.policy))
+    def with_absolute_policy(self) -> PartRunner:
+        """Return a runner for processes in other folders."""
+        return (
+            self
+            if self.policy in RUN_NO_CODE
+            else replace(self, policy=with_absolute_paths(self.policy))
+        )
 
-    def part(self, scenario: str, seed: int) -> EntryPart:
-        """Make a part.
+    def run(self, scenario: str, seed: int) -> EntryPart:
+        """Return the part of a scenario and a seed.
 
         Raises:
-            BenchmarkError: the benchmark does not play the scenario.
-            PolicyError: there is no such policy, or it answers with something that is no action.
+            BenchmarkError: the benchmark does not have the scenario.
+            PolicyError: there is no such policy, or it returned an invalid action.
         """
-        found = _MAKERS.get(self.policy, _by_policy)(self, scenario, seed)
-        levels, digest = split_levels(scenario), played_scenario(scenario).identity.digest
+        results = _RUNNERS.get(self.policy, _run_policy)(self, scenario, seed)
+        levels, digest = split_levels(scenario), find_scenario(scenario).identity.digest
         return EntryPart(
             scenario,
             seed,
             digest,
             different=len({*levels.test.seeds}),
-            held_out=levels.apart and self._keeps_to_train(digest),
-            **found,
+            held_out=levels.apart and self._is_held_out(digest),
+            **results,
         )
 
-    def _keeps_to_train(self, digest: str) -> bool:
-        """Whether the levels to train on of the scenario with this digest are all that was learned.
+    def _is_held_out(self, digest: str) -> bool:
+        """Return whether the policy has learned from the training levels of the scenario only.
 
-        Of the folder of a run its `run.json` says so; what a file of somebody's own has learned
-        nobody can tell.
+        The `run.json` of a run folder tells; custom files count as held-out.
         """
-        where, _, attribute = self.policy.rpartition(":")
-        folder = Path(where if attribute == GREEDY else self.policy)
+        path, _, attribute = self.policy.rpartition(":")
+        folder = Path(path if attribute == GREEDY else self.policy)
         if self.policy in RUN_NO_CODE or not folder.is_dir():
             return True
         try:
             run = parse_json(read_bytes(folder / _RUN, _LARGEST, "descriptions of runs"))
-            told = run["levels"], run["scenario"]["digest"]
-        except Exception:  # whatever comes of values that may be anything
+            trained_on = run["levels"], run["scenario"]["digest"]
+        except Exception:  # any error of invalid values
             return False
-        return told == ("train", digest)
+        return trained_on == ("train", digest)
 
 
-def played(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
-    """The `lengths` of a part: what a policy comes to on the levels of the test.
+def measure_lengths(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
+    """Return the `lengths` of a part: for each test level the policy's steps to success, 0 without
+    success.
 
     Args:
-        scenario: its name.
-        policy: its name, see `gv_engine.rollout.policy`.
-        seed: of what it draws.
+        scenario: name of the scenario.
+        policy: name of the policy, see `gv_engine.rollout.policy`.
+        seed: seed of the policy.
     """
     test = split_levels(scenario).test
     job = Job(test.scenario, policy, TESTED * seed, TESTED, options={"levels": test})
-    env = job.environment(TESTED)
+    env = job.make_env(TESTED)
     try:
         # level k is played in episode k, as the seed is a multiple of their number
-        episodes = list(job.episodes(env, job.actor(env), 0, TESTED))
+        episodes = list(job.play(env, job.make_policy(env), 0, TESTED))
     finally:
         env.close()
     return tuple(episode.length if episode.success else 0 for episode in episodes)
 
 
-def _by_policy(making: Making, scenario: str, seed: int) -> dict[str, Any]:
-    return {"lengths": played(scenario, making.policy, seed)}
+def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
+    """Return the `lengths` of a part by a policy."""
+    return {"lengths": measure_lengths(scenario, runner.policy, seed)}
 
 
-def _by_solver(making: Making, scenario: str, seed: int) -> dict[str, Any]:
+def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
+    """Return the `lengths` of a part by the solver."""
     from gv_engine.validation.solver import Survey  # compiles
 
     test = split_levels(scenario).test
-    found = Survey(test.scenario, test.seeds, _SEARCHED).found
-    return {"lengths": tuple(len(found[s].actions) if s in found else 0 for s in test.seeds)}
+    solutions = Survey(test.scenario, test.seeds, _SOLVER_SECONDS).solutions
+    return {
+        "lengths": tuple(len(solutions[s].actions) if s in solutions else 0 for s in test.seeds)
+    }
 
 
-def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
+def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
+    """Train with PPO, and return the results of a part."""
     # here, as torch takes its time
     from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters
     from gv_engine.learning.ppo import Learner, make_training_env
     from gv_engine.learning.run_folder import Run
 
-    known, levels = played_scenario(scenario), split_levels(scenario)
-    defaults: dict[str, Any] = RECURRENT_DEFAULTS if making.settings["memory"] else {}
+    grid, levels = find_scenario(scenario), split_levels(scenario)
+    defaults: dict[str, Any] = RECURRENT_DEFAULTS if runner.settings["memory"] else {}
     settings = Hyperparameters(seed=seed, **defaults)
     curve: list[tuple[int, float]] = []
     lengths: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
-        run = Run.create(Path(folder), known, settings, levels.train and "train", levels.train)
-        learner = Learner(make_training_env(known, settings, levels=levels.train), settings)
+        run = Run.create(Path(folder), grid, settings, levels.train and "train", levels.train)
+        learner = Learner(make_training_env(grid, settings, levels=levels.train), settings)
         began = time.process_time()
         while True:
             metrics = learner.update()
             run.log_update(learner, time.process_time() - began)
             if not math.isnan(metrics.success_rate):
                 curve.append((metrics.steps, round(metrics.success_rate, 3)))
-                if metrics.episodes >= _SURE:
+                if metrics.episodes >= _MIN_EPISODES:
                     lengths.append((metrics.steps, metrics.episode_length))
-            wins = bool(lengths) and metrics.success_rate >= making.settings["until"]
-            if (wins and _settled(lengths)) or metrics.steps >= making.settings["steps"]:
+            is_successful = bool(lengths) and metrics.success_rate >= runner.settings["until"]
+            if (is_successful and _has_converged(lengths)) or metrics.steps >= runner.settings[
+                "steps"
+            ]:
                 break
         seconds = time.process_time() - began
         run.save_checkpoint(learner, seconds)
         run.close()
         learner.env.close()
         return {
-            "lengths": played(scenario, folder, seed),
-            "greedy": played(scenario, f"{folder}:{GREEDY}", seed),
+            "lengths": measure_lengths(scenario, folder, seed),
+            "greedy": measure_lengths(scenario, f"{folder}:{GREEDY}", seed),
             "steps": metrics.steps,
             "seconds": round(seconds, 2),
-            "curve": _thinned(curve),
+            "curve": _thin_out(curve),
         }
 
 
-def _settled(lengths: list[tuple[int, float]]) -> bool:
-    """Whether ways, (steps of training, length) so far, get shorter no more."""
+def _has_converged(lengths: list[tuple[int, float]]) -> bool:
+    """Return whether the (steps, length) points of training show no shorter episodes in the last
+    100,000 steps."""
     steps, length = lengths[-1]
-    then = [old for number, old in lengths if number <= steps - _SETTLED]
-    return bool(then) and length >= _SHORTER * then[-1]
+    earlier = [old_length for number, old_length in lengths if number <= steps - _PATIENCE]
+    return bool(earlier) and length >= _IMPROVEMENT * earlier[-1]
 
 
-def _thinned(curve: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """So many points of a curve, its ends among them."""
+def _thin_out(curve: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """Return at most 32 points of a curve, its ends included."""
     last = len(curve) - 1
-    if last < _POINTS:
+    if last < _MAX_POINTS:
         return tuple(curve)
-    return tuple(curve[round(k * last / (_POINTS - 1))] for k in range(_POINTS))
+    return tuple(curve[round(k * last / (_MAX_POINTS - 1))] for k in range(_MAX_POINTS))
 
 
-_MAKERS = {SOLVER: _by_solver, PPO: _by_learning}
-"""What makes parts in a way of its own."""
+_RUNNERS = {SOLVER: _run_solver, PPO: _run_ppo}  # functions for policies that need their own

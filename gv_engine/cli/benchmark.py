@@ -27,7 +27,7 @@ from gv_engine.scenario.optional_deps import RL, format_command
 
 if TYPE_CHECKING:
     from gv_engine.benchmark.entry import BenchmarkEntry, EntryPart
-    from gv_engine.benchmark.runner import Making
+    from gv_engine.benchmark.runner import PartRunner
 
 _STEPS, _UNTIL = 1_000_000, 0.99
 _EXAMPLES = """\
@@ -109,8 +109,8 @@ def run(options: argparse.Namespace) -> int:
         entries = [_load_or_create_entry(path, options) for path in options.entries]
         selected_parts = [list(_select_parts(entry, options)) for entry in entries]
         for entry in entries:
-            if not BenchmarkEntry.is_at(entry.path):
-                entry.begin()
+            if not BenchmarkEntry.exists_in(entry.path):
+                entry.create()
         for entry, parts in zip(entries, selected_parts, strict=True):
             if code := _make_parts(entry, parts, options.ray):
                 return code
@@ -132,17 +132,17 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
     from gv_engine.benchmark.entry import BenchmarkEntry
     from gv_engine.benchmark.runner import PPO, RUN_NO_CODE
     from gv_engine.learning.policy_file import PolicyFile
-    from gv_engine.rollout.policy import load_policy, policy_digest, run_of
+    from gv_engine.rollout.policy import find_run, load_policy, policy_digest
 
     def digest(policy: str) -> str:
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
     options_given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
     options_given = {name: value for name, value in options_given.items() if value}
-    if not BenchmarkEntry.is_at(path) and options.policy:
+    if not BenchmarkEntry.exists_in(path) and options.policy:
         if options_given and options.policy != PPO:
             raise UsageError(f"--{next(iter(options_given))} is only for --policy {PPO}")
-        if run := run_of(options.policy):
+        if run := find_run(options.policy):
             PolicyFile.read(run)
         elif options.policy not in RUN_NO_CODE:
             load_policy(options.policy, 1, 1)
@@ -191,16 +191,16 @@ def _make_parts(
     entry: BenchmarkEntry, selected_parts: Sequence[tuple[str, int]], address: str | None
 ) -> int:
     """Make the missing parts of an entry, and return the exit code."""
-    from gv_engine.benchmark.runner import Making
+    from gv_engine.benchmark.runner import PartRunner
 
-    making = Making(entry.policy, entry.settings)
+    making = PartRunner(entry.policy, entry.settings)
     missing = _missing_parts(entry, selected_parts)
     try:
         with progress(f"parts of {entry.name}", len(selected_parts)) as advance:
             advance(len(selected_parts) - len(missing))
             for part in _iterate_parts(making, entry, missing, address):
                 with delaying_signals():
-                    entry.add(part)
+                    entry.append(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
     except KeyboardInterrupt:
         left = len(_missing_parts(entry, missing))
@@ -221,18 +221,18 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
         BenchmarkError: no scenario has the name, or the entry has other settings.
         MissingExtraError: a needed package is not installed.
     """
-    from gv_engine.benchmark.entry import SEEDS, matching
-    from gv_engine.benchmark.runner import PPO, Making
+    from gv_engine.benchmark.entry import SEEDS, match_scenarios
+    from gv_engine.benchmark.runner import PPO, PartRunner
 
-    making = Making(entry.policy, entry.settings)
+    making = PartRunner(entry.policy, entry.settings)
     if making.policy == PPO and RL.missing_message:
         raise MissingExtraError(RL.missing_message)
     if options.seeds and options.seeds.stop > SEEDS:
         raise UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
         )
-    for name in matching(options.scenarios or entry.scenarios):
-        for seed in (options.seeds or range(SEEDS)) if making.drawn else (0,):
+    for name in match_scenarios(options.scenarios or entry.scenarios):
+        for seed in (options.seeds or range(SEEDS)) if making.uses_seeds else (0,):
             yield name, seed
 
 
@@ -240,39 +240,42 @@ def _missing_parts(
     entry: BenchmarkEntry, parts: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
     """Return the parts that the entry does not have for the present version of their scenario."""
-    from gv_engine.benchmark.entry import played_scenario
+    from gv_engine.benchmark.entry import find_scenario
 
-    digests = {key: part.digest for key, part in entry.parts().items()}
-    return [part for part in parts if digests.get(part) != played_scenario(part[0]).identity.digest]
+    digests = {key: part.digest for key, part in entry.read_parts().items()}
+    return [part for part in parts if digests.get(part) != find_scenario(part[0]).identity.digest]
 
 
 def _iterate_parts(
-    making: Making, entry: BenchmarkEntry, missing: Sequence[tuple[str, int]], address: str | None
+    making: PartRunner,
+    entry: BenchmarkEntry,
+    missing: Sequence[tuple[str, int]],
+    address: str | None,
 ) -> Iterator[EntryPart]:
     """Yield parts as they are made, on this machine or on a Ray cluster."""
     if address is None:
         for part in missing:
             if _missing_parts(entry, [part]):  # another process may have made it
-                yield making.part(*part)
+                yield making.run(*part)
         return
-    from gv_engine.rollout.on_ray import results  # imported here: Ray takes seconds to import
+    from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
 
-    yield from results(making.everywhere().part, missing, address, in_order=False)
+    yield from run_parts(making.with_absolute_policy().run, missing, address, in_order=False)
 
 
 def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
     """Print a table of the success of entries by scenario."""
-    from gv_engine.benchmark.entry import scenarios
+    from gv_engine.benchmark.entry import all_scenarios
     from gv_engine.benchmark.page import Comparison
 
-    head, rows = Comparison(entries).successes(list(scenarios()))
+    head, rows = Comparison(entries).successes(list(all_scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
     output.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 
 def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
     """Print which parts are of an old version of their scenario."""
-    if outdated := _missing_parts(entry, [*entry.parts()]):
+    if outdated := _missing_parts(entry, [*entry.read_parts()]):
         names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
         complain(
             f"{entry.path}: parts of old scenario versions: {len(outdated)}, of {names}; make them "

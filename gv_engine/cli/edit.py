@@ -34,9 +34,11 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Open the editor; errors of the scenario are raised before the window opens."""
-    from gv_engine.editor.document import open_work
+    from gv_engine.editor.document import open_document
 
-    work = open_work(options.scenario, **scenario_options(options)) if options.scenario else None
+    work = (
+        open_document(options.scenario, **scenario_options(options)) if options.scenario else None
+    )
     # imported here: other commands do not need pygame
     from gv_engine.ui.screens.edit import EditScreen
     from gv_engine.ui.screens.start import StartScreen

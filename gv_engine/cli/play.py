@@ -29,12 +29,12 @@ from gv_engine.cli.options import (
 )
 from gv_engine.cli.replay import watch_file
 from gv_engine.rollout import snapshots
-from gv_engine.rollout.policy import by_agent, load_policy
+from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import Autoplayer, Opponent, actor_of
+from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.rollout_games import is_rollout
@@ -113,9 +113,11 @@ def run(options: argparse.Namespace) -> int:
     with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda rule: True):
         game = make and make()
         autoplayer = (
-            actor_of(game, policy) if game and (policy := _policy_of_all_agents(options)) else None
+            make_autoplayer(game, policy)
+            if game and (policy := _policy_of_all_agents(options))
+            else None
         )
-        opponent = Opponent.named(options.race, game) if game and options.race else None
+        opponent = Opponent.load(options.race, game) if game and options.race else None
     # imported here: other commands do not need pygame
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
@@ -240,7 +242,7 @@ def _play_to_end(session: Session, policy: str) -> Session:
         get_plugin(session.scenario).with_step_limit(session.scenario, None)
     except ValueError as error:
         raise UsageError(f"{error}; set max_steps") from None
-    opponent = Opponent(policy, session, actor_of(session, policy))
+    opponent = Opponent(policy, session, make_autoplayer(session, policy))
     while not opponent.is_over:
         if not opponent.go_to(session.length + 1):
             time.sleep(_POLL_SECONDS)
@@ -251,8 +253,8 @@ def _play_to_end(session: Session, policy: str) -> Session:
 def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) -> Session:
     """Return a session in which policies act for some agents, and players for the others."""
     game = Session(scenario, seed)
-    for name, policy in by_agent(policies, scenario.sharing).items():
-        game.give(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
+    for name, policy in policies_by_agent(policies, scenario.sharing).items():
+        game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 
 
@@ -266,7 +268,7 @@ def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
 def _print_summaries(games: Iterable[Session]) -> None:
     """Print a summary of each session."""
     for game in games:
-        for title, titled in groupby(game.titled, key=itemgetter(0)):
+        for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
             say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
 
 

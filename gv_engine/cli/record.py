@@ -22,7 +22,7 @@ from gv_engine.cli.options import (
 )
 from gv_engine.cli.replay import load_verified
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.autoplay import actor_of
+from gv_engine.session.autoplay import make_autoplayer
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import SUFFIX
@@ -86,10 +86,10 @@ def run(options: argparse.Namespace) -> int:
 def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
     """Play an episode and save it as a replay."""
     game = Session(scenario, options.seed)
-    autoplayer = actor_of(game, options.policy)
+    autoplayer = make_autoplayer(game, options.policy)
     try:
-        while len(game.taken) < (_STEPS if options.steps is None else options.steps):
-            if game.taken and game.taken[-1].outcome:
+        while len(game.past_steps) < (_STEPS if options.steps is None else options.steps):
+            if game.past_steps and game.past_steps[-1].outcome:
                 break
             while (choice := autoplayer.choose(game)) is None:  # it computes in another process
                 time.sleep(0.01)
@@ -97,7 +97,7 @@ def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
     finally:
         autoplayer.close()
     game.replay().save(options.out)
-    say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.taken)} steps")
+    say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.past_steps)} steps")
     return 0
 
 

@@ -85,7 +85,7 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
     """
     replay = Replay.load(file)
     try:
-        session = Session.of(replay, scenario or replay.find())
+        session = Session.from_replay(replay, scenario or replay.find())
         if session.difference:
             raise ReplayError(session.difference.message)
     except ReplayError as error:

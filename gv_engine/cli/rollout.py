@@ -94,7 +94,7 @@ def _sequences_of_replays(scenario: Playable, files: list[Path]) -> Iterator[Act
         replay, actions = game.replay(), list[Any]()
         try:
             for step in replay.steps:
-                actions.append(game.numbers_of(step.action))
+                actions.append(game.action_indices(step.action))
                 game.redo()
         except ValueError:
             complain(f"{file} is left out: an agent does not act in step {len(actions) + 1}")
@@ -270,15 +270,15 @@ def _run(options: argparse.Namespace) -> int:
         keep=out is not None,
         masks=options.masks,
         options=level_option | representation_option,
-        ways=sequences,
+        sequences=sequences,
     )
     try:
-        env = job.environment(1 if options.ray else num_envs)
+        env = job.make_env(1 if options.ray else num_envs)
     except ValueError as error:
         raise UsageError(
             f"--representation {representation}: {error}" if representation else str(error)
         ) from None
-    policy = job.actor(env)
+    policy = job.make_policy(env)
     if options.ray:
         _connect(options.ray)
     with delaying_signals():
@@ -296,7 +296,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     new_stats, total_stats = EpisodeStats(), EpisodeStats()
     if folder and old_episodes:
-        total_stats.add_kept(env.scenario, read(out, check=False)[0])
+        total_stats.add_folder(env.scenario, read(out, check=False)[0])
     start, code = time.perf_counter(), 0
     try:
         with (
@@ -312,10 +312,10 @@ def _run(options: argparse.Namespace) -> int:
                     with delaying_signals():
                         if folder:
                             folder.extend(shard.rows)
-                        new_stats.join(shard.tally)
-                    advance(shard.tally.episodes)
+                        new_stats.merge(shard.stats)
+                    advance(shard.stats.episodes)
             elif remaining > 0:
-                for episode in job.episodes(env, policy, first, remaining):
+                for episode in job.play(env, policy, first, remaining):
                     with delaying_signals():
                         if folder:
                             folder.append(episode)
@@ -335,7 +335,7 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             env.close()
     seconds = time.perf_counter() - start
-    total_stats.join(new_stats)
+    total_stats.merge(new_stats)
     rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
     output.print_table(("", ">"), rows, scenario.name)
     if old_episodes + new_stats.episodes < episodes:
@@ -371,16 +371,16 @@ def _describe_rollout(
 
 def _connect(address: str) -> None:
     """Connect to a Ray cluster, before any file is written."""
-    from gv_engine.rollout.on_ray import reach  # imported here: Ray takes seconds to import
+    from gv_engine.rollout.on_ray import connect  # imported here: Ray takes seconds to import
 
-    reach(address)
+    connect(address)
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
     """Play episodes on a Ray cluster, and yield their shards."""
-    from gv_engine.rollout.on_ray import shards  # imported here: Ray takes seconds to import
+    from gv_engine.rollout.on_ray import play_shards  # imported here: Ray takes seconds to import
 
-    return shards(job, first, episodes, address)
+    return play_shards(job, first, episodes, address)
 
 
 def _level_option(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:

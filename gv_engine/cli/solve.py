@@ -147,7 +147,7 @@ def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session
 
     game = Session(scenario, seed)
     for number in solution.actions:
-        game.step(game.action_of(number))
+        game.step(game.format_action(number))
     game.seek(0)
     return game
 

@@ -109,7 +109,7 @@ def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...
     from gv_engine.validation.solver import Survey
 
     with progress("levels", len(selected.seeds)) as advance:
-        survey = Survey(selected.scenario, selected.seeds, seconds, told=advance)
+        survey = Survey(selected.scenario, selected.seeds, seconds, on_level=advance)
     for number, seed in enumerate(selected.seeds):
-        solution = survey.found.get(seed)
+        solution = survey.solutions.get(seed)
         yield number, seed, (len(solution.actions) or "") if solution else ""

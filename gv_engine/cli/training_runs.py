@@ -65,19 +65,19 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
         runs: folders of the runs.
         watch: show the worlds in a window.
     """
-    code, steps, results = 0, 0, []
+    code, steps, run_parts = 0, 0, []
     rows: list[tuple[str, str]] = []
     options = {"world": "compiled"} if watch else {}
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
         with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
             code = _train(training, plan, label, watch)
-            results.append(_RunResult(run.path, training.metrics, training.seconds))
+            run_parts.append(_RunResult(run.path, training.metrics, training.seconds))
             rows, steps = _report_rows(training), steps + training.steps
         if code:
             break
     if not (steps or code):
-        done = min(result.metrics.steps for result in results)
+        done = min(result.metrics.steps for result in run_parts)
         target = plan.stop_condition
         until = f" or --until {target.until:g}" if target.until else ""
         complain(
@@ -85,11 +85,11 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
             f"reached; ask for more"
         )
     if runs[1:]:
-        _print_results(plan, results)
+        _print_results(plan, run_parts)
     else:
         output.print_table(("", ">"), rows, plan.scenario.name)
         say(f"{runs[0].path}: {plan.rollout_command}")
-    _warn_of_unknown_means(plan, runs, results)
+    _warn_of_unknown_means(plan, runs, run_parts)
     return code
 
 
@@ -134,10 +134,10 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     Args:
         plan: scenario and end of the runs.
         runs: folders of the runs.
-        address: address of the cluster, see `gv_engine.rollout.on_ray.results`.
+        address: address of the cluster, see `gv_engine.rollout.on_ray.run_parts`.
     """
     from gv_engine.learning.run_folder import write_run_files
-    from gv_engine.rollout.on_ray import results  # imported here: Ray takes seconds to import
+    from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
 
     stop_condition, cores = plan.stop_condition, runs[0].settings.num_threads
     by_path = {run.path: run for run in runs}
@@ -148,7 +148,9 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     code = done = 0
     try:
         with progress("steps", stop_condition.steps * len(runs)) as advance:
-            for path, files, metrics, seconds in results(slices.train, jobs, address, cores, False):
+            for path, files, metrics, seconds in run_parts(
+                slices.train, jobs, address, cores, False
+            ):
                 with delaying_signals():
                     write_run_files(path, files)
                 before = by_run[path].metrics.steps if path in by_run else 0
@@ -183,11 +185,11 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     """Send the metrics of the last update to the window."""
-    from gv_engine.session.batch_viewer import Means
+    from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
-    viewer.send_means(Means(*means, training.steps_per_second))
+    viewer.send_means(CurvePoint(*means, training.steps_per_second))
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
@@ -207,10 +209,10 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 
 
 def _warn_of_unknown_means(
-    plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
+    plan: TrainingPlan, runs: Sequence[Run], run_parts: Sequence[_RunResult]
 ) -> None:
     """Print why there are no means of a run, if there are none."""
-    unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
+    unknown = [result for result in run_parts if math.isnan(result.metrics.episode_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
         enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
@@ -242,9 +244,9 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     return [row for row in rows if not row[1].startswith("nan")]
 
 
-def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
+def _print_results(plan: TrainingPlan, run_parts: Sequence[_RunResult]) -> None:
     """Print a table with a line for each of several runs."""
-    if not results:
+    if not run_parts:
         return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
     rows = [
@@ -255,6 +257,6 @@ def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
             f"{seconds:.1f}",
             *_format_means(metrics),
         )
-        for path, metrics, seconds in results
+        for path, metrics, seconds in run_parts
     ]
     output.print_table(heads, rows, plan.scenario.name)

@@ -1,1 +1,1 @@
-"""Scenario files while they are edited: their text, their level, their rules, and what is wrong."""
+"""Editor of scenario files, without a window: text, map, rules and errors."""

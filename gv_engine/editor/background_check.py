@@ -1,4 +1,4 @@
-"""What `check` and `solve` say of a level while it is edited: another process asks them."""
+"""Background process that checks and solves a level while it is edited."""
 
 from __future__ import annotations
 
@@ -14,160 +14,164 @@ from typing import Any, NamedTuple
 from gv_engine.editor.document import Fault
 from gv_engine.scenario.scenario import Scenario
 
-_SECONDS = 10.0
-"""Of computing, for the search of all levels."""
-_LEVELS, _ALIKE = 20, 3
-"""Levels that are searched: so many, unless the first few are one."""
+_SEARCH_SECONDS = 10.0  # CPU seconds for the search of all levels
+# Number of levels to search, and the number after which the search ends if all are equal
+_MAX_LEVELS, _MIN_LEVELS = 20, 3
 _EPISODES = 2
-_PATIENT, _LONGEST = 20.0, 90.0
-"""s after which what nobody waits for is broken off, and after which all is: it may compile."""
+# Seconds after which an outdated request is cancelled, and after which every request is: it may
+# compile
+_BUSY_SECONDS, _TIMEOUT = 20.0, 90.0
 
 
-class Judgement(NamedTuple):
-    """What is known of a level so far.
+class CheckState(NamedTuple):
+    """Results of the checks of a level so far.
 
     Attributes:
-        faults: what check finds wrong.
-        steps: in how many that of seed 0 can be won; None if that is not known.
-        says: why not; "" as long as it is looked for.
-        is_lost: whether it is sure that it cannot be won.
-        levels: the same of more seeds, in words; "" as long as all give one level.
+        faults: errors and likely mistakes.
+        steps: least number of steps to win the level of seed 0; None if unknown.
+        message: reason why `steps` is unknown; "" while the search runs.
+        is_lost: whether the level certainly cannot be won.
+        levels: summary of the levels of several seeds; "" while all levels are equal.
     """
 
     faults: tuple[Fault, ...] = ()
     steps: int | None = None
-    says: str = ""
+    message: str = ""
     is_lost: bool = False
     levels: str = ""
 
 
 class BackgroundChecker:
-    """Checks and solves levels, always the one that was asked about last.
+    """Checks and solves the level of the last request in a background process.
 
     Attributes:
-        waits: whether there is more to be said of that one.
+        is_waiting: whether further results of the last request will come.
     """
 
     def __init__(self) -> None:
-        self.waits = False
-        self._asked = 0
-        self._since = 0.0
+        self.is_waiting = False
+        self._request_number = 0
+        self._request_time = 0.0
         self._process: Any = None
-        self._ours: Connection | None = None
+        self._connection: Connection | None = None
 
     def ask(self, scenario: Scenario | None) -> None:
-        """Look at a level; None for no more than to forget the one before."""
-        busy = self.waits and time.monotonic() > self._since + _PATIENT
+        """Check a level, and drop the earlier request; None only drops it."""
+        busy = self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS
         if busy:
             self.close()  # it may search for long yet
-        self._asked += 1
-        self.waits = scenario is not None
+        self._request_number += 1
+        self.is_waiting = scenario is not None
         if scenario is None:
             return
         if self._process is None:
             self._start()
-        self._since = time.monotonic()
-        assert self._ours
-        with suppress(OSError):  # `answer` says that it is gone
-            self._ours.send((self._asked, scenario))
+        self._request_time = time.monotonic()
+        assert self._connection
+        with suppress(OSError):  # `answer` reports a dead process
+            self._connection.send((self._request_number, scenario))
 
-    def answer(self) -> Judgement | None:
-        """What is known now; None if that is what was known before."""
-        found = None
-        if self._ours is None or not self.waits:
+    def answer(self) -> CheckState | None:
+        """Return the latest results; None if there are none since the last call."""
+        latest = None
+        if self._connection is None or not self.is_waiting:
             return None
         try:
-            while self._ours.poll():
-                number, told, is_last = self._ours.recv()
-                if number == self._asked:
-                    found, self.waits = told, not is_last
+            while self._connection.poll():
+                number, state, is_last = self._connection.recv()
+                if number == self._request_number:
+                    latest, self.is_waiting = state, not is_last
         except (EOFError, OSError):
             self.close()
-            return Judgement(says="The search has broken off")
-        if self.waits and time.monotonic() > self._since + _LONGEST:
+            return CheckState(message="The search has broken off")
+        if self.is_waiting and time.monotonic() > self._request_time + _TIMEOUT:
             self.close()
-            return Judgement(says="The search takes too long")
-        return found
+            return CheckState(message="The search takes too long")
+        return latest
 
     def close(self) -> None:
         """End the process."""
-        self.waits = False
-        if self._process is not None and self._ours is not None:
+        self.is_waiting = False
+        if self._process is not None and self._connection is not None:
             self._process.kill()
             self._process.join()
-            self._ours.close()
-        self._process = self._ours = None
+            self._connection.close()
+        self._process = self._connection = None
 
     def _start(self) -> None:
-        spawning = multiprocessing.get_context("spawn")
-        self._ours, theirs = spawning.Pipe()
-        self._process = spawning.Process(target=_judge, args=(theirs,), daemon=True)
+        """Start the process."""
+        context = multiprocessing.get_context("spawn")
+        self._connection, child_end = context.Pipe()
+        self._process = context.Process(target=_run_process, args=(child_end,), daemon=True)
         self._process.start()
-        theirs.close()
+        child_end.close()
 
 
-def _judge(asked: Connection) -> None:
-    """Say what there is to say of each level that comes, until nobody asks any more."""
+def _run_process(connection: Connection) -> None:
+    """Serve requests until the connection closes; the main function of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
-    with redirect_stderr(StringIO()):  # what is compiled with every few changes is no news
-        _answer(asked)
+    with redirect_stderr(StringIO()):  # compiler warnings would repeat with every change
+        _serve_requests(connection)
 
 
-def _answer(asked: Connection) -> None:
+def _serve_requests(connection: Connection) -> None:
+    """Send the check states of each level that arrives; a newer request cancels the current one."""
     while True:
         try:
-            number, scenario = asked.recv()
-            parts = judgements(scenario)
-            told = Judgement()
-            for told in parts:
-                if asked.poll():
-                    break  # somebody has gone on
-                asked.send((number, told, False))
+            number, scenario = connection.recv()
+            states = check_level(scenario)
+            state = CheckState()
+            for state in states:
+                if connection.poll():
+                    break  # a newer request
+                connection.send((number, state, False))
             else:
-                asked.send((number, told, True))
+                connection.send((number, state, True))
         except (EOFError, OSError):
             return
 
 
-def judgements(scenario: Scenario) -> Iterator[Judgement]:
-    """What is known of a level: first what check finds, then whether it can be won."""
+def check_level(scenario: Scenario) -> Iterator[CheckState]:
+    """Yield the results for a level: first the faults, then whether the level can be won."""
     try:
-        faults = tuple(_faults(scenario))
-        yield Judgement(faults)
-        for told in _solved(scenario):
-            yield told._replace(faults=faults)
-    except Exception as error:  # whatever an author's rule may raise
-        yield Judgement(says=f"{type(error).__name__}: {error}")
+        faults = tuple(_find_faults(scenario))
+        yield CheckState(faults)
+        for state in _solve_levels(scenario):
+            yield state._replace(faults=faults)
+    except Exception as error:  # any error of a custom rule
+        yield CheckState(message=f"{type(error).__name__}: {error}")
 
 
-def _faults(scenario: Scenario) -> Iterator[Fault]:
-    """What `gv-engine check --quick` finds."""
-    from gv_engine.session.sprite_paths import broken_drawings
-    from gv_engine.validation.differential import broken, play_in_lockstep
-    from gv_engine.validation.lint import placed_findings, rule_place
+def _find_faults(scenario: Scenario) -> Iterator[Fault]:
+    """Yield the faults that `gv-engine check --quick` finds."""
+    from gv_engine.session.sprite_paths import find_broken_sprites
+    from gv_engine.validation.differential import find_broken_contracts, run_differential_test
+    from gv_engine.validation.lint import find_placed_mistakes, find_rule_place
 
-    sure = [*broken(scenario, _EPISODES), *broken_drawings(scenario)]
-    report = play_in_lockstep(scenario, _EPISODES, compiled=False)
-    sure += [report.fault] if report.fault else []
-    yield from (Fault(says, rule_place(scenario, says)) for says in sure)
-    if not sure:
-        for finding, place in placed_findings(scenario):
-            yield Fault(finding.says, place, is_slip=True)
+    messages = [*find_broken_contracts(scenario, _EPISODES), *find_broken_sprites(scenario)]
+    report = run_differential_test(scenario, _EPISODES, compiled=False)
+    messages += [report.fault] if report.fault else []
+    yield from (Fault(message, find_rule_place(scenario, message)) for message in messages)
+    if not messages:
+        for finding, place in find_placed_mistakes(scenario):
+            yield Fault(finding.message, place, is_slip=True)
 
 
-def _solved(scenario: Scenario) -> Iterator[Judgement]:
-    """Whether the level of seed 0 can be won, and then those of more seeds."""
+def _solve_levels(scenario: Scenario) -> Iterator[CheckState]:
+    """Yield the result of the level of seed 0, then summaries of more seeds."""
     from gv_engine.validation.solver import Survey, Verdict  # compiles
 
-    survey = Survey(scenario, (), _SECONDS)
-    for seed in range(_LEVELS):
+    survey = Survey(scenario, (), _SEARCH_SECONDS)
+    for seed in range(_MAX_LEVELS):
         survey.add(seed)
-        found = survey.found[0]
+        solution = survey.solutions[0]
         levels = "" if not seed or survey.all_alike else str(survey)
-        if found.verdict is Verdict.WON:
-            yield Judgement(steps=len(found.actions), levels=levels)
+        if solution.verdict is Verdict.WON:
+            yield CheckState(steps=len(solution.actions), levels=levels)
         else:
-            says, is_lost = found.verdict.value, found.verdict is Verdict.LOST
-            yield Judgement(says=says[0].upper() + says[1:], is_lost=is_lost, levels=levels)
-        if seed + 1 >= _ALIKE and survey.all_alike:
+            verdict, is_lost = solution.verdict.value, solution.verdict is Verdict.LOST
+            yield CheckState(
+                message=verdict[0].upper() + verdict[1:], is_lost=is_lost, levels=levels
+            )
+        if seed + 1 >= _MIN_LEVELS and survey.all_alike:
             break

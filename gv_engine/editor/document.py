@@ -1,4 +1,5 @@
-"""What editing begins with: a file, a copy of a level, or a starter."""
+"""Editor document: a scenario file with its text, parsed scenario, map, and errors; and functions
+that open one."""
 
 from __future__ import annotations
 
@@ -11,17 +12,17 @@ import numpy as np
 
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.editor.rules import RuleList
-from gv_engine.editor.symbols import Vocabulary, vocabulary
+from gv_engine.editor.symbols import Vocabulary, read_vocabulary
 from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import (
     EditError,
     KeyPath,
-    composed,
-    has,
+    compose_yaml,
+    has_value,
     put,
     put_rows,
+    read_scalar,
     remove,
-    scalar,
 )
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.document import Document, read_text
@@ -38,221 +39,233 @@ from gv_engine.scenario.trust import DEFAULT_TRUST, Trust, split_options
 from gv_engine.session.file_watch import Watch
 from gv_engine.world.simulation import Simulation
 
-# ---- workpiece -----------------------------------------------------------------------------------
+# ---- document ------------------------------------------------------------------------------------
 
-NEW = "new-level.yaml"
-"""What messages call a file that has no name yet."""
+NEW_FILE = "new-level.yaml"
+"""Name of a file without a name, in messages."""
 
 
 class Fault(NamedTuple):
-    """Something that is wrong with a level.
+    """Error or likely mistake in a level.
 
     Attributes:
-        says: what, without the name of the file.
-        place: where.
-        is_slip: whether it may well be meant, and keeps nobody from playing.
+        message: problem, without the file name.
+        place: place in the file.
+        is_slip: whether it is only a likely mistake, which does not prevent playing.
     """
 
-    says: str
+    message: str
     place: ProblemPlace = ProblemPlace()
     is_slip: bool = False
 
 
 class EditorDocument:
-    """What an editor has in hand.
+    """An open scenario file: text buffer, parsed document, map and errors.
 
     Args:
-        manuscript: the text.
-        variant: which of the scenarios in it.
-        folder: where its rule files are, if it has no file yet.
-        trust: which Python it may run.
-        settings: values of its parameters.
+        buffer: text of the file.
+        variant: variant of the scenario in it.
+        folder: folder of the rule files, if the document has no file yet.
+        trust: Python that the scenario may run.
+        settings: values of the scenario's parameters.
 
     Attributes:
-        manuscript: see there.
-        document: the text, read; None if it cannot be.
-        scenario: what it means; None as long as something is wrong.
-        faults: what is wrong.
-        words: what may stand in cells.
-        sketch: the level.
+        buffer: text of the file.
+        document: parsed text; the last valid one if the text is invalid, None before.
+        scenario: scenario of the text; None if the text has errors.
+        faults: errors of the text.
+        vocabulary: possible contents of cells.
+        map: map of the level.
     """
 
     def __init__(
         self,
-        manuscript: TextBuffer,
+        buffer: TextBuffer,
         variant: str = "",
         folder: Path | None = None,
         trust: Trust = DEFAULT_TRUST,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        self.manuscript, self.variant, self.trust = manuscript, variant, trust
+        self.buffer, self.variant, self.trust = buffer, variant, trust
         self._folder = folder or Path()
         self._settings = settings or {}
-        self._rules: Watch | None = None
+        self._rule_watch: Watch | None = None
         self._read: tuple[str, Path | None] | None = None
         self.document: Document | None = None
         self.scenario: Scenario | None = None
         self.faults: tuple[Fault, ...] = ()
-        self.words = Vocabulary()
-        self.sketch = MapModel("", None, self.words)
+        self.vocabulary = Vocabulary()
+        self.map = MapModel("", None, self.vocabulary)
         self.refresh()
 
     @property
     def level(self) -> ScenarioRef:
-        """Where it is, or will be."""
-        return ScenarioRef(self.manuscript.file or self._folder / NEW, self.variant)
+        """Reference to the scenario, also before it has a file."""
+        return ScenarioRef(self.buffer.file or self._folder / NEW_FILE, self.variant)
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Name of the document, with * if it has unsaved changes."""
         file = self.level.file
         name = file.parent.name if file.stem == "scenario" else file.stem
         named = f"{name}#{self.variant}" if self.variant else name
-        return f"{named} *" if self.manuscript.is_changed else named
+        return f"{named} *" if self.buffer.is_changed else named
 
     def refresh(self) -> bool:
-        """Read the text again, if it is another one; False if it is not."""
-        now = self.manuscript.text, self.manuscript.file
+        """Read the text again if it has changed, and return whether it has."""
+        now = self.buffer.text, self.buffer.file
         if self._read == now:
             return False
         self._read = now
         self.scenario = None
         try:
             document = read_text(
-                self.manuscript.text.encode(), self.level, self.trust, dict(self._settings)
+                self.buffer.text.encode(), self.level, self.trust, dict(self._settings)
             )
         except ScenarioError as error:
             self.faults = self._faults(error)
-            self.sketch = MapModel(self.manuscript.text, self.document, self.words, self.variant)
+            self.map = MapModel(self.buffer.text, self.document, self.vocabulary, self.variant)
             return True
         self.document = document
-        self.words = vocabulary(document)
-        self.sketch = MapModel(self.manuscript.text, document, self.words, self.variant)
+        self.vocabulary = read_vocabulary(document)
+        self.map = MapModel(self.buffer.text, document, self.vocabulary, self.variant)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 self.scenario = Scenario.read(document)
             self.faults = ()
             files = (file for file in self.scenario.watched_files() if file.suffix == ".py")
-            self._rules = Watch(files)
+            self._rule_watch = Watch(files)
         except ScenarioError as error:
             self.faults = self._faults(error)
         except GVEngineError as error:
             self.faults = (Fault(str(error)),)
         return True
 
-    def rules_differ(self) -> bool:
-        """Whether files of rules have changed since they were read; what is said now holds."""
+    def have_rules_changed(self) -> bool:
+        """Return whether rule files have changed since they were read; the next `refresh` then
+        reads the text again."""
         files = (
             [f for f in self.scenario.watched_files() if f.suffix == ".py"] if self.scenario else []
         )
-        if self._rules is None or not self._rules.differs(files):
+        if self._rule_watch is None or not self._rule_watch.differs(files):
             return False
         self._read = None
         return True
 
     def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
+        """Return the problems of an error with their places."""
         places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
-            Fault(self.in_short(text), place)
+            Fault(self.shorten_message(text), place)
             for text, place in zip(error.problems, places, strict=True)
         )
 
-    def in_short(self, says: str) -> str:
-        """A message without the name of the file that is edited."""
+    def shorten_message(self, message: str) -> str:
+        """Return a message without the name of the edited file."""
         label = str(self.level.file)
-        return f"line {rest}" if (rest := says.removeprefix(f"{label}:")) != says else says
+        return f"line {rest}" if (rest := message.removeprefix(f"{label}:")) != message else message
 
     def cells_of(self, fault: Fault) -> list[MapCell]:
-        """The cells that a fault is about; none if it is about something else."""
-        place, sketch = fault.place, self.sketch
+        """Return the map cells that a fault is about; none if it is about something else."""
+        place, level_map = fault.place, self.map
         if place.cells:
-            known = [cell for cell in place.cells if cell in sketch]
-            unknown = [sketch.rows[y][x] for y, x in known if sketch.symbol((y, x)) is None]
-            alike = [cell for character in unknown for cell in sketch.cells_of(character)]
-            return list(dict.fromkeys([*known, *alike]))  # what is unknown is told but once
+            cells = [cell for cell in place.cells if cell in level_map]
+            unknown = [level_map.rows[y][x] for y, x in cells if level_map.symbol((y, x)) is None]
+            same = [cell for character in unknown for cell in level_map.cells_of(character)]
+            return list(dict.fromkeys([*cells, *same]))  # errors name unknown characters once
         if place.path.startswith("legend.") and len(place.path) > len("legend."):
-            return sketch.cells_of(place.path[len("legend.")])
+            return level_map.cells_of(place.path[len("legend.")])
         if place.path.startswith("objects."):
             return [
-                cell for cell in sketch.cells() if place.path.split(".")[1] in self._named(cell)
+                cell
+                for cell in level_map.cells()
+                if place.path.split(".")[1] in self._type_names(cell)
             ]
         return []
 
-    def _named(self, cell: MapCell) -> set[str]:
-        """The types of what is in a cell."""
-        symbol = self.sketch.symbol(cell)
+    def _type_names(self, cell: MapCell) -> set[str]:
+        """Return the object types in a cell, its ground included."""
+        symbol = self.map.symbol(cell)
         layers = [symbol, symbol.ground] if symbol else []
-        return {self.words.types[each.kind].name for each in layers if each}
+        return {self.vocabulary.types[layer.kind].name for layer in layers if layer}
 
     @property
     def rules(self) -> RuleList:
-        """Its rules.
+        """Rules of the scenario.
 
         Raises:
             EditError: the file cannot be read.
         """
-        return RuleList(self.manuscript.text, self._known, self.words, dict(self.format.functions))
+        functions = dict(self.format.functions)
+        return RuleList(self.buffer.text, self._parsed, self.vocabulary, functions)
 
     @property
     def format(self) -> ScenarioFormat:
-        """What its file may say."""
-        return load_formats()[self._known.domain]
+        """Format of the file, by its domain."""
+        return load_formats()[self._parsed.domain]
 
     @property
-    def said(self) -> dict[str, Any]:
-        """What the file says, with what it extends, plain."""
-        plain = self._known.root.plain
+    def values(self) -> dict[str, Any]:
+        """Values of the file and of files it extends, as plain Python."""
+        plain = self._parsed.root.plain
         return plain if isinstance(plain, dict) else {}
 
     @property
-    def _known(self) -> Document:
+    def _parsed(self) -> Document:
+        """Parsed document; raises EditError if there is none."""
         if self.document is None:
-            raise EditError(f"The file cannot be read: {self.faults[0].says}")
+            raise EditError(f"The file cannot be read: {self.faults[0].message}")
         return self.document
 
-    def put(self, path: KeyPath, value: Any) -> None:
-        """Let the file say something; None takes it out."""
+    def set_value(self, path: KeyPath, value: Any) -> None:
+        """Set a value of the file; None removes it."""
         if value is not None:
             self.edit(lambda text: put(text, path, value))
-        elif has(self.manuscript.text, path):
+        elif has_value(self.buffer.text, path):
             self.edit(lambda text: remove(text, path))
 
     # ---- changes -------------------------------------------------------------------------
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Change the text and read it again; see `TextBuffer.edit`."""
-        changed = self.manuscript.edit(change, stroke)
+        """Change the text, read it again, and return whether it has changed; see
+        `TextBuffer.edit`."""
+        changed = self.buffer.edit(change, stroke)
         self.refresh()
         return changed
 
     def undo(self) -> bool:
-        """Take a step back; False if there is none."""
-        return self.manuscript.undo() and self.refresh()
+        """Undo an edit; False if there is none."""
+        return self.buffer.undo() and self.refresh()
 
     def redo(self) -> bool:
-        """Take a step that was undone; False if there is none."""
-        return self.manuscript.redo() and self.refresh()
+        """Redo an edit; False if there is none."""
+        return self.buffer.redo() and self.refresh()
 
-    def draw_level(self, seed: int) -> None:
-        """Put the level of a seed as a map in place of what makes levels.
+    def insert_level(self, seed: int) -> None:
+        """Replace the reset functions of the scenario by a map: the level of a seed.
 
         Raises:
-            EditError: there is something wrong with what makes them.
+            EditError: the scenario has errors.
         """
-        text = self._with_level(seed)
+        text = self._text_with_level(seed)
         self.edit(lambda _: text)
 
-    def with_level_drawn(self, seed: int) -> EditorDocument:
-        """A workpiece of its own, in which that has been done.
+    def copy_with_level(self, seed: int) -> EditorDocument:
+        """Return a new document with the level of a seed as a map, see `insert_level`.
 
         Raises:
-            EditError: there is something wrong with what makes levels.
+            EditError: the scenario has errors.
         """
-        manuscript = TextBuffer(self._with_level(seed), self.manuscript.file)
-        return EditorDocument(manuscript, self.variant, self._folder, self.trust, self._settings)
+        buffer = TextBuffer(self._text_with_level(seed), self.buffer.file)
+        return EditorDocument(buffer, self.variant, self._folder, self.trust, self._settings)
 
-    def _with_level(self, seed: int) -> str:
+    def _text_with_level(self, seed: int) -> str:
+        """Return the text with the level of a seed as a map.
+
+        Raises:
+            EditError: the scenario has errors.
+        """
         if self.scenario is None:
             raise EditError("The level cannot be made: something is wrong with the file")
         simulation = Simulation(self.scenario)
@@ -262,10 +275,10 @@ class EditorDocument:
             (world.position.y[agent], world.position.x[agent], world.agent.facing[agent])
             for agent in world.everyone
         ]
-        return self.sketch.drawn(world.cells(), world.beneath(), agents)
+        return self.map.replace_levels(world.cells(), world.beneath(), agents)
 
 
-# ---- beginning -----------------------------------------------------------------------------------
+# ---- opening -------------------------------------------------------------------------------------
 
 _STARTERS = Path(__file__).parent / "starters"
 STARTERS = {
@@ -274,56 +287,56 @@ STARTERS = {
     "keydoor": "A key and a door",
     "coins": "Coins to take",
 }
-"""What new levels can begin with, and what it is."""
+"""Starters of new levels, with descriptions."""
 
 
-def open_work(source: str, **options: Any) -> EditorDocument:
-    """A scenario to be edited.
+def open_document(source: str, **options: Any) -> EditorDocument:
+    """Return a document to edit.
 
     Args:
-        source: a name or file, as for `load_scenario`; by the name of a scenario that comes with
-            the engine it is a copy, and a YAML file that is not there is a new level.
-        options: values of its parameters, and which Python may run, see `load_scenario`.
+        source: name or file, as for `load_scenario`; a built-in scenario is opened as a copy, and a
+            missing YAML file as a new level.
+        options: parameters of the scenario, and which Python may run, see `load_scenario`.
 
     Raises:
         ScenarioError: there is no such scenario.
-        EditError: it is nothing that can be edited.
-        OSError: its file cannot be read.
+        EditError: the scenario cannot be edited.
+        OSError: the file cannot be read.
     """
     trust, settings = split_options(options)
     path = Path(source)
     if path.suffix in (".yaml", ".yml") and not path_exists(path) and path.parent.is_dir():
-        return new_work("blank", path.absolute(), **options)
+        return new_document("blank", path.absolute(), **options)
     level = find_scenario_ref(source)
     if is_pack(level.file):
         raise EditError(f"{level.file} has levels alone; a scenario whose `levels` it is has rules")
-    manuscript = TextBuffer.of(level.file.absolute())
-    _check_domain(manuscript.text, level)
+    buffer = TextBuffer.load(level.file.absolute())
+    _check_domain(buffer.text, level)
     if not level.file.is_relative_to(SCENARIOS) or path_exists(ScenarioRef.parse(path).file):
-        return EditorDocument(manuscript, level.variant, trust=trust, settings=settings)
-    copy = TextBuffer(manuscript.text)
-    made = EditorDocument(copy, level.variant, trust=trust, settings=settings)
-    if made.faults:  # it needs files that are beside it: rules, levels, what it extends
-        return EditorDocument(TextBuffer(_extending(source)), trust=trust, settings=settings)
-    return made
+        return EditorDocument(buffer, level.variant, trust=trust, settings=settings)
+    copy = TextBuffer(buffer.text)
+    document = EditorDocument(copy, level.variant, trust=trust, settings=settings)
+    if document.faults:  # it needs files beside it: rules, levels, extended files
+        return EditorDocument(TextBuffer(_extending_text(source)), trust=trust, settings=settings)
+    return document
 
 
-def new_work(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
-    """A new level.
+def new_document(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
+    """Return a document of a new level.
 
     Args:
-        starter: what it begins with, one of `STARTERS`.
-        file: where it is going to be.
-        options: as for `open_work`.
+        starter: one of `STARTERS`.
+        file: future file of the document.
+        options: as for `open_document`.
     """
     trust, settings = split_options(options)
     text = (_STARTERS / f"{starter}.yaml").read_text("utf-8")
     return EditorDocument(TextBuffer(text, file), trust=trust, settings=settings)
 
 
-def _extending(source: str) -> str:
-    """The text of a level that extends one that comes with the engine; of a pack, one of its
-    levels, the first unless it is named."""
+def _extending_text(source: str) -> str:
+    """Return the text of a level that extends a built-in scenario; of a pack the named level, or
+    the first."""
     name, _, number = source.partition("#")
     levels = Scenario.load(name).document.levels
     if not levels:
@@ -335,7 +348,12 @@ def _extending(source: str) -> str:
 
 
 def _check_domain(text: str, level: ScenarioRef) -> None:
-    composed(text)  # what is no YAML is better mended as text
-    name = scalar(text, ("domain",)) or next(iter(DOMAINS))
+    """Raise an error unless the text is of a domain whose levels can be edited.
+
+    Raises:
+        EditError: the text is no YAML, or of another domain.
+    """
+    compose_yaml(text)  # broken YAML must be fixed as text
+    name = read_scalar(text, ("domain",)) or next(iter(DOMAINS))
     if name in DOMAINS and not DOMAINS[name].sketch:
         raise EditError(f"{level} is of the domain {name}; levels of grids are edited here")

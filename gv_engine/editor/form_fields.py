@@ -1,4 +1,5 @@
-"""Fields of forms, made from the schema: what may stand in each, and what stands there."""
+"""Fields of forms, made from the JSON schema of scenario files: possible values and the current
+value of each."""
 
 from __future__ import annotations
 
@@ -29,147 +30,148 @@ from gv_engine.scenario.schema import load_formats
 
 
 class FormField(NamedTuple):
-    """A field of a form.
+    """Field of a form.
 
     Attributes:
-        name: of the key.
-        says: what it is, in a sentence.
-        form: what may stand there.
-        value: what stands there, plain; None if nothing does.
-        choices: all that may stand there; () if it is more than names.
-        expects: what may stand there, in words.
-        is_text: whether what is typed is a text whatever it looks like.
-        required: whether it has to be there.
-        below: the keys of what stands there, if it is filled in by a form of its own.
-        parts: how what stands there is filled in one by one, if it is a list or names of one's own.
+        name: name of the key.
+        description: sentence about the key.
+        schema: JSON schema of the value.
+        value: current plain value; None if there is none.
+        choices: all possible values; () if the value is free text.
+        expected: possible values in words.
+        is_text: whether input is always text, also if it looks like a number.
+        required: whether a value is required.
+        keys: keys of the value, if a form of its own edits it.
+        parts: parts of the value, if it is a list, or a mapping with free keys.
     """
 
     name: str
-    says: str
-    form: JsonSchema
+    description: str
+    schema: JsonSchema
     value: Any
     choices: tuple[Any, ...]
-    expects: str
+    expected: str
     is_text: bool
     required: bool
-    below: KeyTable
+    keys: KeyTable
     parts: FormParts | None = None
 
     @property
-    def inner(self) -> dict[str, Any]:
-        """What stands there, by the keys below; a rule may be said by its name alone."""
+    def current(self) -> dict[str, Any]:
+        """Value as a mapping of its keys; a rule may be given by its name alone."""
         if isinstance(self.value, dict):
             return dict(self.value)
         return {} if self.value is None else {"name": self.value}
 
-    def with_inner(self, name: str, value: Any) -> Any:
-        """What stands there with another value for one of the keys below, None for nothing."""
-        told = {**self.inner, name: value}
+    def with_current(self, name: str, value: Any) -> Any:
+        """Return the value with one of its keys set, None to remove the key; None for an empty
+        value."""
+        values = {**self.current, name: value}
         if name == "name":  # another rule may have other parameters
-            known = _function_keys(self.form, value) or self.below
-            told = {key: told[key] for key in told if key in known}
-        told = {key: part for key, part in told.items() if part is not None}
-        functions = _functions(self.form)
-        if functions and functions.allows_bare_name and list(told) == ["name"]:
-            return told["name"]
-        return told or None
+            allowed_keys = _call_keys(self.schema, value) or self.keys
+            values = {key: values[key] for key in values if key in allowed_keys}
+        values = {key: part for key, part in values.items() if part is not None}
+        functions = _functions_of(self.schema)
+        if functions and functions.allows_bare_name and list(values) == ["name"]:
+            return values["name"]
+        return values or None
 
     @property
     def shown(self) -> str:
-        """What stands there, in a line."""
-        return "" if self.value is None else as_typed(self.value)
+        """Value in one line of text."""
+        return "" if self.value is None else format_value(self.value)
 
-    def after(self, step: int) -> Any:
-        """The choice that follows the one that stands there, or comes before; None for nothing."""
+    def next_choice(self, step: int) -> Any:
+        """Return the choice `step` places after the current one; None for no value."""
         order = list(self.choices) if self.required else [None, *self.choices]
         number = order.index(self.value) if self.value in order else 0
         return order[(number + step) % len(order)]
 
-    def read(self, text: str) -> Any:
-        """The value of what was typed.
+    def parse(self, text: str) -> Any:
+        """Return the value of a text that the user typed.
 
         Raises:
-            EditError: it is no value.
+            EditError: the text is no value of the field.
         """
         if self.is_text:
             return text
         try:
             return parse_value(text)
         except ValueError as error:
-            raise EditError(f"{self.name}: {error}; expected {self.expects}") from None
+            raise EditError(f"{self.name}: {error}; expected {self.expected}") from None
 
 
-def form_fields(keys: KeyTable, values: Mapping[str, Any], words: Vocabulary) -> list[FormField]:
-    """The fields for keys of a mapping.
+def form_fields(keys: KeyTable, values: Mapping[str, Any], vocab: Vocabulary) -> list[FormField]:
+    """Return the fields for the keys of a mapping.
 
     Args:
-        keys: that may stand there.
-        values: what stands there.
-        words: names of objects that may be meant.
+        keys: possible keys.
+        values: current values.
+        vocab: vocabulary of the level.
     """
-    return [field(name, key, values.get(name), words) for name, key in keys.items()]
+    return [make_field(name, key, values.get(name), vocab) for name, key in keys.items()]
 
 
-def field(name: str, key: Key, value: Any, words: Vocabulary) -> FormField:
-    """The field for one key."""
-    form = _fitting(key.schema, value)
-    choices = tuple(_choices(key.schema, words))
-    below: KeyTable = {}
-    if "properties" in form and isinstance(value, dict | None):
-        below = key.nested or _keys_of(form)
-    elif _functions(form):
-        below = _function_keys(form, value["name"] if isinstance(value, dict) else value)
-    expects = " or ".join(dict.fromkeys(_expected(key.schema)))
-    text = key.schema is TEXT or key.schema == TEXT
-    parts = None if choices or below else _parts(form, key, words)
+def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
+    """Return the field for one key."""
+    schema = _matching_schema(key.schema, value)
+    choices = tuple(_choices(key.schema, vocab))
+    keys: KeyTable = {}
+    if "properties" in schema and isinstance(value, dict | None):
+        keys = key.nested or _property_keys(schema)
+    elif _functions_of(schema):
+        keys = _call_keys(schema, value["name"] if isinstance(value, dict) else value)
+    expected = " or ".join(dict.fromkeys(_describe_types(key.schema)))
+    is_text = key.schema is TEXT or key.schema == TEXT
+    parts = None if choices or keys else _make_parts(schema, key, vocab)
     return FormField(
-        name, key.description, form, value, choices, expects, text, key.required, below, parts
+        name, key.description, schema, value, choices, expected, is_text, key.required, keys, parts
     )
 
 
-def _fitting(form: JsonSchema, value: Any) -> JsonSchema:
-    """Of several forms the one that a value has; where there is none yet, of lists or mappings
-    alone."""
-    told = _opened(form)
-    if "anyOf" not in told or "properties" in told:
-        return form if _functions(form) else told
+def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
+    """Return the schema that a value matches among alternatives; the schema itself if none or
+    several do."""
+    resolved = _resolve(schema)
+    if "anyOf" not in resolved or "properties" in resolved:
+        return schema if _functions_of(schema) else resolved
     kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
-    fits = [part for part in map(_opened, told["anyOf"]) if part.get("type") == kind]
-    return fits[0] if fits else form
+    matches = [part for part in map(_resolve, resolved["anyOf"]) if part.get("type") == kind]
+    return matches[0] if matches else schema
 
 
-def _keys_of(form: JsonSchema) -> KeyTable:
-    """The keys of a mapping, by its form alone."""
-    required = form.get("required", ())
+def _property_keys(schema: JsonSchema) -> KeyTable:
+    """Return the keys of a mapping from its schema alone."""
+    required = schema.get("required", ())
     return {
         name: Key(part.get("description", ""), part, name in required)
-        for name, part in form["properties"].items()
+        for name, part in schema["properties"].items()
     }
 
 
 # ---- rules within rules ----------------------------------------------------------------------
 
 
-def _functions(form: JsonSchema) -> FunctionSchema | None:
-    """The rules that may stand where one is named; None elsewhere."""
-    name = str(form.get("$ref", "")).rpartition("/")[2]
-    known = (format.functions.get(name) for format in load_formats().values())
-    return next(filter(None, known), None)
+def _functions_of(schema: JsonSchema) -> FunctionSchema | None:
+    """Return the rules that a schema allows; None if it is not about rules."""
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    candidates = (format.functions.get(name) for format in load_formats().values())
+    return next(filter(None, candidates), None)
 
 
-def _function_keys(form: JsonSchema, name: Any) -> KeyTable:
-    """What may stand in the entry of a rule: which one it is, and its parameters."""
-    functions = _functions(form)
+def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
+    """Return the keys of a rule's entry: the name of the rule, and its parameters."""
+    functions = _functions_of(schema)
     if functions is None:
         return {}
     systems = {system.name: system for system in functions.systems}
-    says = first_sentence(systems[name].function) if name in systems else "Which rule it is."
-    told = {"name": Key(says, enum_schema(systems), required=True), **functions.extra_keys}
-    return {**told, **parameter_keys(systems[name])} if name in systems else told
+    description = first_sentence(systems[name].function) if name in systems else "Which rule it is."
+    keys = {"name": Key(description, enum_schema(systems), required=True), **functions.extra_keys}
+    return {**keys, **argument_keys(systems[name])} if name in systems else keys
 
 
-def parameter_keys(system: System) -> KeyTable:
-    """The parameters of a rule that texts give."""
+def argument_keys(system: System) -> KeyTable:
+    """Return the keys of the parameters that scenario files give to a rule."""
     return {
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
@@ -178,124 +180,129 @@ def parameter_keys(system: System) -> KeyTable:
     }
 
 
-# ---- lists, and mappings of names of one's own -------------------------------------------------
+# ---- lists, and mappings with free keys -------------------------------------------------------
 
 
 class FormParts(NamedTuple):
-    """How a list is filled in, or a mapping of names of one's own: part by part.
+    """Parts of a list, or of a mapping with free keys.
 
     Attributes:
-        key: of each part.
-        options: what may be in a list, once each, and is chosen from; () for any other parts.
-        usual: those of them that count if nothing is said.
+        key: key of each part.
+        options: possible items of a list without repetition; () for other lists and mappings.
+        usual: options that are selected by default.
         is_list: whether it is a list.
-        words: names of objects that may be meant.
+        vocab: vocabulary of the level.
     """
 
     key: Key
     options: tuple[Any, ...]
     usual: tuple[Any, ...]
     is_list: bool
-    words: Vocabulary
+    vocab: Vocabulary
 
     def fields(self, value: Any) -> list[FormField]:
-        """The fields of what stands there: one for each option, and for each other part."""
-        told = Key("Whether it is one of them.", BOOLEAN, required=True)
-        there = self.usual if value is None else value
-        chosen = [field(str(option), told, option in there, self.words) for option in self.options]
+        """Return a field for each option and for each other part."""
+        option_key = Key("Whether it is one of them.", BOOLEAN, required=True)
+        selected = self.usual if value is None else value
+        options = ((option, option in selected) for option in self.options)
+        option_fields = [make_field(str(o), option_key, has, self.vocab) for o, has in options]
         others = [
-            field(name, self.key, part, self.words)
-            for name, part in self._named(value)
+            make_field(name, self.key, part, self.vocab)
+            for name, part in self._named_parts(value)
             if part not in self.options
         ]
-        return [*chosen, *others]
+        return [*option_fields, *others]
 
-    def _named(self, value: Any) -> list[tuple[str, Any]]:
+    def _named_parts(self, value: Any) -> list[tuple[str, Any]]:
+        """Return (name, part) pairs; parts of lists are numbered from 1."""
         if self.is_list:
             return [(str(number), part) for number, part in enumerate(value or (), 1)]
         return list((value or {}).items())
 
-    def put(self, value: Any, name: str, part: Any) -> Any:
-        """The same with another part, None for nothing."""
+    def set_part(self, value: Any, name: str, part: Any) -> Any:
+        """Return the value with a part set, None to remove the part."""
         options = {str(option): option for option in self.options}
         if name in options:
-            there = self.usual if value is None else value
-            others = [other for other in there if other != options[name]]
+            selected = self.usual if value is None else value
+            others = [other for other in selected if other != options[name]]
             return [*others, options[name]] * bool(part) or others or None
-        told = dict(self._named(value))
-        told[name] = part
-        kept = {key: each for key, each in told.items() if each is not None}
-        return (list(kept.values()) if self.is_list else kept) or None
+        parts = dict(self._named_parts(value))
+        parts[name] = part
+        kept_parts = {key: item for key, item in parts.items() if item is not None}
+        return (list(kept_parts.values()) if self.is_list else kept_parts) or None
 
-    def moved(self, value: Any, name: str, by: int) -> Any:
-        """A list with a part further up or down; anything else as it is."""
-        names = [key for key, _ in self._named(value)]
+    def move_part(self, value: Any, name: str, by: int) -> Any:
+        """Return a list with a part moved by some places; anything else unchanged."""
+        names = [key for key, _ in self._named_parts(value)]
         if not self.is_list or name not in names:
             return value
-        told = list(value)
+        items = list(value)
         number = names.index(name)
-        if 0 <= number + by < len(told):
-            told.insert(number + by, told.pop(number))
-        return told
+        if 0 <= number + by < len(items):
+            items.insert(number + by, items.pop(number))
+        return items
 
     @property
     def example(self) -> Any:
-        """What a part is at first."""
-        told = [_opened(form) for form in _opened(self.key.schema).get("anyOf", [self.key.schema])]
-        if any("properties" in form for form in told):
+        """Initial value of a new part."""
+        alternatives = _resolve(self.key.schema).get("anyOf", [self.key.schema])
+        schemas = [_resolve(schema) for schema in alternatives]
+        if any("properties" in schema for schema in schemas):
             return {}
-        choices = next(filter(None, (_choices(form, self.words) for form in told)), None)
+        choices = next(filter(None, (_choices(schema, self.vocab) for schema in schemas)), None)
         if choices:
             return choices[0]
-        kinds = [form.get("type") for form in told]
+        kinds = [schema.get("type") for schema in schemas]
         return [] if ["array", "object"] in kinds else 1 if "integer" in kinds else ""
 
 
-def _parts(form: JsonSchema, key: Key, words: Vocabulary) -> FormParts | None:
-    """How what may stand there is filled in part by part; None if it is not."""
-    items, named_parts = form.get("items"), form.get("additionalProperties")
-    if form.get("type") == "array" and isinstance(items, dict):
-        if items.get("type") in ("array", "integer", "number") or form.get("maxItems") == 2:
+def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | None:
+    """Return the parts of a schema; None if a value is entered as a whole."""
+    items, named_parts = schema.get("items"), schema.get("additionalProperties")
+    if schema.get("type") == "array" and isinstance(items, dict):
+        if items.get("type") in ("array", "integer", "number") or schema.get("maxItems") == 2:
             return None  # a shape, an area: typed at once
-        alternatives = _opened(items).get("anyOf", [items])
-        found = (_choices(part, words) for part in (items, *alternatives))
-        options = tuple(next(filter(None, found), ())) if form.get("uniqueItems") else ()
+        alternatives = _resolve(items).get("anyOf", [items])
+        choices = (_choices(part, vocab) for part in (items, *alternatives))
+        options = tuple(next(filter(None, choices), ())) if schema.get("uniqueItems") else ()
         usual = {
             tuple(ACTIONS): [ACTIONS[action] for action in USUAL_ACTIONS],
-            tuple(COLORS): [COLORS[color] for color in words.colors],
-            _objects(words): [words.types[kind].name for kind in words.objects],
+            tuple(COLORS): [COLORS[color] for color in vocab.colors],
+            _object_names(vocab): [vocab.types[kind].name for kind in vocab.objects],
         }.get(options, ())
         return FormParts(
-            Key(key.description, items, nested=key.nested), options, tuple(usual), True, words
+            Key(key.description, items, nested=key.nested), options, tuple(usual), True, vocab
         )
-    if form.get("type") == "object" and isinstance(named_parts, dict):
-        return FormParts(Key(key.description, named_parts, nested=key.nested), (), (), False, words)
+    if schema.get("type") == "object" and isinstance(named_parts, dict):
+        return FormParts(Key(key.description, named_parts, nested=key.nested), (), (), False, vocab)
     return None
 
 
-def _opened(form: JsonSchema) -> JsonSchema:
-    reference = str(form.get("$ref", "")).rpartition("/")[2]
-    return DEFINITIONS.get(reference, form)
+def _resolve(schema: JsonSchema) -> JsonSchema:
+    """Return the definition that a schema refers to, or the schema itself."""
+    reference = str(schema.get("$ref", "")).rpartition("/")[2]
+    return DEFINITIONS.get(reference, schema)
 
 
-def _objects(words: Vocabulary) -> tuple[str, ...]:
-    return tuple(words.types[kind].name for kind in words.usual)
+def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
+    """Return the names of the object types that a level could allow."""
+    return tuple(vocab.types[kind].name for kind in vocab.usual)
 
 
-def _choices(form: JsonSchema, words: Vocabulary) -> Sequence[Any]:
-    """All that may stand there, if these are names."""
-    if form == OBJECT:
-        return _objects(words)
-    if form == COLOR:
+def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
+    """Return all possible values, if they are names; else ()."""
+    if schema == OBJECT:
+        return _object_names(vocab)
+    if schema == COLOR:
         return list(COLORS)
-    told = _opened(form)
-    if "enum" in told:
-        return list(told["enum"])
-    if told.get("type") == "boolean":
+    resolved = _resolve(schema)
+    if "enum" in resolved:
+        return list(resolved["enum"])
+    if resolved.get("type") == "boolean":
         return [True, False]
-    if "anyOf" in told:
-        parts = [_choices(part, words) for part in told["anyOf"]]
-        # what may be something else besides is typed
+    if "anyOf" in resolved:
+        parts = [_choices(part, vocab) for part in resolved["anyOf"]]
+        # alternatives without choices are typed
         return [choice for part in parts for choice in part] if all(parts) else []
     return []
 
@@ -311,30 +318,30 @@ _TYPES = {
 }
 
 
-def _expected(form: JsonSchema) -> list[str]:
-    """What may stand there, in words."""
-    if form == TEXT:
+def _describe_types(schema: JsonSchema) -> list[str]:
+    """Return the possible values in words."""
+    if schema == TEXT:
         return ["a text"]
-    told = _opened(form)
-    if "anyOf" in told:
-        return [words for part in told["anyOf"] for words in _expected(part)]
-    if "enum" in told:
-        return [", ".join(map(str, told["enum"]))]
-    if "$ref" in told:
+    resolved = _resolve(schema)
+    if "anyOf" in resolved:
+        return [words for part in resolved["anyOf"] for words in _describe_types(part)]
+    if "enum" in resolved:
+        return [", ".join(map(str, resolved["enum"]))]
+    if "$ref" in resolved:
         return ["the name of a rule, or {name: …}"]
-    kinds = told.get("type", [])
+    kinds = resolved.get("type", [])
     words = [_TYPES[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)]
-    if "minimum" in told and "maximum" in told and words == ["a whole number"]:
-        return [f"a whole number from {told['minimum']} to {told['maximum']}"]
+    if "minimum" in resolved and "maximum" in resolved and words == ["a whole number"]:
+        return [f"a whole number from {resolved['minimum']} to {resolved['maximum']}"]
     return words
 
 
-def as_typed(value: Any) -> str:
-    """A value as it is typed."""
+def format_value(value: Any) -> str:
+    """Return a value as the user types it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {as_typed(part)}' for key, part in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {format_value(part)}' for key, part in value.items())}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(as_typed, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     return " ".join(str(value).split())

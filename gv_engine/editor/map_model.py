@@ -1,4 +1,4 @@
-"""The map of a level that is edited, with the characters that stand for what is in its cells."""
+"""Map of an edited level: its cells, brushes, and edits that return the new text of the file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gv_engine.editor.symbols import AGENT_KEY, CellThing, Vocabulary
 from gv_engine.editor.yaml_text import (
     EditError,
     KeyPath,
-    has,
+    has_comment,
+    has_value,
     insert,
-    is_remarked,
-    length,
+    list_length,
     put,
     put_rows,
+    read_scalar,
     remove,
-    scalar,
 )
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
@@ -32,153 +32,153 @@ from gv_engine.scenario.map import LEGEND, LEGEND_KEYS, Symbol
 
 # ---- brushes -------------------------------------------------------------------------------------
 
+# Built-in symbols by object type
 _USUAL = {symbol.kind: symbol for symbol in reversed(LEGEND.values()) if symbol.facing is None}
-"""How the characters that are built in show the objects of each type."""
-_LOOKING = Symbol(state=ORIENTATIONS.index("RIGHT"))
+_AGENT_SYMBOL = Symbol(state=ORIENTATIONS.index("RIGHT"))
 
 
 class Brushes:
-    """The things that can be put into cells, and the one that is chosen.
+    """Contents that can be painted into cells, and the selected one.
 
     Attributes:
-        names: of all of them: the floor, the agent, and types of objects.
-        chosen: the name of one of them.
-        all_things: whether those are among them that the level's `state_space` does not list.
+        names: names of all brushes: the floor, the agent, and object types.
+        chosen: name of the selected brush.
+        all_things: whether to offer object types that the `state_space` does not list.
     """
 
-    def __init__(self, words: Vocabulary) -> None:
+    def __init__(self, vocab: Vocabulary) -> None:
         self.chosen, self.all_things = "Wall", False
-        self._words = words
+        self._vocab = vocab
         self._colors: dict[str, int] = {}
         self._states: dict[str, int] = {}
         self.names: list[str] = []
-        self.adopt(words)
+        self.set_vocabulary(vocab)
 
-    def adopt(self, words: Vocabulary) -> None:
-        """Take what may stand in cells now."""
-        self._words = words
-        kinds = dict.fromkeys((*words.objects, *(words.usual if self.all_things else ())))
-        objects = [words.types[kind].name for kind in kinds if kind != FLOOR]
-        self.names = [words.types[FLOOR].name, AGENT_KEY, *objects]
+    def set_vocabulary(self, vocab: Vocabulary) -> None:
+        """Take over the object types and colours of a vocabulary."""
+        self._vocab = vocab
+        kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
+        objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
+        self.names = [vocab.types[FLOOR].name, AGENT_KEY, *objects]
         if self.chosen not in self.names:
             self.chosen = self.names[-1]
 
-    def step(self, by: int) -> None:
-        """Choose the next thing, or the one before."""
+    def select_next(self, by: int) -> None:
+        """Select the brush `by` places after the current one."""
         self.chosen = self.names[(self.names.index(self.chosen) + by) % len(self.names)]
 
     def states(self, name: str) -> tuple[str, ...]:
-        """The states of a thing; of the agent, ways to look."""
-        return ORIENTATIONS if name == AGENT_KEY else self._words.types[name].states
+        """Return the states of a brush; for the agent, its directions."""
+        return ORIENTATIONS if name == AGENT_KEY else self._vocab.types[name].states
 
     def colors(self, name: str) -> tuple[int, ...]:
-        """The colours that a thing may have; () if it has none."""
-        if name == AGENT_KEY or not self._words.types[name].colored:
+        """Return the colours that a brush may have; () if it has none."""
+        if name == AGENT_KEY or not self._vocab.types[name].colored:
             return ()
-        return self._words.colors
+        return self._vocab.colors
 
     def state(self, name: str) -> int:
-        """The number of the state that it is painted in."""
-        usual = _USUAL.get(self._words.types[name].index) if name != AGENT_KEY else _LOOKING
+        """Return the number of the state that a brush paints."""
+        usual = _USUAL.get(self._vocab.types[name].index) if name != AGENT_KEY else _AGENT_SYMBOL
         return min(
             self._states.get(name, usual.state if usual else 0), max(0, len(self.states(name)) - 1)
         )
 
     def color(self, name: str) -> int:
-        """The index of the colour that it is painted in."""
+        """Return the index of the colour that a brush paints."""
         if not (colors := self.colors(name)):
             return NONE
-        usual = _USUAL.get(self._words.types[name].index)
-        found = self._colors.get(name, usual.color if usual else colors[-1])
-        return found if found in colors else colors[-1]
+        usual = _USUAL.get(self._vocab.types[name].index)
+        color = self._colors.get(name, usual.color if usual else colors[-1])
+        return color if color in colors else colors[-1]
 
     def set_state(self, number: int) -> None:
-        """Paint the chosen thing in another state."""
+        """Set the state of the selected brush."""
         if count := len(self.states(self.chosen)):
             self._states[self.chosen] = number % count
 
     def set_color(self, color: int) -> None:
-        """Paint the chosen thing in another colour."""
+        """Set the colour of the selected brush."""
         self._colors[self.chosen] = color
 
     def next_color(self) -> None:
-        """Paint the chosen thing in the next colour."""
+        """Set the colour of the selected brush to the next one."""
         if colors := self.colors(self.chosen):
             self.set_color(colors[(colors.index(self.color(self.chosen)) + 1) % len(colors)])
 
     def thing(self, name: str = "") -> CellThing:
-        """What is painted: the chosen thing, or another one."""
+        """Return the content that a brush paints, by default the selected one."""
         name = name or self.chosen
         if name == AGENT_KEY:
             return {AGENT_KEY: ORIENTATIONS[self.state(name)]}
-        kind = self._words.types[name].index
-        look = self.state(name), self.color(name)
-        return {} if kind == FLOOR else self._words.object_thing(kind, *look)
+        kind = self._vocab.types[name].index
+        appearance = self.state(name), self.color(name)
+        return {} if kind == FLOOR else self._vocab.thing_of_type(kind, *appearance)
 
     def symbol(self, name: str) -> Symbol:
-        """How a thing looks."""
+        """Return the symbol that a brush paints."""
         if name == AGENT_KEY:
             return Symbol(facing=self.state(name))
-        return Symbol(self._words.types[name].index, self.state(name), self.color(name))
+        return Symbol(self._vocab.types[name].index, self.state(name), self.color(name))
 
-    def take(self, thing: CellThing) -> None:
-        """Choose what is in a cell: the thing, else the agent, else the ground."""
-        told = thing
+    def pick(self, thing: CellThing) -> None:
+        """Select the brush of a cell's content: its object, else its agent, else its ground."""
+        layer = thing
         if "object" not in thing and AGENT_KEY not in thing and "ground" in thing:
             ground = thing["ground"]
-            told = ground if isinstance(ground, dict) else {"object": ground}
+            layer = ground if isinstance(ground, dict) else {"object": ground}
         name = str(
-            told.get("object", AGENT_KEY if AGENT_KEY in told else self._words.types[FLOOR].name)
+            layer.get("object", AGENT_KEY if AGENT_KEY in layer else self._vocab.types[FLOOR].name)
         )
         if name not in self.names:
             self.all_things = True
-            self.adopt(self._words)
+            self.set_vocabulary(self._vocab)
         if name not in self.names:
             return
         self.chosen = name
-        state, color = told.get(AGENT_KEY, told.get("state")), told.get("color")
+        state, color = layer.get(AGENT_KEY, layer.get("state")), layer.get("color")
         states = self.states(name)
         self._states[name] = states.index(state) if state in states else 0
         if self.colors(name):
             self._colors[name] = COLORS.index(color) if color in COLORS else NONE
 
 
-# ---- sketch --------------------------------------------------------------------------------------
+# ---- map -----------------------------------------------------------------------------------------
 
 MapCell = tuple[int, int]
-"""y, x."""
+"""Row and column (y, x)."""
 
 FLOOR_THING: CellThing = {}
 WALL_THING: CellThing = {"object": "Wall"}
+# Keys of levels that are generated at reset
 _BUILDS_LEVELS = (
     *("reset_function", "maps", "symmetries", "room", "rooms", "place", "reachable", "tries"),
 )
-"""Keys of levels that are made with each reset."""
 _SPACES = ("state_space", "observation_space")
 
 
 class MapModel:
-    """The level that a text draws, and changes of it; each makes a new text.
+    """Map of a level; edits return a new text and leave the map unchanged.
 
     Args:
-        text: of the file.
-        document: the same, read, with what it extends.
-        words: what may stand in cells.
-        variant: which of those in the file is edited.
+        text: text of the file.
+        document: parsed text, with files it extends.
+        vocab: possible contents of cells.
+        variant: variant of the scenario.
 
     Attributes:
-        path: to the map.
-        rows: of characters, as long as each other; () if there is no map.
+        path: path to the map.
+        rows: rows of equal length; () if there is no map.
     """
 
     def __init__(
-        self, text: str, document: Document | None, words: Vocabulary, variant: str = ""
+        self, text: str, document: Document | None, vocab: Vocabulary, variant: str = ""
     ) -> None:
-        self._text, self._words = text, words
+        self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
-        drawn = scalar(text, self.path)
+        drawn = read_scalar(text, self.path)
         if drawn is None and document is not None and isinstance(document.root.value, dict):
-            below = document.root.value.get("map")  # of what it extends
+            below = document.root.value.get("map")  # the map of the extended file
             drawn = below.text if below else None
         lines = drawn.rstrip("\n").split("\n") if drawn and drawn.strip() else []
         width = max(map(len, lines), default=0)
@@ -194,15 +194,16 @@ class MapModel:
         return 0 <= cell[0] < height and 0 <= cell[1] < width
 
     def thing(self, cell: MapCell) -> CellThing:
-        """What stands in a cell; nothing where its character stands for nothing."""
-        return self._words.things.get(self.rows[cell[0]][cell[1]], FLOOR_THING)
+        """Return the content of a cell; {} for unknown characters."""
+        return self._vocab.things.get(self.rows[cell[0]][cell[1]], FLOOR_THING)
 
     def symbol(self, cell: MapCell) -> Symbol | None:
-        """How it looks; None for a character that stands for nothing."""
-        return self._words.legend.get(self.rows[cell[0]][cell[1]])
+        """Return the symbol of a cell; None for unknown characters."""
+        return self._vocab.legend.get(self.rows[cell[0]][cell[1]])
 
-    def looks(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """(H, W, 3) type, state and colour of every cell, and of what lies on the ground there."""
+    def cell_arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return two (H, W, 3) uint8 arrays: type, state and colour of every cell, and of its
+        ground."""
         grid = np.zeros((*self.shape, 3), np.uint8)
         grid[..., 0] = FLOOR
         ground = grid.copy()
@@ -216,131 +217,141 @@ class MapModel:
         return grid, ground
 
     def cells(self) -> Iterator[MapCell]:
-        """All of them, row by row."""
+        """Yield all cells, row by row."""
         height, width = self.shape
         return ((y, x) for y in range(height) for x in range(width))
 
     def agents(self) -> list[tuple[int, int, int]]:
-        """y, x and facing of the agents that stand on the map."""
-        found = ((cell, self.symbol(cell)) for cell in self.cells())
-        return [(*cell, it.facing) for cell, it in found if it and it.facing is not None]
+        """Return (y, x, facing) of the agents on the map."""
+        symbols = ((cell, self.symbol(cell)) for cell in self.cells())
+        return [(*cell, s.facing) for cell, s in symbols if s and s.facing is not None]
 
     def cells_of(self, character: str) -> list[MapCell]:
-        """Where a character stands."""
+        """Return the cells with a character."""
         return [(y, x) for y, x in self.cells() if self.rows[y][x] == character]
 
-    def alike(self, cell: MapCell) -> list[MapCell]:
-        """The cells around one that have the same in them, and ways through such to it."""
-        character, found, open_ = self.rows[cell[0]][cell[1]], {cell}, [cell]
-        while open_:
-            y, x = open_.pop()
+    def flood_fill(self, cell: MapCell) -> list[MapCell]:
+        """Return the connected cells with the same character as `cell`, including `cell`."""
+        character, filled, frontier = self.rows[cell[0]][cell[1]], {cell}, [cell]
+        while frontier:
+            y, x = frontier.pop()
             for near in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-                if near in self and near not in found and self.rows[near[0]][near[1]] == character:
-                    found.add(near)
-                    open_.append(near)
-        return sorted(found)
+                if near in self and near not in filled and self.rows[near[0]][near[1]] == character:
+                    filled.add(near)
+                    frontier.append(near)
+        return sorted(filled)
 
     # ---- changes -------------------------------------------------------------------------
 
-    def painted(self, things: Iterable[tuple[MapCell, CellThing]], over: bool = True) -> str:
-        """The text with things in cells; characters for them are made as needed.
+    def paint(self, things: Iterable[tuple[MapCell, CellThing]], over: bool = True) -> str:
+        """Return the text with contents put into cells; new characters are added to the legend.
 
         Args:
-            things: cells of the map, and what is put there.
-            over: whether a thing leaves the ground beneath it, or is all there is.
+            things: cells with their new contents.
+            over: whether the ground of a cell stays.
 
         Raises:
-            EditError: all characters are taken.
+            EditError: all characters are in use.
         """
         rows = [list(row) for row in self.rows]
-        legend = dict(self._words.things)
+        legend = dict(self._vocab.things)
         text = self._text
         for (y, x), thing in things:
-            wanted = _laid(self.thing((y, x)), thing, self._words) if over else dict(thing)
-            if AGENT_KEY in thing and self._words.agents == 1:
+            content = _add_thing(self.thing((y, x)), thing, self._vocab) if over else dict(thing)
+            if AGENT_KEY in thing and self._vocab.agents == 1:
                 for row, column in self.cells():
-                    here = legend.get(rows[row][column], FLOOR_THING)
-                    if AGENT_KEY in here and (row, column) != (y, x):
-                        left = {key: here[key] for key in here if key not in (AGENT_KEY, "holds")}
-                        text, rows[row][column] = self._character(text, legend, rows, left)
-            text, rows[y][x] = self._character(text, legend, rows, wanted)
-        text = self._allowed(text, (thing for _, thing in things))
-        return self._tidied(self._with_rows(text, ["".join(row) for row in rows]), rows)
+                    other = legend.get(rows[row][column], FLOOR_THING)
+                    if AGENT_KEY in other and (row, column) != (y, x):
+                        rest = {key: other[key] for key in other if key not in (AGENT_KEY, "holds")}
+                        text, rows[row][column] = self._character_for(text, legend, rows, rest)
+            text, rows[y][x] = self._character_for(text, legend, rows, content)
+        text = self._with_spaces(text, (thing for _, thing in things))
+        return self._without_unused(self._with_rows(text, ["".join(row) for row in rows]), rows)
 
     def _with_rows(self, text: str, rows: list[str]) -> str:
-        if self.path[0] == "levels" and not has(text, self.path):
+        """Return the text with new rows of the map.
+
+        Raises:
+            EditError: the level is in a file of another format.
+        """
+        if self.path[0] == "levels" and not has_value(text, self.path):
             raise EditError("This level is in a file of another format; edit it there")
         return put_rows(text, self.path, rows)
 
-    def _character(
+    def _character_for(
         self, text: str, legend: dict[str, CellThing], rows: list[list[str]], thing: CellThing
     ) -> tuple[str, str]:
-        """The character that stands for a thing, and a text whose legend has it."""
-        for character, known in legend.items():
-            if known == thing:
+        """Return `(text, character)`: the character of `thing`, and the text with a new legend
+        entry for the character if there was none; the entry is also added to `legend`.
+
+        Raises:
+            EditError: all characters are in use.
+        """
+        for character, other in legend.items():
+            if other == thing:
                 return text, character
         taken = {*legend, *(character for row in rows for character in row)}
-        character = next((c for c in _preferred(thing) if c not in taken), "")
+        character = next((c for c in _candidate_characters(thing) if c not in taken), "")
         if not character:
             raise EditError("all characters stand for something; take some out of the legend")
         legend[character] = thing
         ordered = {key: thing[key] for key in LEGEND_KEYS if key in thing}
         entry = ordered["object"] if list(ordered) == ["object"] else ordered
-        if not has(text, ("legend",)):
+        if not has_value(text, ("legend",)):
             return put(text, ("legend",), {character: entry}, after=str(self.path[0])), character
         return put(text, ("legend", character), entry), character
 
-    def _allowed(self, text: str, things: Iterable[CellThing]) -> str:
-        """The text with what its spaces lack of these things."""
-        said = [part for thing in things for part in _parts(thing)]
-        wanted = {
-            "objects": dict.fromkeys(str(thing["object"]) for thing in said if "object" in thing),
-            "colors": dict.fromkeys(str(thing["color"]) for thing in said if "color" in thing),
+    def _with_spaces(self, text: str, things: Iterable[CellThing]) -> str:
+        """Return the text with the object types and colours of `things` added to its state and
+        observation space, where these are listed."""
+        parts = [part for thing in things for part in _nested_things(thing)]
+        names_by_key = {
+            "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
+            "colors": dict.fromkeys(str(thing["color"]) for thing in parts if "color" in thing),
         }
         for space in _SPACES:
-            for key, names in wanted.items():
+            for key, names in names_by_key.items():
                 path: KeyPath = (space, key)
-                count = length(text, path)
-                known = [scalar(text, (*path, number)) for number in range(count)]
+                count = list_length(text, path)
+                listed = [read_scalar(text, (*path, number)) for number in range(count)]
                 for name in names:
-                    if count and name not in known and not name.startswith("$"):
-                        text = insert(text, path, length(text, path), name)
+                    if count and name not in listed and not name.startswith("$"):
+                        text = insert(text, path, list_length(text, path), name)
         return text
 
-    def _tidied(self, text: str, rows: list[list[str]]) -> str:
-        """The text without characters that were drawn before, and are no longer, in a legend of
-        one map."""
+    def _without_unused(self, text: str, rows: list[list[str]]) -> str:
+        """Return the text without legend entries whose character has vanished from the only map."""
         if self.path != ("map",):
             return text
-        before = {character for row in self.rows for character in row}
-        for character in before - {character for row in rows for character in row}:
+        old_characters = {character for row in self.rows for character in row}
+        for character in old_characters - {character for row in rows for character in row}:
             path: KeyPath = ("legend", character)
-            if has(text, path) and not is_remarked(text, path):
+            if has_value(text, path) and not has_comment(text, path):
                 text = remove(text, path)
         return text
 
-    def room(self, one: MapCell, other: MapCell) -> str:
-        """The text with a room: walls around floor, one corner here and one there."""
+    def draw_room(self, one: MapCell, other: MapCell) -> str:
+        """Return the text with a room: walls around floor between two opposite corners."""
         (top, bottom), (left, right) = (sorted(pair) for pair in zip(one, other, strict=True))
-        cells = box(one, other)
+        cells = cells_of_box(one, other)
         edge = {
             (y, x): WALL_THING if y in (top, bottom) or x in (left, right) else FLOOR_THING
             for y, x in cells
         }
-        return self.painted(list(edge.items()), over=False)
+        return self.paint(list(edge.items()), over=False)
 
-    def resized(self, height: int, width: int) -> str:
-        """The text with a map of another size; walls around it stay around it.
+    def resize(self, height: int, width: int) -> str:
+        """Return the text with a map of another size; walls on the border stay on the border.
 
         Raises:
-            EditError: it is too small or too large.
+            EditError: the size is too small or too large.
         """
         if not (1 <= height <= MAX_SIDE and 1 <= width <= MAX_SIDE):
             raise EditError(f"a map has 1 to {MAX_SIDE} rows and columns")
         old_height, old_width = self.shape
         rows = list(self.rows)
         edge = {*rows[0], *rows[-1], *(row[0] for row in rows), *(row[-1] for row in rows)}
-        walls = [c for c in edge if self._words.things.get(c) == WALL_THING]
+        walls = [c for c in edge if self._vocab.things.get(c) == WALL_THING]
         around = len(edge) == len(walls) == 1 and min(height, width, old_height, old_width) > 2
         ring = int(around)
         inner = [row[ring : old_width - ring] for row in rows[ring : old_height - ring]]
@@ -352,67 +363,68 @@ class MapModel:
             inner = [wall * width, *(f"{wall}{row}{wall}" for row in inner), wall * width]
         return self._with_rows(self._text, inner)
 
-    def drawn(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
-        """The text with a map in place of what makes its levels.
+    def replace_levels(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
+        """Return the text with a map in place of the keys that generate levels.
 
         Args:
-            grid: (H, W, 3) type, state and colour of what is in every cell.
-            ground: the same of what lies on the ground; None if nothing does.
-            agents: y, x and facing of all who stand there.
+            grid: (H, W, 3) type, state and colour of the objects in every cell.
+            ground: the same of the ground; None without ground.
+            agents: (y, x, facing) of the agents.
         """
-        words, text = self._words, self._text
+        vocab, text = self._vocab, self._text
         for key in _BUILDS_LEVELS:
-            if has(text, (key,)):
+            if has_value(text, (key,)):
                 text = remove(text, (key,))
         text = put_rows(text, ("map",), ["." * grid.shape[1]] * grid.shape[0])
-        standing = {(y, x): facing for y, x, facing in agents}
+        facing_by_cell = {(y, x): facing for y, x, facing in agents}
         things = []
         for y, x in np.ndindex(*grid.shape[:2]):
             below = None
             if ground is not None and ground[y, x, 0] > FLOOR:
                 below = Symbol(*ground[y, x].tolist())
-            look = Symbol(*grid[y, x].tolist())
-            if below == look:
-                look = Symbol(FLOOR, 0, NONE)
-            symbol = replace(look, facing=standing.get((y, x)), ground=below)
-            things.append(((y, x), words.thing_of(symbol)))
-        made = MapModel(text, None, replace(words, agents=0))
-        return made.painted(things, over=False)
+            object_symbol = Symbol(*grid[y, x].tolist())
+            if below == object_symbol:
+                object_symbol = Symbol(FLOOR, 0, NONE)
+            symbol = replace(object_symbol, facing=facing_by_cell.get((y, x)), ground=below)
+            things.append(((y, x), vocab.thing_of_symbol(symbol)))
+        model = MapModel(text, None, replace(vocab, agents=0))
+        return model.paint(things, over=False)
 
 
-def box(one: MapCell, other: MapCell) -> list[MapCell]:
-    """The cells of a rectangle, row by row."""
+def cells_of_box(one: MapCell, other: MapCell) -> list[MapCell]:
+    """Return the cells of a rectangle between two corners, row by row."""
     (top, bottom), (left, right) = (sorted(pair) for pair in zip(one, other, strict=True))
     return [(y, x) for y in range(top, bottom + 1) for x in range(left, right + 1)]
 
 
-def _laid(before: CellThing, thing: CellThing, words: Vocabulary) -> dict[str, Any]:
-    """What is in a cell when something has been put there; the ground and the room stay."""
-    stays = {key: before[key] for key in ("ground", "room") if key in before}
-    if words.is_ground(thing):
+def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
+    """Return the content of a cell after a thing is put into it; ground and room stay."""
+    kept = {key: before[key] for key in ("ground", "room") if key in before}
+    if vocab.is_ground(thing):
         ground = dict(thing)
         name = ground["object"] if list(ground) == ["object"] else ground
         return {**before, "ground": name}
-    if not thing and before.keys() <= stays.keys():  # of a bare cell the ground goes, too
+    if not thing and before.keys() <= kept.keys():  # of a bare cell the ground goes, too
         return _room(before)
-    return {**thing, **stays}
+    return {**thing, **kept}
 
 
 def _room(thing: CellThing) -> dict[str, Any]:
+    """Return the room entry of a content as a dict; empty if it has none."""
     return {"room": thing["room"]} if "room" in thing else {}
 
 
-def _parts(thing: CellThing) -> Iterator[CellThing]:
-    """A thing, and what is in, below or with it."""
+def _nested_things(thing: CellThing) -> Iterator[CellThing]:
+    """Yield a thing, and the things in, below or held by it."""
     yield thing
     for key in ("ground", "content", "holds"):
         inner = thing.get(key)
         if inner is not None:
-            yield from _parts(inner if isinstance(inner, dict) else {"object": inner})
+            yield from _nested_things(inner if isinstance(inner, dict) else {"object": inner})
 
 
-def _preferred(thing: CellThing) -> Iterator[str]:
-    """Characters for a thing, those first that remind of it."""
+def _candidate_characters(thing: CellThing) -> Iterator[str]:
+    """Yield characters for a new legend entry, those that resemble the thing's name first."""
     ground = thing.get("ground")
     ground = ground.get("object", "") if isinstance(ground, dict) else ground
     names = [str(part) for part in (thing.get("object"), ground, thing.get("color")) if part]
@@ -425,13 +437,14 @@ def _preferred(thing: CellThing) -> Iterator[str]:
 
 
 def _map_path(text: str, variant: str) -> KeyPath:
-    """Where the map of a level stands, or would stand."""
-    own: KeyPath = ("variants", variant, "map")
-    if variant and has(text, own):
-        return own
-    if count := length(text, ("levels",)):
+    """Return the path of a level's map, also if there is none yet."""
+    variant_path: KeyPath = ("variants", variant, "map")
+    if variant and has_value(text, variant_path):
+        return variant_path
+    if count := list_length(text, ("levels",)):
         number = int(variant) - 1 if variant.isdecimal() else 0
         return ("levels", min(number, count - 1), "map")
-    if has(text, ("levels",)):
+    if has_value(text, ("levels",)):
         return ("levels", 0, "map")
-    return ("maps", 0) if length(text, ("maps",)) and not has(text, ("map",)) else ("map",)
+    has_maps = list_length(text, ("maps",)) and not has_value(text, ("map",))
+    return ("maps", 0) if has_maps else ("map",)

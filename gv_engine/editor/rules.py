@@ -1,4 +1,5 @@
-"""The rules of a level that is edited: what happens, what pays, what ends it and what wins."""
+"""Rules of an edited level: transitions, rewards, ends and success; edits return the new text of
+the file."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from gv_engine.editor.form_fields import parameter_keys
+from gv_engine.editor.form_fields import argument_keys
 from gv_engine.editor.symbols import Vocabulary
-from gv_engine.editor.yaml_text import EditError, KeyPath, has, insert, move, put, remove
+from gv_engine.editor.yaml_text import EditError, KeyPath, has_value, insert, move, put, remove
 from gv_engine.rules.modules import is_engine_module
 from gv_engine.rules.system import (
     REWARD,
@@ -27,17 +28,17 @@ from gv_engine.scenario.reference_docs import first_sentence
 from gv_engine.scenario.rule_modules import list_defined_names
 
 _SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}
-_INNER = "terminating_functions"
+_NESTED = "terminating_functions"
 
 
 class RulePart(NamedTuple):
-    """A part of a scenario's rules.
+    """Part of a scenario's rules.
 
     Attributes:
-        key: of the scenario file.
-        title: for people.
-        phase: of its rules.
-        is_list: whether it is a list; else one function, which may be made of several.
+        key: key of the scenario file.
+        title: title for people.
+        phase: phase of its rules.
+        is_list: whether the value is a list; else one function, which may combine several.
     """
 
     key: str
@@ -55,14 +56,14 @@ RULE_PARTS = (
 
 
 class Rule(NamedTuple):
-    """A rule that a text lists.
+    """Rule in the text of a level.
 
     Attributes:
-        part: that it belongs to.
-        path: to its entry.
-        name: as the text has it.
-        arguments: what is said besides.
-        system: None if there is none of that name.
+        part: part with the rule.
+        path: path to its entry.
+        name: name in the text.
+        arguments: arguments in the text.
+        system: system of that name; None if there is none.
     """
 
     part: RulePart
@@ -72,82 +73,85 @@ class Rule(NamedTuple):
     system: System | None
 
     @property
-    def says(self) -> str:
-        """Its sentence, and the values that the text gives it."""
+    def description(self) -> str:
+        """Sentence about the rule, with its arguments."""
         if self.system is None:
             return "There is no rule of this name"
-        said = first_sentence(self.system.objects or self.system.function)
-        told = [f"{key.replace('_', ' ')} {_short(self.arguments[key])}" for key in self.arguments]
-        return f"{said} ({', '.join(told)})" if told else said
+        summary = first_sentence(self.system.objects or self.system.function)
+        arguments = [f"{key.replace('_', ' ')} {_short(v)}" for key, v in self.arguments.items()]
+        return f"{summary} ({', '.join(arguments)})" if arguments else summary
 
 
-class KnownRule(NamedTuple):
-    """A rule that a text may list.
+class AvailableRule(NamedTuple):
+    """Rule that can be added to a level.
 
     Attributes:
-        name: to write.
-        system: that it names.
+        name: name in scenario files.
+        system: system of that name.
     """
 
     name: str
     system: System
 
     @property
-    def says(self) -> str:
-        """Its sentence."""
+    def description(self) -> str:
+        """Sentence about the rule."""
         return first_sentence(self.system.objects or self.system.function)
 
 
 class RuleList:
-    """The rules of a manuscript, and changes of them; each makes a new text.
+    """Rules of a level; edits return a new text.
 
     Args:
-        text: of the file.
-        document: the same, read, with what it extends.
-        words: the names that it may use.
-        functions: what may stand there, by the names of the schema.
+        text: text of the file.
+        document: parsed text, with files it extends.
+        vocab: object types and names of the level.
+        functions: allowed functions by name in the JSON schema.
     """
 
     def __init__(
-        self, text: str, document: Document, words: Vocabulary, functions: dict[str, FunctionSchema]
+        self, text: str, document: Document, vocab: Vocabulary, functions: dict[str, FunctionSchema]
     ) -> None:
-        self._text, self._words, self._functions = text, words, functions
+        self._text, self._vocab, self._functions = text, vocab, functions
         value = document.root.value
         self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
 
     def rules(self, part: RulePart) -> list[Rule]:
-        """The rules of a part, in their order."""
+        """Return the rules of a part in order."""
         node = self._top.get(part.key)
         if node is None:
             return []
         if part.is_list:
             nodes = node.value if isinstance(node.value, list) else []
-            return [self._rule(part, (part.key, n), each) for n, each in enumerate(nodes)]
-        inner = self._inner(part)
-        if inner is None:
+            return [self._rule(part, (part.key, n), item) for n, item in enumerate(nodes)]
+        nested = self._nested_nodes(part)
+        if nested is None:
             return [self._rule(part, (part.key,), node)]
-        return [self._rule(part, (part.key, _INNER, n), each) for n, each in enumerate(inner)]
+        return [self._rule(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
 
-    def how(self, part: RulePart) -> str:
-        """How the rules of a part go together, if that has to be said."""
-        return _SEVERAL[_name(self._top[part.key])] if self._inner(part) is not None else ""
+    def combination(self, part: RulePart) -> str:
+        """Return "any of these" or "all of these" if a part combines several rules; else ""."""
+        return "" if self._nested_nodes(part) is None else _SEVERAL[_name(self._top[part.key])]
 
-    def _inner(self, part: RulePart) -> list[YamlNode] | None:
+    def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
+        """Return the nodes of the rules that a part combines; None if it does not combine rules."""
         node = self._top.get(part.key)
         if part.is_list or node is None or _name(node) not in _SEVERAL:
             return None
         entries = node.value
-        inner = entries.get(_INNER) if isinstance(entries, dict) else None
-        return inner.value if inner and isinstance(inner.value, list) else None
+        nested = entries.get(_NESTED) if isinstance(entries, dict) else None
+        return nested.value if nested and isinstance(nested.value, list) else None
 
     def _rule(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
+        """Return the rule of a node."""
         plain = node.plain
         arguments = dict(plain) if isinstance(plain, dict) else {}
         arguments.pop("name", None)
         return Rule(part, path, _name(node), arguments, self._system(part.phase, node))
 
     def _system(self, phase: Phase, node: YamlNode) -> System | None:
-        names = self._words.names
+        """Return the system that a node names; None if there is none."""
+        names = self._vocab.names
         named = node.value.get("name") if isinstance(node.value, dict) else node
         if names is None or named is None:
             return None
@@ -155,62 +159,68 @@ class RuleList:
             return names.resolve_system(named, phase, processors=True)
         return None
 
-    def known(self, part: RulePart) -> Iterator[KnownRule]:
-        """The rules that may be listed: those of the scenario's own files, then those built in."""
-        modules = self._words.names.modules if self._words.names else {}
+    def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:
+        """Yield the rules that can be added to a part: custom rules first, then built-in ones."""
+        modules = self._vocab.names.modules if self._vocab.names else {}
         for where, module in modules.items():
             if not is_engine_module(module.__name__):
                 for name in list_defined_names(module):
                     system = system_of(getattr(module, name))
                     if system is not None and system.phase is part.phase:
-                        yield KnownRule(f"{where}:{name}", system)
-        for system in self._of_schema(part).systems:
-            yield KnownRule(system.name, system)
+                        yield AvailableRule(f"{where}:{name}", system)
+        for system in self._allowed_functions(part).systems:
+            yield AvailableRule(system.name, system)
 
-    def _of_schema(self, part: RulePart) -> FunctionSchema:
+    def _allowed_functions(self, part: RulePart) -> FunctionSchema:
+        """Return the functions that a part may list, from the JSON schema."""
         return self._functions[f"{part.phase.name.lower()}_function"]
 
-    def keys(self, rule: Rule) -> KeyTable:
-        """What may stand in the entry of a rule."""
-        told = parameter_keys(rule.system) if rule.system is not None else {}
-        return {**told, **self._of_schema(rule.part).extra_keys}
+    def argument_table(self, rule: Rule) -> KeyTable:
+        """Return the keys that a rule's entry may have."""
+        keys = argument_keys(rule.system) if rule.system is not None else {}
+        return {**keys, **self._allowed_functions(rule.part).extra_keys}
 
     # ---- changes -------------------------------------------------------------------------
 
-    def added(self, part: RulePart, known: KnownRule) -> str:
-        """The text with one more rule at the end of a part; what it must be given is an example."""
-        given = {
+    def add_rule(self, part: RulePart, rule: AvailableRule) -> str:
+        """Return the text with a rule added at the end of a part, with example values for required
+        parameters."""
+        arguments = {
             parameter.name: self._example(parameter)
-            for parameter in known.system.parameters
-            if parameter.required and parameter.name not in known.system.tables
+            for parameter in rule.system.parameters
+            if parameter.required and parameter.name not in rule.system.tables
         }
-        entry: Any = {"name": known.name, **given} if given else known.name
-        text, there = self._own(part.key), self.rules(part)
+        entry: Any = {"name": rule.name, **arguments} if arguments else rule.name
+        text, rules = self._with_own_key(part.key), self.rules(part)
         if part.is_list:
-            return insert(text, (part.key,), len(there), entry)
-        if self._inner(part) is not None:
-            return insert(text, (part.key, _INNER), len(there), entry)
-        if not there:
+            return insert(text, (part.key,), len(rules), entry)
+        if self._nested_nodes(part) is not None:
+            return insert(text, (part.key, _NESTED), len(rules), entry)
+        if not rules:
             return put(text, (part.key,), entry)
-        both = {"name": "reduce_any", _INNER: [self._top[part.key].plain, entry]}
-        return put(text, (part.key,), both)
+        combined = {"name": "reduce_any", _NESTED: [self._top[part.key].plain, entry]}
+        return put(text, (part.key,), combined)
 
     def _example(self, parameter: Parameter) -> Any:
-        """Something that a parameter may be given."""
+        """Return an example value of a parameter."""
         name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):
-            inner = self._functions[f"{phase.name.lower()}_function"].systems
-            plain = next(s for s in inner if not any(p.required for p in s.parameters))
+            functions = self._functions[f"{phase.name.lower()}_function"].systems
+            plain = next(s for s in functions if not any(p.required for p in s.parameters))
             return [plain.name] if name.endswith("s") else plain.name
-        own = [self._words.types[kind].name for kind in self._words.objects]
-        if name in TYPES and example not in own and own:
-            return own[-1]
+        object_names = [self._vocab.types[kind].name for kind in self._vocab.objects]
+        if name in TYPES and example not in object_names and object_names:
+            return object_names[-1]
         return parse_value(example)
 
-    def removed(self, rule: Rule) -> str:
-        """The text without a rule."""
-        text = self._own(rule.part.key)
-        others = [each for each in self.rules(rule.part) if each.path != rule.path]
+    def remove_rule(self, rule: Rule) -> str:
+        """Return the text without a rule.
+
+        Raises:
+            EditError: the rule is the only end of episodes.
+        """
+        text = self._with_own_key(rule.part.key)
+        others = [other for other in self.rules(rule.part) if other.path != rule.path]
         if rule.part.is_list or len(others) > 1:
             return remove(text, rule.path)
         if not others:
@@ -220,44 +230,48 @@ class RuleList:
         return put(text, (rule.part.key,), self._node(others[0].path).plain)
 
     def _node(self, path: KeyPath) -> YamlNode:
-        found = self._top[str(path[0])]
+        """Return the node at a path."""
+        node = self._top[str(path[0])]
         for step in path[1:]:
-            inside: Any = found.value
-            found = inside[step]
-        return found
+            inside: Any = node.value
+            node = inside[step]
+        return node
 
-    def moved(self, rule: Rule, by: int) -> str:
-        """The text with a rule further up or down in its part."""
+    def move_rule(self, rule: Rule, by: int) -> str:
+        """Return the text with a rule moved by some places in its part."""
         *above, number = rule.path
         count = len(self.rules(rule.part))
         if not isinstance(number, int) or not 0 <= number + by < count:
             return self._text
-        return move(self._own(rule.part.key), tuple(above), number, number + by)
+        return move(self._with_own_key(rule.part.key), tuple(above), number, number + by)
 
-    def said(self, rule: Rule, key: str, value: Any) -> str:
-        """The text with another value in the entry of a rule; None takes it out."""
-        text = self._own(rule.part.key)
+    def set_argument(self, rule: Rule, key: str, value: Any) -> str:
+        """Return the text with an argument of a rule set; None removes the argument."""
+        text = self._with_own_key(rule.part.key)
         path = (*rule.path, key)
         if value is None:
-            return remove(text, path) if has(text, path) else text
-        if not rule.arguments and not has(text, (*rule.path, "name")):
+            return remove(text, path) if has_value(text, path) else text
+        if not rule.arguments and not has_value(text, (*rule.path, "name")):
             return put(text, rule.path, {"name": rule.name, key: value})
         return put(text, path, value)
 
-    def _own(self, key: str) -> str:
-        """The text, which says itself what it has from a file that it extends."""
-        if has(self._text, (key,)) or key not in self._top:
+    def _with_own_key(self, key: str) -> str:
+        """Return the text with a key's value copied from the extended file, unless the text has the
+        key."""
+        if has_value(self._text, (key,)) or key not in self._top:
             return self._text
         return put(self._text, (key,), self._top[key].plain)
 
 
 def _name(node: YamlNode) -> str:
+    """Return the rule name of a node."""
     if isinstance(node.value, dict):
         return node.value["name"].text if "name" in node.value else ""
     return node.text
 
 
 def _short(value: Any) -> str:
+    """Return an argument as short text."""
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
@@ -265,15 +279,15 @@ def _short(value: Any) -> str:
     return str(value)
 
 
-def faulty(rule: Rule, paths: Sequence[str]) -> bool:
-    """Whether something at one of these places, as messages give them, is about a rule."""
-    own = path_words(rule.path)
+def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
+    """Return whether one of the fault paths lies in a rule."""
+    own = format_key_path(rule.path)
     return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
 
 
-def path_words(path: KeyPath) -> str:
-    """A way to a value, as messages give it."""
-    said = ""
+def format_key_path(path: KeyPath) -> str:
+    """Return a path as error messages show it."""
+    text = ""
     for step in path:
-        said += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(said)}{step}"
-    return said
+        text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"
+    return text

@@ -1,5 +1,5 @@
-"""What may stand in the cells of a level, as far as its text can be understood: it may be faulty,
-and the editor still draws it."""
+"""Vocabulary of a level: the object types, colours and legend characters that its cells may use. It
+is read as far as the text is valid, so that the editor can draw faulty levels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from gv_engine.scenario.resolver import NameResolver
 from gv_engine.scenario.type_ids import TypeIds, list_referring_nodes
 
 CellThing = Mapping[str, Any]
-"""What stands in a cell, as an entry of a legend says it, without what goes without saying: {} is
-the bare floor, {"object": "Key", "color": "RED"}, {"agent": "LEFT", "ground": "Ice"}."""
+"""Content of a cell as a legend entry without default values: {} is bare floor, {"object": "Key",
+"color": "RED"}, {"agent": "LEFT", "ground": "Ice"}."""
 
 AGENT_KEY = "agent"
 _FLOOR: CellThing = {}
@@ -31,17 +31,17 @@ _FLOOR: CellThing = {}
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What characters stand for, and what else might stand there.
+    """Object types, colours and legend of a level.
 
     Attributes:
-        types: all that may be named.
-        objects: indices of those that may be on the grid, by the `state_space`.
-        usual: indices of those that might be, if it said so.
-        colors: indices of colours that may be there.
-        legend: what characters stand for, with those that are built in; None for a faulty entry.
-        things: the same as the text says it, the scenario's own characters first.
-        agents: how many there are.
-        names: that the text may use.
+        types: all object types with a name.
+        objects: indices of the object types that the `state_space` allows on the grid.
+        usual: indices of the object types that it could allow.
+        colors: indices of the allowed colours.
+        legend: symbols by character, built-in ones included; None for a faulty entry.
+        things: contents by character, the scenario's own characters first.
+        agents: number of agents.
+        names: resolver of the names in the text.
     """
 
     types: ObjectTypes = OBJECT_TYPES
@@ -53,78 +53,78 @@ class Vocabulary:
     agents: int = 1
     names: NameResolver | None = None
 
-    def plain(self, entry: Any) -> CellThing:
-        """An entry of a legend, without what goes without saying."""
+    def normalize_entry(self, entry: Any) -> CellThing:
+        """Return a legend entry without default values."""
         if not isinstance(entry, dict):
             entry = {"object": entry}
-        told = {key: part for key, part in entry.items() if part is not None}
-        name = str(told.get("object", ""))
+        thing = {key: part for key, part in entry.items() if part is not None}
+        name = str(thing.get("object", ""))
         if name == OBJECT_TYPES[FLOOR].name:
-            del told["object"]
+            del thing["object"]
         states = self.types[name].states if name in self.types else ()
-        if states and told.get("state") == states[0]:
-            del told["state"]
-        if told.get("color") == COLORS[NONE]:
-            del told["color"]
-        if isinstance(told.get("ground"), dict):
-            ground = self.plain(told["ground"])
-            told["ground"] = ground["object"] if list(ground) == ["object"] else ground
-        return told
+        if states and thing.get("state") == states[0]:
+            del thing["state"]
+        if thing.get("color") == COLORS[NONE]:
+            del thing["color"]
+        if isinstance(thing.get("ground"), dict):
+            ground = self.normalize_entry(thing["ground"])
+            thing["ground"] = ground["object"] if list(ground) == ["object"] else ground
+        return thing
 
-    def thing_of(self, symbol: Symbol) -> CellThing:
-        """What a symbol says that draws nothing."""
-        told: dict[str, Any] = {}
+    def thing_of_symbol(self, symbol: Symbol) -> CellThing:
+        """Return the content of a symbol without random values."""
+        thing: dict[str, Any] = {}
         if symbol.kind != FLOOR:
-            told = self.object_thing(symbol.kind, symbol.state, symbol.color)
+            thing = self.thing_of_type(symbol.kind, symbol.state, symbol.color)
         if symbol.facing is not None:
-            told[AGENT_KEY] = ORIENTATIONS[symbol.facing]
+            thing[AGENT_KEY] = ORIENTATIONS[symbol.facing]
         if symbol.ground:
-            ground = self.thing_of(symbol.ground)
-            told["ground"] = ground["object"] if list(ground) == ["object"] else ground
-        return told
+            ground = self.thing_of_symbol(symbol.ground)
+            thing["ground"] = ground["object"] if list(ground) == ["object"] else ground
+        return thing
 
-    def object_thing(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
-        """An object of a type."""
-        known = self.types[kind]
-        told: dict[str, Any] = {"object": known.name}
-        if known.states and state:
-            told["state"] = known.states[state]
-        if known.colored and color != NONE:
-            told["color"] = COLORS[color]
-        return told
+    def thing_of_type(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
+        """Return the content of a cell with an object of a type."""
+        object_type = self.types[kind]
+        thing: dict[str, Any] = {"object": object_type.name}
+        if object_type.states and state:
+            thing["state"] = object_type.states[state]
+        if object_type.colored and color != NONE:
+            thing["color"] = COLORS[color]
+        return thing
 
     def is_ground(self, thing: CellThing) -> bool:
-        """Whether it lies on the ground."""
+        """Return whether the content lies on the ground."""
         name = thing.get("object")
         return name in self.types and self.types[str(name)].layer == GROUND
 
 
-def vocabulary(document: Document) -> Vocabulary:
-    """The vocabulary of a document; what is wrong there, others say."""
-    unheard = ErrorCollector(document.label)
+def read_vocabulary(document: Document) -> Vocabulary:
+    """Return the vocabulary of a document; errors are ignored, as other checks report them."""
+    ignored = ErrorCollector(document.label)
     entries = document.root.value if isinstance(document.root.value, dict) else {}
     numbering = TypeIds.assign([document])
     names = NameResolver(document, numbering)
-    draws = RandomValues(unheard, names)
+    draws = RandomValues(ignored, names)
     legend: Legend = {}
-    crew = AgentSpecs()
+    agents = AgentSpecs()
     with suppress(FieldError, ScenarioError):
         for node in list_referring_nodes(document.root):
             names.import_references(node)
     with suppress(FieldError, ScenarioError):
         if "objects" in entries:
             names.declared_types = read_object_types(
-                unheard, names, entries["objects"], document.folder
+                ignored, names, entries["objects"], document.folder
             )
     with suppress(FieldError, ScenarioError):
         if "draw" in entries:
             draws.read(entries["draw"])
     with suppress(FieldError, ScenarioError):
         if "legend" in entries:
-            legend = read_legend(unheard, names, draws, entries["legend"])
+            legend = read_legend(ignored, names, draws, entries["legend"])
     with suppress(FieldError, ScenarioError):
         if "agents" in entries:
-            crew = read_agents(unheard, names, entries["agents"])
+            agents = read_agents(ignored, names, entries["agents"])
     usual = names.list_grid_types()
     objects, colors = usual, USUAL_COLORS
     with suppress(FieldError, ScenarioError):
@@ -132,35 +132,38 @@ def vocabulary(document: Document) -> Vocabulary:
         if "objects" in space:
             objects = tuple(names.resolve_object_type(node) for node in items(space["objects"]))
         if "colors" in space:
-            found = [node.text for node in items(space["colors"])]
-            colors = tuple(COLORS.index(name) for name in found if name in COLORS)
-    known = Vocabulary(
+            color_names = [node.text for node in items(space["colors"])]
+            colors = tuple(COLORS.index(name) for name in color_names if name in COLORS)
+    vocabulary = Vocabulary(
         names.types,
         objects,
         usual,
         tuple(sorted({NONE, *colors})),
-        agents=len(crew.bodies),
+        agents=len(agents.bodies),
         names=names,
     )
-    return _with_legend(known, legend, entries.get("legend"), draws)
+    return _with_legend(vocabulary, legend, entries.get("legend"), draws)
 
 
 def _with_legend(
-    known: Vocabulary, legend: Legend, node: YamlNode | None, draws: RandomValues
+    vocabulary: Vocabulary, legend: Legend, node: YamlNode | None, draws: RandomValues
 ) -> Vocabulary:
-    own = node.value if node and isinstance(node.value, dict) else {}
-    things = {character: known.plain(entry.plain) for character, entry in own.items()}
-    usual = {
-        character: known.thing_of(symbol)
+    """Return the vocabulary with the built-in legend and the scenario's own."""
+    entries = node.value if node and isinstance(node.value, dict) else {}
+    things = {
+        character: vocabulary.normalize_entry(entry.plain) for character, entry in entries.items()
+    }
+    built_in = {
+        character: vocabulary.thing_of_symbol(symbol)
         for character, symbol in LEGEND.items()
         if character not in things
     }
-    shown = {c: symbol and _shown(symbol, draws) for c, symbol in legend.items()}
-    return replace(known, legend={**LEGEND, **shown}, things={**things, **usual})
+    symbols = {c: symbol and _fixed_symbol(symbol, draws) for c, symbol in legend.items()}
+    return replace(vocabulary, legend={**LEGEND, **symbols}, things={**things, **built_in})
 
 
-def _shown(symbol: Symbol, draws: RandomValues) -> Symbol:
-    """The symbol with the first of what it may be in place of what is drawn."""
+def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
+    """Return a symbol with the first option in place of each random value."""
     first = symbol.options[0]
     kind, state, color = (
         draws.list_possible_values(value)[0] for value in (first.kind, first.state, first.color)
@@ -169,6 +172,6 @@ def _shown(symbol: Symbol, draws: RandomValues) -> Symbol:
     if facing is not None:
         facing = draws.list_possible_values(facing)[0] % len(
             ORIENTATIONS
-        )  # whoever looks anywhere looks up
-    ground = symbol.ground and _shown(symbol.ground, draws)
+        )  # agents with any direction face up
+    ground = symbol.ground and _fixed_symbol(symbol.ground, draws)
     return Symbol(kind, state, color, facing, room=symbol.room, ground=ground)

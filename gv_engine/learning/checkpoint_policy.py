@@ -29,7 +29,7 @@ class CheckpointPolicy:
         greedy: take the most probable action instead of sampling.
 
     Attributes:
-        chances: (N, actions) probabilities of the last `act`, also if `greedy`; None before.
+        probabilities: (N, actions) probabilities of the last `act`, also if `greedy`; None before.
 
     Raises:
         RunError: there is no run, it is damaged, or it does not fit the scenario.
@@ -49,7 +49,7 @@ class CheckpointPolicy:
         except Exception as error:  # weights from a file may be anything
             raise damaged_file_error(path / POLICY_FILE, error) from None
         self._scenario_spec = _check_scenario(path, file, scenario)
-        self.chances: NDArray[np.float64] | None = None
+        self.probabilities: NDArray[np.float64] | None = None
         self._path, self._file, self._spec, self._net = path, file, spec, net
         self._greedy = greedy
         self._rngs = [np.random.default_rng(0)] * num_envs
@@ -76,7 +76,7 @@ class CheckpointPolicy:
         masks = info["action_mask"]
         masks = masks if self._file.mask_actions else np.ones_like(masks)
         probabilities, self._memory = self._net.forward(rows, self._memory, masks)
-        self.chances = probabilities
+        self.probabilities = probabilities
         if self._greedy:
             greedy_actions: NDArray[np.int64] = probabilities.argmax(1)
             return greedy_actions

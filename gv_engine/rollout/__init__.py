@@ -1,1 +1,2 @@
-"""Policies, and what becomes of them: episodes, and worlds, on disk."""
+"""Policies and rollouts: many episodes played by a policy, their folders on disk, and snapshots of
+worlds."""

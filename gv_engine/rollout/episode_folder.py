@@ -3,30 +3,29 @@
 Over the T steps of all episodes, one after the other:
 
 - `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8, and `mission.npy` (T, k) int32 if the
-  agent is asked something: the observation before each action; in
-  algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8,
-  `time.npy` (T, 1) float32;
-- `action_mask.npy` (T, actions) int8, if it is asked for: which would do something;
+  scenario has missions: the observation before each action; in algebra `nodes.npy` (T, L) int64,
+  `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8, `time.npy` (T, 1) float32;
+- `action_mask.npy` (T, actions) int8, optional: the actions that have an effect;
 - `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
-- `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with this step, and how.
+- `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with the step.
 
 Over the E episodes:
 
-- `episode_start.npy` (E,) int64: the number of its first step;
-- `episode_seed.npy` (E,) int64: its level is that of `reset(seed=…)`;
-- `episode_member.npy` (E,) int64: which member of a mixture it played;
-- `episode_success.npy` (E,) bool: whether it ended well, if the scenario says what that is;
+- `episode_start.npy` (E,) int64: index of the first step;
+- `episode_seed.npy` (E,) int64: seed of `reset(seed=…)`;
+- `episode_member.npy` (E,) int64: member of a mixture;
+- `episode_success.npy` (E,) bool: whether the episode was a success, if the scenario defines it;
 - `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
-  its end.
+  the end.
 
-Of A agents, what is kept of steps has an axis of agents behind the first, `reward.npy` is (T, A)
-and `grid.npy` (T, A, h, w, 3), and so has `last_grid.npy`; `rollout.json` names the `agents`.
+With A agents, arrays of steps have an axis of agents behind the first: `reward.npy` is (T, A) and
+`grid.npy` (T, A, h, w, 3); so has `last_grid.npy`. `rollout.json` names the `agents`.
 
-And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
-shape of a row of each of the `arrays` and the `crc32` of all its bytes, of observations the `low`
-and `high` of their space, `action_names` (in algebra `rule_names`), `reward_names`, the `scenario`,
-as `make_reference` tells of it, and what else was to be kept. It is written last, so whatever
-happens, what it counts is there.
+`rollout.json` has the number of valid `steps` and `episodes`, whether the rollout is `complete`,
+dtype and shape of a row of each of the `arrays` and the `crc32` of its bytes, the `low` and `high`
+bounds of observations, `action_names` (in algebra `rule_names`), `reward_names`, a reference to
+the `scenario`, and further entries. It is written last, so the rows that it counts exist at any
+time.
 """
 
 from __future__ import annotations
@@ -68,15 +67,15 @@ from gv_engine.scenario.lookup import check_reference, make_reference
 class GrowingArray:
     """A `.npy` file that rows are appended to.
 
-    Args:
-        path: of a new file; or of one that goes on, if it is `known`.
-        dtype, shape: of a row.
-        known: what `told` has said of it, and how many rows it had then.
+    NumPy's file header leaves room for the number of rows to grow.
 
-    NumPy leaves room in the head of every file for the number of rows to grow.
+    Args:
+        path: new file, or an existing one to continue if `state` is given.
+        dtype, shape: dtype and shape of a row.
+        state: result of `describe`, and the number of rows at that time.
 
     Attributes:
-        about: dtype and shape of a row, as `rollout.json` has them.
+        about: dtype and shape of a row, as in `rollout.json`.
     """
 
     def __init__(
@@ -84,27 +83,27 @@ class GrowingArray:
         path: Path,
         dtype: Any,
         shape: tuple[int, ...] = (),
-        known: tuple[dict[str, Any], int] | None = None,
+        state: tuple[dict[str, Any], int] | None = None,
     ) -> None:
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row = self._dtype.itemsize * int(np.prod(shape))
-        self.about = row_kind(dtype, shape)
-        about, number = known or ({"crc32": 0}, 0)
-        self._sums = {number: int(about["crc32"])}  # of the bytes of so many rows
-        self._file = path.open("r+b" if known else "xb")
-        self.count(number)
+        self.about = describe_row(dtype, shape)
+        about, number = state or ({"crc32": 0}, 0)
+        self._sums = {number: int(about["crc32"])}  # by number of rows
+        self._file = path.open("r+b" if state else "xb")
+        self.set_count(number)
         self._begin = self._file.tell()
         self._file.truncate(self._begin + number * self._row)
 
     def write(self, start: int, rows: Any) -> None:
-        """Put (K, …) rows behind the first `start`; they are not counted yet."""
+        """Write (K, …) rows behind the first `start` ones; `set_count` must follow."""
         data = np.ascontiguousarray(rows, self._dtype)
         self._file.seek(self._begin + start * self._row)
         self._file.write(data.data)
         self._sums[start + len(rows)] = zlib.crc32(data.data, self._sums[start])
 
-    def count(self, number: int) -> None:
-        """Say in the head how many rows there are."""
+    def set_count(self, number: int) -> None:
+        """Write the number of rows into the file header."""
         self._file.flush()
         self._file.seek(0)
         head = {
@@ -115,59 +114,57 @@ class GrowingArray:
         np.lib.format.write_array_header_1_0(self._file, head)
         self._file.flush()
 
-    def told(self, number: int) -> dict[str, Any]:
-        """What `rollout.json` says of it and its first rows, behind which the next are written."""
+    def describe(self, number: int) -> dict[str, Any]:
+        """Return the entry of `rollout.json` for the first `number` rows; the next write starts
+        behind them."""
         self._sums = {number: self._sums[number]}
         return {**self.about, "crc32": self._sums[number]}
 
     def close(self) -> None:
-        """Let go of the file; what it still holds back is lost if there is no room for it."""
+        """Close the file; data in its buffer is lost if the disk is full."""
         with suppress(OSError):
             self._file.close()
 
 
-def row_kind(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
-    """dtype and shape of a row, as `rollout.json` has them."""
+def describe_row(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return dtype and shape of a row, as in `rollout.json`."""
     return {"dtype": np.dtype(dtype).str, "shape": list(shape)}
 
 
 # ---- episode folder ------------------------------------------------------------------------------
 
 LISTING = "rollout.json"
-"""Of a folder: what is in it."""
+"""File of a rollout folder that describes its content."""
+# Keys of `rollout.json` that change while episodes are played
 _COUNTS = "complete", "episodes", "steps"
-"""What `rollout.json` says of how far it is."""
-_NEEDED = frozenset({"action", "reward", "episode_start", "episode_seed"})
-"""Arrays that whoever reads a folder may rely on."""
-_CHUNK = 2**14
-"""Steps that are written at once; twice as many may be lost if the process is killed."""
-_MOST_AXES = 16
-_LONGEST_NAME = 100
-"""Characters of the name of an array."""
-_LONGEST_ABOUT = 2**22
-"""Bytes of `rollout.json`."""
+# Arrays that every folder has
+_REQUIRED = frozenset({"action", "reward", "episode_start", "episode_seed"})
+_CHUNK = 2**14  # steps that are written at once; a killed process may lose twice as many
+_MAX_AXES = 16
+_MAX_NAME = 100  # maximum length of an array's name
+_MAX_LISTING = 2**22  # maximum bytes of `rollout.json`
 
 
 class RolloutError(GVEngineError):
-    """A folder holds no rollout, or a damaged one."""
+    """Error of a folder that holds no rollout, or a damaged one."""
 
 
 class EpisodeFolder:
-    """Writes episodes that kept their steps.
+    """Writes episodes with their steps to a folder.
 
     Args:
-        path: a new folder, or an empty one.
-        env: what is played.
-        more: what else `rollout.json` is to hold.
-        go_on: whether to go on behind the episodes that are there, of the same rollout.
-        masks: whether action masks are kept, too.
+        path: new or empty folder.
+        env: environment that plays the episodes.
+        more: further content of `rollout.json`.
+        go_on: whether to continue an existing folder of the same rollout.
+        masks: whether to write action masks.
 
     Attributes:
-        episodes, steps: so many are there to stay.
+        episodes, steps: numbers of episodes and steps that are safely written.
 
     Raises:
         OSError: the folder cannot be written, or is not empty.
-        RolloutError: it is to go on, and is none, or one of something else.
+        RolloutError: the folder to continue holds no rollout, or another one.
     """
 
     def __init__(
@@ -181,26 +178,26 @@ class EpisodeFolder:
         remove_stale_drafts(path)
         if not go_on and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(
-                f"{path} is there already{_state(path)}; give the name of a new folder"
+                f"{path} is there already{_unfinished_note(path)}; give the name of a new folder"
             )
         self._path = path
-        known: dict[str, Any] = _about(path) if go_on else {"episodes": 0, "steps": 0}
-        self.episodes, self.steps = known["episodes"], known["steps"]
+        state: dict[str, Any] = _read_listing(path) if go_on else {"episodes": 0, "steps": 0}
+        self.episodes, self.steps = state["episodes"], state["steps"]
         with self._writing():
             path.mkdir(exist_ok=True)
         self._pending: list[FinishedEpisode] = []
         self._num_pending = 0
-        self._beside = ThreadPoolExecutor(1, "gv-engine-writer")
+        self._executor = ThreadPoolExecutor(1, "gv-engine-writer")
         self._chunk: tuple[list[FinishedEpisode], Future[None]] | None = None
         scenario, shown = env.scenario, cast(Any, env.single_observation_space)
-        of_steps = rows_of_steps(env, masks)
-        self._bounds = {name: _bounds(shown[name]) for name in env.recorded}
-        of_episodes = {
+        step_kinds = rows_of_steps(env, masks)
+        self._bounds = {name: _space_bounds(shown[name]) for name in env.recorded}
+        episode_kinds = {
             "episode_start": (np.int64, ()),
             "episode_seed": (np.int64, ()),
             "episode_member": (np.int64, ()),
             **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
-            **{f"last_{name}": of_steps[name] for name in env.recorded},
+            **{f"last_{name}": step_kinds[name] for name in env.recorded},
         }
         about = {
             "format": 1,
@@ -210,39 +207,44 @@ class EpisodeFolder:
             **more,
         }
         if go_on:
-            kinds = {name: row_kind(*kind) for name, kind in {**of_steps, **of_episodes}.items()}
-            _be_same(path, {**about, "arrays": kinds}, known)
-        self._about = _lines(about)
+            kinds = {
+                name: describe_row(*kind) for name, kind in {**step_kinds, **episode_kinds}.items()
+            }
+            _check_same_rollout(path, {**about, "arrays": kinds}, state)
+        self._fixed = _json_lines(about)
         with self._writing():
-            self._of_steps, self._of_episodes = (
+            self._step_arrays, self._episode_arrays = (
                 {
                     name: GrowingArray(
                         path / f"{name}.npy",
                         *kind,
-                        known=(known["arrays"][name], rows) if go_on else None,
+                        state=(state["arrays"][name], rows) if go_on else None,
                     )
                     for name, kind in arrays.items()
                 }
-                for arrays, rows in ((of_steps, self.steps), (of_episodes, self.episodes))
+                for arrays, rows in ((step_kinds, self.steps), (episode_kinds, self.episodes))
             )
-            self._tell(complete=False)
+            self._write_listing(complete=False)
 
     def append(self, episode: FinishedEpisode) -> None:
-        """Add an episode; from time to time they are written, while the next ones are played.
+        """Add an episode; episodes are written in a thread, many at once.
 
         Raises:
-            OSError: as for `flush`, also of those that were added before.
+            OSError: as for `flush`, also about earlier episodes.
         """
         self._pending.append(episode)
         self._num_pending += episode.length
         if self._num_pending >= _CHUNK:
-            self._settle()
+            self._wait_for_writer()
             chunk, self._pending, self._num_pending = self._pending, [], 0
-            self._chunk = chunk, self._beside.submit(self._flush, chunk)
+            self._chunk = chunk, self._executor.submit(self._write_episodes, chunk)
 
-    def _settle(self) -> None:
-        """Wait until what was given to the other thread is written; what could not be written is
-        to be written again."""
+    def _wait_for_writer(self) -> None:
+        """Wait until the thread has written its episodes; after an error they are pending again.
+
+        Raises:
+            OSError: an episode could not be written.
+        """
         if self._chunk:
             chunk, writing = self._chunk
             try:
@@ -256,33 +258,34 @@ class EpisodeFolder:
             self._chunk = None
 
     def flush(self) -> None:
-        """Write what has been added. If it is interrupted it can be called again.
+        """Write all pending episodes; may be called again after an interruption.
 
         Raises:
-            OSError: it cannot be written; what was added before is there to stay.
+            OSError: an episode cannot be written; earlier ones are safe.
         """
-        self._settle()
+        self._wait_for_writer()
         with self._writing():
-            self._flush(self._pending)
+            self._write_episodes(self._pending)
         self._pending, self._num_pending = [], 0
 
-    def _flush(self, episodes: list[FinishedEpisode]) -> None:
+    def _write_episodes(self, episodes: list[FinishedEpisode]) -> None:
+        """Write episodes, and count them."""
         if episodes:
-            self._write(rows_of(episodes))
-        self._count(sum(episode.length for episode in episodes), len(episodes))
+            self._write(episode_rows(episodes))
+        self._count_rows(sum(episode.length for episode in episodes), len(episodes))
 
-    def _count(self, more_steps: int, more_episodes: int) -> None:
-        """Say that so many more steps and episodes are there to stay."""
+    def _count_rows(self, more_steps: int, more_episodes: int) -> None:
+        """Count steps and episodes that were written, in all files."""
         steps, number = self.steps + more_steps, self.episodes + more_episodes
-        for array in self._of_steps.values():
-            array.count(steps)
-        for array in self._of_episodes.values():
-            array.count(number)
+        for array in self._step_arrays.values():
+            array.set_count(steps)
+        for array in self._episode_arrays.values():
+            array.set_count(number)
         self.steps, self.episodes = steps, number
-        self._tell(complete=False)
+        self._write_listing(complete=False)
 
     def extend(self, rows: Mapping[str, Any]) -> None:
-        """Add the episodes of `rows_of`, at once.
+        """Write the episodes of `episode_rows` at once.
 
         Raises:
             OSError: as for `flush`.
@@ -290,44 +293,49 @@ class EpisodeFolder:
         self.flush()
         with self._writing():
             self._write(rows)
-            self._count(len(rows["action"]), len(rows["episode_seed"]))
+            self._count_rows(len(rows["action"]), len(rows["episode_seed"]))
 
     def _write(self, rows: Mapping[str, Any]) -> None:
-        for name, array in self._of_steps.items():
+        """Write rows behind the counted ones."""
+        for name, array in self._step_arrays.items():
             array.write(self.steps, rows[name])
-        for name, array in self._of_episodes.items():
+        for name, array in self._episode_arrays.items():
             first = self.steps if name == "episode_start" else 0
             array.write(self.episodes, rows[name] + first if first else rows[name])
 
     def close(self, complete: bool) -> None:
-        """Write the rest, and whether that is all there should be.
+        """Write the pending episodes, and whether the rollout is complete.
 
         Raises:
-            OSError: it cannot be written, or something could not be before; what is counted is
-                there to stay.
+            OSError: an episode cannot be written, now or earlier; counted ones are safe.
         """
         try:
             self.flush()
             with self._writing():
-                self._tell(complete)
+                self._write_listing(complete)
         finally:
-            self._let_go()
+            self._close_files()
 
     def remove(self) -> None:
-        """Let go of a folder in which nothing is to stay, so that its name is free again."""
-        self._let_go()
-        for name in (LISTING, *(f"{name}.npy" for name in (*self._of_steps, *self._of_episodes))):
+        """Remove a folder without episodes, so that its name is free again."""
+        self._close_files()
+        for name in (
+            LISTING,
+            *(f"{name}.npy" for name in (*self._step_arrays, *self._episode_arrays)),
+        ):
             (self._path / name).unlink(missing_ok=True)
-        with suppress(OSError):  # others have put something into it
+        with suppress(OSError):  # it has other files
             self._path.rmdir()
 
-    def _let_go(self) -> None:
-        self._beside.shutdown()
-        for array in (*self._of_steps.values(), *self._of_episodes.values()):
+    def _close_files(self) -> None:
+        """Close all files, and end the thread."""
+        self._executor.shutdown()
+        for array in (*self._step_arrays.values(), *self._episode_arrays.values()):
             array.close()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        """Context manager that names the folder in errors."""
         try:
             yield
         except OSError as error:
@@ -335,28 +343,31 @@ class EpisodeFolder:
             why = error.strerror or error
             raise OSError(f"{self._path} cannot be written: {why}{kept}") from None
 
-    def _tell(self, complete: bool) -> None:
+    def _write_listing(self, complete: bool) -> None:
+        """Write `rollout.json` with the current counts and checksums."""
         counts = dict(zip(_COUNTS, (complete, self.episodes, self.steps), strict=True))
-        arrays = {name: array.told(self.steps) for name, array in self._of_steps.items()}
+        arrays = {name: array.describe(self.steps) for name, array in self._step_arrays.items()}
         for name, bounds in self._bounds.items():
             arrays[name] |= bounds
-        arrays |= {name: array.told(self.episodes) for name, array in self._of_episodes.items()}
-        # a line for each array, which json.dumps is slower to make than the steps of a chunk
-        told = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
-        parts = _lines(counts), self._about, '  "arrays": {\n' + ",\n".join(told) + "\n  }"
+        arrays |= {
+            name: array.describe(self.episodes) for name, array in self._episode_arrays.items()
+        }
+        # by hand, as an indented json.dumps is slower than the steps of a chunk
+        lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
+        parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
         with atomic_write(self._path / LISTING) as draft:
             draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
-def rows_of(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
-    """The arrays of some episodes that kept their steps, by their names in a folder that has no
-    others."""
+def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
+    """Return the arrays of episodes with steps, by name, as in a folder with only these
+    episodes."""
     lengths = np.array([episode.length for episode in episodes])
-    told = [each.steps for each in episodes if each.steps is not None]
+    all_steps = [episode.steps for episode in episodes if episode.steps is not None]
     return {
         **{
-            name: np.concatenate([piece for steps in told for piece in steps.pieces(name)])
-            for name in told[0]
+            name: np.concatenate([piece for steps in all_steps for piece in steps.pieces(name)])
+            for name in all_steps[0]
         },
         "episode_start": np.cumsum(lengths) - lengths,
         "episode_seed": np.array([episode.seed for episode in episodes]),
@@ -369,9 +380,9 @@ def rows_of(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
     }
 
 
-def _bounds(space: Any) -> dict[str, Any]:
-    """The bounds of a space, as `rollout.json` has them: without the first axes along which they
-    are all the same."""
+def _space_bounds(space: Any) -> dict[str, Any]:
+    """Return the bounds of a space, as in `rollout.json`: without leading axes along which they are
+    constant."""
     if isinstance(space, Discrete):
         return {"low": int(space.start), "high": int(space.start + space.n - 1)}
     low, high = space.low, space.high
@@ -380,34 +391,34 @@ def _bounds(space: Any) -> dict[str, Any]:
     return {"low": low.tolist(), "high": high.tolist()}
 
 
-def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
-    """Make sure that a folder is of the same rollout: that it says nothing else, and no more.
+def _check_same_rollout(path: Path, about: dict[str, Any], state: dict[str, Any]) -> None:
+    """Raise an error unless a folder holds the same rollout.
 
     Raises:
-        RolloutError: it is not.
+        RolloutError: an entry of `rollout.json` differs.
     """
-    there, asked = (
+    old, new = (
         {
-            **found,
+            **listing,
             **{
                 f"{name}.npy": {key: kind[key] for key in ("dtype", "shape")}
-                for name, kind in found["arrays"].items()
+                for name, kind in listing["arrays"].items()
             },
         }
-        for found in (known, json.loads(json.dumps(about)))
+        for listing in (state, json.loads(json.dumps(about)))
     )
-    for name in dict.fromkeys((*asked, *there)):
-        if name not in ("arrays", *_COUNTS) and _compared(name, there) != _compared(name, asked):
-            values = (json.dumps(of.get(name), ensure_ascii=False) for of in (there, asked))
-            told = (shorten(value, 60) for value in values)
+    for name in dict.fromkeys((*new, *old)):
+        if name not in ("arrays", *_COUNTS) and _comparable(name, old) != _comparable(name, new):
+            texts = (json.dumps(entries.get(name), ensure_ascii=False) for entries in (old, new))
+            shown = (shorten(value, 60) for value in texts)
             raise RolloutError(
-                f"{path} is of another rollout: its {name} is {', not '.join(told)}; go on with "
+                f"{path} is of another rollout: its {name} is {', not '.join(shown)}; go on with "
                 "the options that it was made with"
             )
 
 
-def _compared(name: str, about: dict[str, Any]) -> Any:
-    """What is the same in all of a rollout: of files what is in them, not where they are."""
+def _comparable(name: str, about: dict[str, Any]) -> Any:
+    """Return an entry of `rollout.json` without file places, for comparison."""
     value: Any = about.get(name)
     if name == "scenario":
         return value["digest"]
@@ -416,27 +427,28 @@ def _compared(name: str, about: dict[str, Any]) -> Any:
     return without_files(str(value)) if name == "policy" and "policy_digest" in about else value
 
 
-def _lines(about: dict[str, Any]) -> str:
-    """The lines between the braces of an object in JSON."""
+def _json_lines(about: dict[str, Any]) -> str:
+    """Return the lines between the braces of a JSON object."""
     return json.dumps(about, indent=2)[2:-2]
 
 
 def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """A rollout, also of a process that is still at it or was killed.
+    """Return a rollout, also one that is unfinished or still written.
 
     Args:
-        path: the folder.
-        check: whether to read all of it now and compare it with its checksums, a GB a second.
+        path: folder.
+        check: whether to compare all files with their checksums, a GB a second.
 
     Returns:
-        Its arrays by name, mapped into memory and cut to what is valid, and `rollout.json`.
+        Arrays by name, memory-mapped and cut to the counted rows; and the content of
+        `rollout.json`.
 
     Raises:
-        RolloutError: the folder holds no rollout, or something in it is damaged.
+        RolloutError: the folder holds no rollout, or a damaged one.
     """
     path = Path(path)
-    about = _about(path)
-    arrays = {name: _array(path, name, about) for name in sorted(about["arrays"])}
+    about = _read_listing(path)
+    arrays = {name: _map_array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items() if check else ():
         if zlib.crc32(array.data) != about["arrays"][name]["crc32"]:
             raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
@@ -448,44 +460,48 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     return arrays, about
 
 
-def _about(path: Path) -> dict[str, Any]:
-    """What `rollout.json` says, as far as the arrays need it."""
+def _read_listing(path: Path) -> dict[str, Any]:
+    """Return the content of `rollout.json`, after a check of the entries that arrays need.
+
+    Raises:
+        RolloutError: the file is missing or damaged.
+    """
     try:
-        about = parse_json(read_bytes(path / LISTING, _LONGEST_ABOUT, "descriptions of rollouts"))
+        about = parse_json(read_bytes(path / LISTING, _MAX_LISTING, "descriptions of rollouts"))
         for name in ("steps", "episodes"):
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
         for name, kind in about["arrays"].items():
-            if not is_file_name(name) or len(name) > _LONGEST_NAME:
+            if not is_file_name(name) or len(name) > _MAX_NAME:
                 raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
             if type(kind.get("crc32")) is not int:
                 raise ValueError(f"the crc32 of {name} is {kind.get('crc32')!r}")
-            if len(kind["shape"]) > _MOST_AXES:
+            if len(kind["shape"]) > _MAX_AXES:
                 raise ValueError(f"a row of {name} has {len(kind['shape'])} axes")
             row = np.dtype((kind["dtype"], tuple(kind["shape"])))
             if row.base.kind in "iuf":
-                bounds_of(kind)
-        if missing := _NEEDED - about["arrays"].keys():
+                read_bounds(kind)
+        if missing := _REQUIRED - about["arrays"].keys():
             raise ValueError(f"{min(missing)} is missing among its arrays")
         check_reference(about["scenario"])
     except FileNotFoundError:
         raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
     except OSError as error:
         raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
-    except Exception as error:  # whatever comes of values that may be anything
+    except Exception as error:  # any error of invalid values
         why = shorten(f"{type(error).__name__}: {error}", 200)
         raise RolloutError(f"{path / LISTING} is damaged, or of another version: {why}") from None
     return dict(about)
 
 
-def bounds_of(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The least and the largest numbers that a row may have, both of its shape.
+def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the minimum and maximum of an array's rows, both of the shape of a row.
 
     Args:
-        kind: what `rollout.json` says of an array of numbers; without bounds, those of its dtype.
+        kind: entry of the array in `rollout.json`; without bounds, those of the dtype.
 
     Raises:
-        ValueError: they are none, or of another shape.
+        ValueError: the bounds are invalid, or of another shape.
     """
     row = np.dtype((kind["dtype"], tuple(kind["shape"])))
     most: Any = np.finfo(row.base) if row.base.kind == "f" else np.iinfo(row.base)
@@ -493,18 +509,20 @@ def bounds_of(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         np.array(kind.get(name, end), row.base)
         for name, end in (("low", most.min), ("high", most.max))
     )
-    if low.ndim and high.ndim and low.shape != high.shape:  # compared, they could be a huge table
+    if (
+        low.ndim and high.ndim and low.shape != high.shape
+    ):  # broadcasting could need too much memory
         raise ValueError(f"bounds of two shapes: {low.shape} and {high.shape}")
     if not (low <= high).all():
         raise ValueError(f"no bounds: {low.tolist()} to {high.tolist()}")
     return np.broadcast_to(low, row.shape), np.broadcast_to(high, row.shape)
 
 
-def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
-    """What is valid of an array, mapped into memory.
+def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
+    """Return the counted rows of an array, memory-mapped.
 
     Raises:
-        RolloutError: it is not there, not all there, or another one.
+        RolloutError: the file is missing, cut, or of another kind.
     """
     file = path / f"{name}.npy"
     number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
@@ -527,10 +545,10 @@ def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
     return np.memmap(file, row.base, "r", begin, (number, *row.shape))
 
 
-def _state(path: Path) -> str:
-    """The message about a folder that is there, if it is an unfinished rollout."""
+def _unfinished_note(path: Path) -> str:
+    """Return the end of an error message about an unfinished rollout; else ""."""
     try:
-        about = _about(path)
+        about = _read_listing(path)
     except RolloutError:
         return ""
     if about.get("complete"):

@@ -1,4 +1,4 @@
-"""What there is to say of many episodes."""
+"""Statistics over many episodes."""
 
 from __future__ import annotations
 
@@ -13,79 +13,82 @@ from gv_engine.rollout.episode_folder import RolloutError
 from gv_engine.rollout.rollout import FinishedEpisode, find_ended
 from gv_engine.scenario.plugin import AnyScenario
 
-_CHUNK = 2**14
-"""Episodes of a folder that are read at once."""
+_CHUNK_EPISODES = 2**14  # episodes of a folder that are read at once
 
 
-class _Spread(NamedTuple):
-    """Sum, least and most of some values."""
+class _Summary(NamedTuple):
+    """Sum, minimum and maximum of some values."""
 
     total: float = 0.0
-    least: float = math.inf
-    most: float = -math.inf
+    low: float = math.inf
+    high: float = -math.inf
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> _Spread:
+    def of(cls, values: NDArray[Any]) -> _Summary:
+        """Return the summary of an array of values."""
         return cls(float(values.sum()), float(values.min()), float(values.max()))
 
-    def join(self, other: _Spread) -> _Spread:
-        return _Spread(
-            self.total + other.total, min(self.least, other.least), max(self.most, other.most)
+    def merge(self, other: _Summary) -> _Summary:
+        """Return the summary of the values of both."""
+        return _Summary(
+            self.total + other.total,
+            min(self.low, other.low),
+            max(self.high, other.high),
         )
 
 
 class EpisodeStats:
-    """Sums over episodes, in their order.
+    """Statistics of episodes: returns, lengths, ends and reward terms.
 
     Attributes:
-        episodes, steps: so many there were.
+        episodes, steps: numbers of episodes and steps.
     """
 
     def __init__(self) -> None:
         self.episodes = self.steps = 0
         self._ends = {"terminated": 0, "truncated": 0}
-        self._returns = self._lengths = _Spread()
+        self._returns = self._lengths = _Summary()
         self._terms: Any = 0.0
 
     def add(self, episode: FinishedEpisode) -> None:
-        """Count an episode."""
+        """Add an episode."""
         ends = {"terminated": episode.terminated, "truncated": episode.truncated}
         if episode.success is not None:
             ends["success"] = episode.success
-        total, length = (_Spread(each, each, each) for each in (episode.total, episode.length))
+        total, length = (_Summary(value, value, value) for value in (episode.total, episode.length))
         self._count(1, episode.length, ends, total, length, episode.terms)
 
-    def add_kept(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Count the episodes of a folder.
+    def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Add the episodes of a folder.
 
         Args:
-            scenario: of the environment that played them.
-            arrays: those of the folder, from `gv_engine.rollout.episode_folder.read`.
+            scenario: scenario of the episodes.
+            arrays: arrays of the folder, from `gv_engine.rollout.episode_folder.read`.
 
         Raises:
-            RolloutError: they are of members that the scenario does not have.
+            RolloutError: the folder names members that the scenario does not have.
         """
         bounds = np.append(arrays["episode_start"], len(arrays["reward"]))
-        for first in range(0, len(bounds) - 1, _CHUNK):
-            some = bounds[first : first + _CHUNK + 1]
-            own, steps = slice(first, first + len(some) - 1), slice(some[0], some[-1])
+        for first in range(0, len(bounds) - 1, _CHUNK_EPISODES):
+            starts = bounds[first : first + _CHUNK_EPISODES + 1]
+            episodes, steps = slice(first, first + len(starts) - 1), slice(starts[0], starts[-1])
             reward, terms = arrays["reward"][steps], arrays["reward_terms"][steps]
             if reward.ndim > 1:  # of several agents
                 reward, terms = reward.sum(axis=1), terms.sum(axis=1)
-            last, member = arrays["terminated"][some[1:] - 1], arrays["episode_member"][own]
+            last, member = arrays["terminated"][starts[1:] - 1], arrays["episode_member"][episodes]
             try:
                 terminated = find_ended(scenario, member, last)
             except IndexError:
                 raise RolloutError("the rollout is damaged: its members are not there") from None
             ends = {"terminated": terminated.sum(), "truncated": (~terminated).sum()}
             if "episode_success" in arrays:
-                ends["success"] = arrays["episode_success"][own].sum()
-            returns = _Spread.of(np.add.reduceat(reward, some[:-1] - some[0]))
-            lengths = _Spread.of(np.diff(some))
-            self._count(len(some) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
+                ends["success"] = arrays["episode_success"][episodes].sum()
+            returns = _Summary.of(np.add.reduceat(reward, starts[:-1] - starts[0]))
+            lengths = _Summary.of(np.diff(starts))
+            self._count(len(starts) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
 
-    def join(self, other: EpisodeStats) -> None:
-        """Count the episodes of another, which are behind these."""
+    def merge(self, other: EpisodeStats) -> None:
+        """Add the statistics of other episodes."""
         self._count(
             other.episodes,
             other.steps,
@@ -100,41 +103,42 @@ class EpisodeStats:
         episodes: int,
         steps: int,
         ends: dict[str, Any],
-        returns: _Spread,
-        lengths: _Spread,
+        returns: _Summary,
+        lengths: _Summary,
         terms: Any,
     ) -> None:
+        """Add sums over episodes."""
         self.episodes += episodes
         self.steps += steps
         for name, number in ends.items():
             self._ends[name] = self._ends.get(name, 0) + int(number)
-        self._returns = self._returns.join(returns)
-        self._lengths = self._lengths.join(lengths)
+        self._returns = self._returns.merge(returns)
+        self._lengths = self._lengths.merge(lengths)
         self._terms = self._terms + terms
 
     def rows(
-        self, reward_names: tuple[str, ...], took: float, new: EpisodeStats
+        self, reward_names: tuple[str, ...], seconds: float, new: EpisodeStats
     ) -> list[tuple[str, str]]:
-        """(what, value) of a finished rollout.
+        """Return (label, value) pairs of the statistics, for a table.
 
         Args:
-            reward_names: of the scenario.
-            took: seconds.
-            new: those of the episodes that were played in this time.
+            reward_names: reward functions of the scenario.
+            seconds: duration of the rollout.
+            new: statistics of the episodes that were played in this time.
         """
         rows = [
             ("episodes", f"{self.episodes:,}"),
             *([("new episodes", f"{new.episodes:,}")] if new.episodes < self.episodes else []),
             ("steps", f"{self.steps:,}"),
-            ("steps per second", f"{new.steps / took:,.0f}"),
+            ("steps per second", f"{new.steps / seconds:,.0f}"),
         ]
         if not self.episodes:
             return rows
-        for name, spread in (("return", self._returns), ("length", self._lengths)):
+        for name, summary in (("return", self._returns), ("length", self._lengths)):
             rows += [
-                (f"{name}, mean", _number(spread.total / self.episodes)),
-                (f"{name}, least", _number(spread.least)),
-                (f"{name}, most", _number(spread.most)),
+                (f"{name}, mean", _number(summary.total / self.episodes)),
+                (f"{name}, least", _number(summary.low)),
+                (f"{name}, most", _number(summary.high)),
             ]
         rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self._ends.items()]
         means = self._terms / self.episodes
@@ -144,4 +148,5 @@ class EpisodeStats:
 
 
 def _number(value: float) -> str:
+    """Return a number as text, rounded, without -0."""
     return f"{round(value, 12) + 0.0:.6g}"  # no noise of sums that are 0, and no -0

@@ -1,5 +1,4 @@
-"""Work on a cluster, by Ray: it finds room for each part, and does those anew that were lost with
-their machine."""
+"""Rollouts and other work on a Ray cluster; parts that are lost with their machine run again."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urlsplit
 
-from gv_engine.rollout.policy import absolute
+from gv_engine.rollout.policy import with_absolute_paths
 from gv_engine.rollout.shards import Job, Shard, ShardPlayer
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
 from gv_engine.scenario.optional_deps import RAY
@@ -24,64 +23,62 @@ from gv_engine.scenario.rule_modules import find_author_line
 if RAY.missing_message:
     raise MissingExtraError(RAY.missing_message)
 
-import ray  # behind the word on how to get it
+import ray  # after the check that it is installed
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 LOCAL = "local"
-"""In place of an address: Ray on this machine, for this command alone."""
-_ANSWERS = 5.0
-"""Seconds in which an address has to."""
-_WANTED = (
+"""Address of a temporary Ray instance on this machine."""
+_CONNECT_SECONDS = 5.0  # seconds to wait for an address
+_TOKEN_HINT = (
     "; somebody listens there: if it wants a token, set RAY_AUTH_MODE=token here and on all of its "
     "machines, each with the same ~/.ray/auth_token, as docs/cluster.md says"
 )
-_SHARD, _LARGE_SHARD = 512, 4096
-"""Episodes of a shard; of one whose steps are not kept, where there are many."""
-_SHARES = 64
-"""Into which a rollout is parted at least, if its shards are large."""
-_SECONDS = 1.0
-"""After which it is asked again which machines there are."""
-_AHEAD = 4
-"""Parts that are not yet handed on, for each that has room."""
+_SHARD, _LARGE_SHARD = 512, 4096  # episodes of a shard, and of a large shard without recorded steps
+_MIN_SHARDS = 64  # least number of large shards
+_REFRESH_SECONDS = 1.0  # seconds between two queries for machines
+_AHEAD = 4  # submitted parts for each slot
 
 
 class ClusterError(GVEngineError):
-    """There is no cluster, or it does not let this process in."""
+    """There is no cluster, or it refuses this process."""
 
 
 class RemoteError(GVEngineError):
-    """Code of one's own failed on some machine; it says where in its file, which only that machine
-    knows."""
+    """Custom code failed on another machine; the message names its file and line."""
 
 
-def reach(address: str) -> None:
-    """Connect with a cluster, if that has not been done.
+def connect(address: str) -> None:
+    """Connect to a cluster, unless connected already.
 
     Args:
-        address: HOST:PORT; "auto" for the one that this machine belongs to; or `LOCAL`.
+        address: HOST:PORT, "auto" for the cluster of this machine, or `LOCAL`.
 
     Raises:
-        ClusterError: it cannot be reached.
+        ClusterError: the cluster cannot be reached.
     """
     if ray.is_initialized():
         return
     place = _host_and_port(address)
     if place:
-        _knock(*place)
+        _check_listening(*place)
     try:
         ray.init(address, log_to_driver=False, include_dashboard=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise ClusterError(f"{error}{_WANTED if place else ''}") from None
+        raise ClusterError(f"{error}{_TOKEN_HINT if place else ''}") from None
 
 
 def _host_and_port(address: str) -> tuple[str, int] | None:
-    """Host and port of an address; None where only Ray knows them."""
+    """Return host and port of an address; None where only Ray knows them.
+
+    Raises:
+        ClusterError: the address is invalid.
+    """
     scheme, _, rest = address.rpartition("://")
     if address in ("auto", LOCAL) or scheme not in ("", "ray"):
         return None
     try:
-        found = urlsplit(f"//{rest}")
-        host, port = found.hostname, found.port
+        parsed = urlsplit(f"//{rest}")
+        host, port = parsed.hostname, parsed.port
     except ValueError:
         host = port = None
     if not (host and port):
@@ -92,10 +89,14 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
     return host, port
 
 
-def _knock(host: str, port: int) -> None:
-    """Make sure that somebody listens; Ray would wait for minutes."""
+def _check_listening(host: str, port: int) -> None:
+    """Raise an error if nothing listens at an address; Ray would wait for minutes.
+
+    Raises:
+        ClusterError: nothing listens.
+    """
     try:
-        socket.create_connection((host, port), _ANSWERS).close()
+        socket.create_connection((host, port), _CONNECT_SECONDS).close()
     except OSError as error:
         raise ClusterError(
             f"no cluster at {host}:{port}: {error.strerror or error}; start one there by "
@@ -103,118 +104,126 @@ def _knock(host: str, port: int) -> None:
         ) from None
 
 
-def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play a rollout, and yield its shards in order.
+def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
+    """Play a rollout on a cluster, and yield its shards in order.
 
     Args:
-        job: the rollout; `workers` are so many cores for each shard.
-        first, episodes: the number of the first one, and how many.
-        address: as for `reach`.
+        job: rollout; `workers` is the number of cores of a shard.
+        first, episodes: number of the first episode, and number of episodes.
+        address: as for `connect`.
     """
-    behind = first + episodes
-    size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _SHARES))
-    starts = takewhile(behind.__gt__, count(first, size))
-    parts = ((start, min(size, behind - start)) for start in starts)
-    policy = absolute(job.policy, job.scenario.sharing)
-    there = replace(job, policy=policy, num_envs=min(job.num_envs, _SHARD))
-    return results(ShardPlayer(there).play, parts, address, job.workers)
+    end = first + episodes
+    size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _MIN_SHARDS))
+    starts = takewhile(end.__gt__, count(first, size))
+    parts = ((start, min(size, end - start)) for start in starts)
+    policy = with_absolute_paths(job.policy, job.scenario.sharing)
+    remote_job = replace(job, policy=policy, num_envs=min(job.num_envs, _SHARD))
+    return run_parts(ShardPlayer(remote_job).play, parts, address, job.workers)
 
 
-def results(
+def run_parts(
     work: Callable[..., Any],
     parts: Iterable[tuple[Any, ...] | None],
     address: str,
     cores: int = 1,
     in_order: bool = True,
 ) -> Iterator[Any]:
-    """Do each part of some work wherever there is room, and yield what comes of it.
+    """Call a function for each part of some work on a cluster, and yield the results.
 
-    What is on its way does not grow with the number of parts.
+    Memory does not grow with the number of parts.
 
     Args:
-        work: a function, of which every process has one.
-        parts: what it takes for each of them; None if there is none until another has come back.
-        address: as for `reach`.
-        cores: that a part needs.
-        in_order: whether results come in the order of parts, or each as soon as it is there.
+        work: function, sent once to every process.
+        parts: arguments of each call; None if the next part depends on a result.
+        address: as for `connect`.
+        cores: cores of a call.
+        in_order: whether to yield results in order of the parts, or as they arrive.
     """
-    reach(address)
-    task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_do)
-    given, left = [ray.put(work)], iter(parts)  # in a list Ray hands on the reference itself
-    running: dict[Any, str | None] = {}  # by the machine that each was given
-    coming: list[Any] = []  # these, and those that wait for one before them
-    machines = _Machines(cores, 2 if in_order else 1)  # results may keep who takes them busy
+    connect(address)
+    task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_run_part)
+    function_ref, remaining = [ray.put(work)], iter(parts)  # a list keeps it a reference
+    running: dict[Any, str | None] = {}  # machine by task
+    unfinished: list[Any] = []  # running ones, and those that wait for earlier ones
+    machines = _Machines(cores, 2 if in_order else 1)  # keeps machines busy while results are used
     try:
         while True:
-            for machine in machines.free(running.values()):
-                if len(coming) >= _AHEAD * machines.room or (part := next(left, None)) is None:
+            for machine in machines.free_slots(running.values()):
+                if (
+                    len(unfinished) >= _AHEAD * machines.slots
+                    or (part := next(remaining, None)) is None
+                ):
                     break
-                placed = task.options(scheduling_strategy=_placed(machine))
-                coming.append(placed.remote(given, part))
-                running[coming[-1]] = machine
-            if not coming:
+                placed = task.options(scheduling_strategy=_scheduling(machine))
+                unfinished.append(placed.remote(function_ref, part))
+                running[unfinished[-1]] = machine
+            if not unfinished:
                 return
             (done, *_), _ = ray.wait([*running], fetch_local=False)
             del running[done]
             if not in_order:
-                coming.remove(done)
-                yield _told(done)
-            while in_order and coming and coming[0] not in running:
-                yield _told(coming.pop(0))
+                unfinished.remove(done)
+                yield _get_result(done)
+            while in_order and unfinished and unfinished[0] not in running:
+                yield _get_result(unfinished.pop(0))
     finally:
-        for each in running:
-            ray.cancel(each, force=True)
+        for task_ref in running:
+            ray.cancel(task_ref, force=True)
 
 
 class _Machines:
-    """Those of the cluster, and for how many parts each has room.
+    """Machines of the cluster, with the number of parts that each can run.
 
-    Each part is given a machine. Parts that Ray is handed to find one itself go to and fro between
-    machines that think that the other has room.
+    Parts are assigned to machines here; Ray's own scheduling would move parts to and fro.
 
     Args:
-        cores: that a part needs.
-        depth: parts for each room, of which one is done and others wait for it.
+        cores: cores of a part.
+        depth: submitted parts for each slot, of which one runs.
 
     Attributes:
-        room: of all together.
+        slots: number of slots of all machines.
     """
 
     def __init__(self, cores: int, depth: int) -> None:
         self._cores, self._depth = cores, depth
-        self._asked, self._rooms = -math.inf, dict[str | None, int]()
+        self._refreshed, self._slots = -math.inf, dict[str | None, int]()
 
     @property
-    def room(self) -> int:
-        return sum(self._rooms.values())
+    def slots(self) -> int:
+        """Number of slots of all machines."""
+        return sum(self._slots.values())
 
-    def free(self, taken: Iterable[str | None]) -> list[str | None]:
-        """Machines that take parts beside those they have, those with room at once first; None is
-        any, if there is none that is large enough yet."""
-        if time.monotonic() - self._asked > _SECONDS:
-            there = (node for node in ray.nodes() if node["Alive"])
-            cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in there}
-            self._rooms = {name: n // self._cores for name, n in cpus.items() if n >= self._cores}
-            self._rooms = self._rooms or {None: 1}
-            self._asked = time.monotonic()
-        held = Counter(taken)
+    def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
+        """Return a machine for each part that can be submitted, idle machines first; None is any
+        machine, if none is large enough yet."""
+        if time.monotonic() - self._refreshed > _REFRESH_SECONDS:
+            nodes = (node for node in ray.nodes() if node["Alive"])
+            cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
+            self._slots = {name: n // self._cores for name, n in cpus.items() if n >= self._cores}
+            self._slots = self._slots or {None: 1}
+            self._refreshed = time.monotonic()
+        submitted = Counter(assigned)
         places = [
-            (number // room, name)
-            for name, room in self._rooms.items()
-            for number in range(held[name], room * self._depth)
+            (number // size, name)
+            for name, size in self._slots.items()
+            for number in range(submitted[name], size * self._depth)
         ]
         return [name for _, name in sorted(places, key=itemgetter(0))]
 
 
-def _placed(machine: str | None) -> Any:
-    """Where Ray is to do a part: there, and anywhere if that machine has gone."""
+def _scheduling(machine: str | None) -> Any:
+    """Return Ray's scheduling strategy for a machine: there, or anywhere if the machine is gone."""
     return NodeAffinitySchedulingStrategy(machine, soft=True) if machine else "DEFAULT"
 
 
-def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
-    (reference,) = given
+def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
+    """Run a part in a Ray worker.
+
+    Raises:
+        RemoteError: custom code failed.
+    """
+    (reference,) = references
     try:
-        return _unpacked(reference)(*part)
+        return _get_function(reference)(*part)
     except (GVEngineError, OSError):
         raise
     except Exception as error:
@@ -224,14 +233,15 @@ def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _unpacked(reference: Any) -> Callable[..., Any]:
-    work: Callable[..., Any] = ray.get(reference)
-    return work
+def _get_function(reference: Any) -> Callable[..., Any]:
+    """Return the function of a reference, downloaded once in each process."""
+    function: Callable[..., Any] = ray.get(reference)
+    return function
 
 
-def _told(coming: Any) -> Any:
-    """What came of a part, or the error that ended it, as it was there."""
+def _get_result(reference: Any) -> Any:
+    """Return the result of a part, or raise its original error."""
     try:
-        return ray.get(coming)
+        return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None

@@ -1,4 +1,7 @@
-"""Ways that are known ahead, such as those of games that were played, as a policy."""
+"""Policies: random ones, trained ones, functions in Python files, and recorded action sequences.
+
+Start with `load_policies`, which returns the policy of all agents by name.
+"""
 
 from __future__ import annotations
 
@@ -24,238 +27,249 @@ from gv_engine.vector.seeding import make_paired_generators
 
 # ---- policy --------------------------------------------------------------------------------------
 
-_BLOCK = 128  # draws are cheaper many at a time
+_BLOCK = 128  # numbers that are sampled at once
 
 
 class PolicyError(GVEngineError):
-    """There is no such policy, or it answers with something that is no action."""
+    """There is no such policy, or it returned an invalid action."""
 
 
 class Policy(Protocol):
-    """Acts in N worlds, each with chance of its own.
+    """Acts in N worlds, with an RNG for each.
 
     Attributes:
-        chances: (N, actions) how likely each action was when it acted last; None if it does not
-            tell.
+        probabilities: (N, actions) action probabilities of the last `act`; None if unknown.
     """
 
     @property
-    def chances(self) -> NDArray[np.float64] | None: ...
+    def probabilities(self) -> NDArray[np.float64] | None: ...
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Episodes of these numbers begin in worlds; what is drawn for each of them comes from
-        `default_rng([seed, number])`."""
+        """Start episodes in worlds; the policy samples in each with `default_rng([seed,
+        number])`."""
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """(N,) actions for what `GridVectorEnv` has returned.
+        """Return (N,) actions for the observation and info of `GridVectorEnv`.
 
         Raises:
-            PolicyError: the policy answers with something that is no action.
+            PolicyError: the policy returned an invalid action.
         """
 
 
 class RandomPolicy:
-    """Draws every action with equal probability, or every one that would do something now.
+    """Samples uniformly from all actions, or from those that have an effect now.
 
     Args:
         num_envs: N.
-        num_actions: the scenario's.
-        valid: keep to the action mask; where it allows nothing, all actions are drawn.
-        compiled: whether compiled code is to draw, the same.
+        num_actions: number of the scenario's actions.
+        valid: keep to the action mask; an empty mask allows all actions.
+        compiled: sample in compiled code, with the same results.
     """
 
     def __init__(
         self, num_envs: int, num_actions: int, valid: bool, compiled: bool = False
     ) -> None:
         self._valid = valid
-        self._open = np.ones((num_envs, num_actions), np.int8)
-        self._chance = (_CompiledChance if compiled else _Chance)(num_envs, num_actions)
+        self._allowed = np.ones((num_envs, num_actions), np.int8)
+        self._sampler = (_CompiledSampler if compiled else _ActionSampler)(num_envs, num_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Draw from these generators from now on."""
-        self._chance.begin(worlds, seed, numbers)
+        """Start episodes in worlds."""
+        self._sampler.begin(worlds, seed, numbers)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """(N,) actions."""
+        """Return (N,) random actions."""
         if not self._valid:
-            return self._chance.any()
-        self._open = info["action_mask"]
-        return self._chance.choose(self._open)
+            return self._sampler.sample_any()
+        self._allowed = info["action_mask"]
+        return self._sampler.sample_allowed(self._allowed)
 
     @property
-    def chances(self) -> NDArray[np.float64]:
-        """(N, actions) the same for all that it draws from."""
-        open_ = self._open.astype(np.float64)
-        open_[~open_.any(axis=1)] = 1.0
-        alike: NDArray[np.float64] = open_ / open_.sum(axis=1, keepdims=True)
-        return alike
+    def probabilities(self) -> NDArray[np.float64]:
+        """(N, actions) equal probabilities of the allowed actions."""
+        allowed = self._allowed.astype(np.float64)
+        allowed[~allowed.any(axis=1)] = 1.0
+        uniform: NDArray[np.float64] = allowed / allowed.sum(axis=1, keepdims=True)
+        return uniform
 
 
-class _Chance:
-    """A generator for each of N worlds."""
+class _ActionSampler:
+    """Samples actions with an RNG for each of N worlds."""
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
         self._num_actions = num_actions
         self._rngs = [np.random.default_rng(0)] * num_envs
-        self._draws = np.zeros((num_envs, _BLOCK))
+        self._samples = np.zeros((num_envs, _BLOCK))
         self._next = np.full(num_envs, _BLOCK)
         self._worlds = np.arange(num_envs)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Start new RNGs in worlds, from the seed and each number."""
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
             self._next[world] = _BLOCK
 
-    def _draw(self) -> NDArray[np.float64]:
-        """(N,) in [0, 1)."""
+    def _sample_uniform(self) -> NDArray[np.float64]:
+        """Return (N,) numbers in [0, 1), one of each RNG."""
         for world in np.flatnonzero(self._next == _BLOCK):
-            self._draws[world] = self._rngs[world].random(_BLOCK)
+            self._samples[world] = self._rngs[world].random(_BLOCK)
             self._next[world] = 0
-        draws: NDArray[np.float64] = self._draws[self._worlds, self._next]
+        draws: NDArray[np.float64] = self._samples[self._worlds, self._next]
         self._next += 1
         return draws
 
-    def any(self) -> NDArray[np.int64]:
-        """(N,) actions."""
-        return np.asarray(self._draw() * self._num_actions, np.int64)
+    def sample_any(self) -> NDArray[np.int64]:
+        """Return (N,) actions."""
+        return np.asarray(self._sample_uniform() * self._num_actions, np.int64)
 
-    def choose(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """(N,) actions, of those where (N, actions) is not 0; of all where it allows none."""
-        open_ = allowed.astype(bool)
-        open_[~open_.any(axis=1)] = True
-        wanted = (self._draw() * open_.sum(axis=1)).astype(np.int64)
-        chosen: NDArray[np.int64] = (open_.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
-        return chosen
+    def sample_allowed(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Return (N,) actions of those where the (N, actions) mask is not 0; of all where the mask
+        is 0 throughout."""
+        is_allowed = allowed.astype(bool)
+        is_allowed[~is_allowed.any(axis=1)] = True
+        ranks = (self._sample_uniform() * is_allowed.sum(axis=1)).astype(np.int64)
+        actions: NDArray[np.int64] = (is_allowed.cumsum(axis=1) > ranks[:, None]).argmax(axis=1)
+        return actions
 
 
-class _CompiledChance:
-    """The same, as records that compiled code draws from."""
+class _CompiledSampler:
+    """`_ActionSampler` in compiled code."""
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
         from gv_engine.compiler.compiler import compile_function
 
         self._records = np.zeros(num_envs, RNG)
         self._num_actions, self._chosen = num_actions, np.zeros(num_envs, np.int64)
-        self._any, self._choose = compile_function(draw_any), compile_function(draw_allowed)
+        self._any = compile_function(sample_any_actions)
+        self._choose = compile_function(sample_allowed_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Start new RNGs in worlds, from the seed and each number."""
         self._records[worlds] = make_paired_generators(seed, numbers)
 
-    def any(self) -> NDArray[np.int64]:
+    def sample_any(self) -> NDArray[np.int64]:
+        """Return (N,) actions."""
         self._any(self._records, self._num_actions, self._chosen)
         return self._chosen
 
-    def choose(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+    def sample_allowed(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Return (N,) actions of those where the (N, actions) mask is not 0."""
         self._choose(self._records, allowed, self._chosen)
         return self._chosen
 
 
-def draw_any(records: Any, num_actions: int, chosen: Any) -> None:
-    """One action for each generator, by one draw of it; compiled."""
+def sample_any_actions(records: Any, num_actions: int, chosen: Any) -> None:
+    """Write one action for each RNG record into `chosen`; compiled."""
     for i in range(len(records)):
         chosen[i] = int(random(records[i]) * num_actions)
 
 
-def draw_allowed(records: Any, allowed: Any, chosen: Any) -> None:
-    """One allowed action for each generator, by one draw of it; compiled."""
+def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
+    """Write one allowed action for each RNG record into `chosen`; all actions are allowed where the
+    mask is 0 throughout; compiled."""
     for i in range(len(records)):
         count = 0
-        for open_ in allowed[i]:
-            count += open_ != 0
-        every = count == 0
-        left = int(random(records[i]) * (len(allowed[i]) if every else count))
+        for is_allowed in allowed[i]:
+            count += is_allowed != 0
+        allows_all = count == 0
+        rank = int(random(records[i]) * (len(allowed[i]) if allows_all else count))
         for k in range(len(allowed[i])):
-            if every or allowed[i, k] != 0:
-                if left == 0:
+            if allows_all or allowed[i, k] != 0:
+                if rank == 0:
                     chosen[i] = k
-                left -= 1
+                rank -= 1
 
 
 class CallablePolicy:
-    """A function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is world i's chance.
+    """Policy of a function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is the RNG
+    of world i.
 
-    It may return a pair instead, with (N, actions) chances behind the actions.
-
-    Or a class for what remembers, made with N and the number of actions, whose `act` is such a
-    function, and whose `begin(worlds)` is told the numbers of the worlds where an episode begins.
+    The function may return a pair with (N, actions) probabilities behind the actions. A stateful
+    policy is a class instead, created with N and the number of actions. Its `act` is such a
+    function, and its `begin(worlds)` gets the indices of the worlds where an episode begins.
 
     Args:
-        function: gets what `GridVectorEnv` returned, and a list of N generators; or the class.
+        function: function or class.
         num_envs: N.
-        num_actions: the scenario's.
-        name: of the function, for messages.
+        num_actions: number of the scenario's actions.
+        name: name for messages.
 
     Raises:
-        PolicyError: the function does not take that, or the class lacks one of its methods.
+        PolicyError: the function has other parameters, or the class lacks a method.
     """
 
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
-        self._function, self._forget = function, None
+        self._function, self._on_begin = function, None
         if isinstance(function, type):
-            lacks = [each for each in ("act", "begin") if not hasattr(function, each)]
-            if lacks:
-                raise PolicyError(f"{name}: the class lacks `{lacks[0]}`, which policies have")
-            _takes(name, function, "num_envs", "num_actions")
-            remembers: Any = function(num_envs, num_actions)
-            self._function, self._forget = remembers.act, remembers.begin
-            _takes(f"{name}.begin", self._forget, "worlds")
-        called = f"{name}.act" if self._forget else name
-        _takes(called, self._function, "observation", "info", "rngs")
+            missing = [method for method in ("act", "begin") if not hasattr(function, method)]
+            if missing:
+                raise PolicyError(f"{name}: the class lacks `{missing[0]}`, which policies have")
+            _check_signature(name, function, "num_envs", "num_actions")
+            instance: Any = function(num_envs, num_actions)
+            self._function, self._on_begin = instance.act, instance.begin
+            _check_signature(f"{name}.begin", self._on_begin, "worlds")
+        act_name = f"{name}.act" if self._on_begin else name
+        _check_signature(act_name, self._function, "observation", "info", "rngs")
         self._num_actions = num_actions
         self._name = name
-        self.chances: NDArray[np.float64] | None = None
+        self.probabilities: NDArray[np.float64] | None = None
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Hand out these generators from now on."""
-        if self._forget:
-            self._forget([*worlds])
+        """Start new RNGs in worlds, and call the class's `begin`."""
+        if self._on_begin:
+            self._on_begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """(N,) actions.
+        """Return (N,) actions of the function.
 
         Raises:
             PolicyError: the function returned something else.
         """
-        found, self.chances = self._function(observation, info, self._rngs), None
-        if isinstance(found, tuple) and len(found) == 2:
-            found, self.chances = found[0], self._checked_chances(found[1])
-        actions = np.asarray(found)
-        wanted = (len(self._rngs),)
-        if actions.shape != wanted or actions.dtype.kind not in "iu":
+        result, self.probabilities = self._function(observation, info, self._rngs), None
+        if isinstance(result, tuple) and len(result) == 2:
+            result, self.probabilities = result[0], self._check_probabilities(result[1])
+        actions = np.asarray(result)
+        shape = (len(self._rngs),)
+        if actions.shape != shape or actions.dtype.kind not in "iu":
             raise PolicyError(
                 f"{self._name} returned shape {actions.shape} and dtype {actions.dtype}: expected "
-                f"{wanted} integers, one action for each world"
+                f"{shape} integers, one action for each world"
             )
         if actions.min() < 0 or actions.max() >= self._num_actions:
-            wrong = actions[(actions < 0) | (actions >= self._num_actions)][0]
+            action = actions[(actions < 0) | (actions >= self._num_actions)][0]
             raise PolicyError(
-                f"{self._name} returned the action {wrong}: allowed are 0 to "
+                f"{self._name} returned the action {action}: allowed are 0 to "
                 f"{self._num_actions - 1}"
             )
         return actions.astype(np.int64)
 
-    def _checked_chances(self, chances: Any) -> NDArray[np.float64]:
-        found = np.asarray(chances)
-        wanted = len(self._rngs), self._num_actions
-        if found.shape != wanted or found.dtype.kind not in "iuf":
+    def _check_probabilities(self, values: Any) -> NDArray[np.float64]:
+        """Return action probabilities as float64.
+
+        Raises:
+            PolicyError: they have another shape or dtype.
+        """
+        array = np.asarray(values)
+        shape = len(self._rngs), self._num_actions
+        if array.shape != shape or array.dtype.kind not in "iuf":
             raise PolicyError(
-                f"{self._name} returned chances of shape {found.shape} and dtype {found.dtype}: "
-                f"expected {wanted} numbers, one for each action of each world"
+                f"{self._name} returned chances of shape {array.shape} and dtype {array.dtype}: "
+                f"expected {shape} numbers, one for each action of each world"
             )
-        return found.astype(np.float64)
+        return array.astype(np.float64)
 
 
 GREEDY = "greedy"
-"""What stands behind the folder of a run for the likeliest action."""
+"""Suffix of a run's folder for the most likely action."""
 SOLVER = "solver"
-"""What is called that knows the shortest way, where that is taken in place of a policy."""
+"""Name of the solver, where it is allowed in place of a policy."""
 BUILT_IN = {"random": False, "valid": True}
-"""Names of the policies that come with the engine, and whether they keep to the action mask."""
+"""Names of the built-in policies, and whether they keep to the action mask."""
 
 
 def load_policy(
@@ -266,23 +280,23 @@ def load_policy(
     scenario: AnyScenario | None = None,
     more: Sequence[str] = (),
 ) -> Policy:
-    """A policy by name.
+    """Return a policy by name.
 
     Args:
-        name: `random`, `valid`, the folder of a run, with `:greedy` behind it for the likeliest
-            action in place of one drawn, or `./file.py:function` of one's own, see `CallablePolicy`.
-        num_envs, num_actions: what it acts in.
-        compiled: whether what comes with the engine may draw in compiled code.
-        scenario: that it acts in; runs, which do not fit everywhere, act in nothing without it.
-        more: names of what else may be asked for, for messages.
+        name: `random`, `valid`, the folder of a run, optionally followed by `:greedy` for the most
+            likely action instead of a sampled one, or `./file.py:function`, see `CallablePolicy`.
+        num_envs, num_actions: sizes of the environment.
+        compiled: whether built-in policies may sample in compiled code.
+        scenario: scenario of the environment; needed for runs.
+        more: further names, for messages.
 
     Raises:
-        PolicyError: there is none of that name.
+        PolicyError: there is no such policy.
         RunError: the run is damaged, or of another kind of worlds.
     """
     if name in BUILT_IN:
         return RandomPolicy(num_envs, num_actions, BUILT_IN[name], compiled)
-    if run := run_of(name):
+    if run := find_run(name):
         return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
@@ -290,8 +304,8 @@ def load_policy(
     if colon and (Path(where) / POLICY_FILE).is_file():
         raise PolicyError(f"{name}: behind the run {where} may stand :{GREEDY} alone")
     if not colon or not where.endswith(".py"):
-        known = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
-        raise PolicyError(f"no policy {name!r}: {describe_allowed(name, known)}")
+        names = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
+        raise PolicyError(f"no policy {name!r}: {describe_allowed(name, names)}")
     try:
         module = rule_modules.load_rule_file(Path(where))
     except rule_modules.RuleFileError as error:
@@ -303,35 +317,35 @@ def load_policy(
     return CallablePolicy(function, num_envs, num_actions, name)
 
 
-def _takes(named: str, function: Any, *given: str) -> None:
-    """Make sure that a function, or a class, takes what it will be given.
+def _check_signature(name: str, function: Any, *arguments: str) -> None:
+    """Raise an error unless a function or class takes these arguments.
 
     Raises:
-        PolicyError: it does not.
+        PolicyError: it takes others.
     """
     if not callable(function):
-        found = shorten(repr(function), 60)
-        raise PolicyError(f"{named} is {found}; expected a function, or a class")
+        value = shorten(repr(function), 60)
+        raise PolicyError(f"{name} is {value}; expected a function, or a class")
     try:
-        signature(function).bind(*given)
+        signature(function).bind(*arguments)
     except TypeError as error:
-        raise PolicyError(f"{named} is called with ({', '.join(given)}): {error}") from None
+        raise PolicyError(f"{name} is called with ({', '.join(arguments)}): {error}") from None
     except ValueError:  # it does not say what it takes
         return
 
 
 def policy_digest(text: str) -> str:
-    """Hexadecimal digits that stand for the files of policies as they are now.
+    """Return a hexadecimal digest of the files of policies.
 
     Args:
-        text: as for `by_agent`.
+        text: as for `policies_by_agent`.
 
     Returns:
-        Of the files that are named, not of what these import; empty if there is none.
+        Digest of the named files, without the files that they import; empty if no file is named.
     """
     digests = b""
-    for name in _names(text):
-        run, file = run_of(name), Path(name.rpartition(":")[0])
+    for name in _policy_names(text):
+        run, file = find_run(name), Path(name.rpartition(":")[0])
         file = run / POLICY_FILE if run else file
         if name not in BUILT_IN and file.is_file():
             digests += sha256(file.read_bytes()).digest()
@@ -339,95 +353,100 @@ def policy_digest(text: str) -> str:
 
 
 def without_files(text: str) -> str:
-    """Policies, as for `by_agent`, without the files that `policy_digest` stands for."""
+    """Return policies, as for `policies_by_agent`, without the file names that `policy_digest`
+    covers."""
     parts = text.split(",") if "=" in text else [text]
-    return ",".join(map(_without_file, parts))
+    return ",".join(map(_without_path, parts))
 
 
-def _without_file(part: str) -> str:
-    called, equals, name = part.rpartition("=")
-    where, _, attribute = name.rpartition(":")
+def _without_path(part: str) -> str:
+    """Return one policy, with its agent, without its file name."""
+    agent, equals, name = part.rpartition("=")
+    file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
-        name = f":{attribute}" if where.endswith(".py") or attribute == GREEDY else ""
-    return called + equals + name
+        name = f":{attribute}" if file.endswith(".py") or attribute == GREEDY else ""
+    return agent + equals + name
 
 
-def runs_of(text: str) -> list[Path]:
-    """The folders of runs among policies, as for `by_agent`."""
-    return [run for run in map(run_of, _names(text)) if run]
+def find_policy_runs(text: str) -> list[Path]:
+    """Return the run folders among policies, as for `policies_by_agent`."""
+    return [run for run in map(find_run, _policy_names(text)) if run]
 
 
-def run_of(name: str) -> Path | None:
-    """The folder of the run that a policy is, if it is one."""
+def find_run(name: str) -> Path | None:
+    """Return the run folder that a policy names; None if it names none."""
     folder = Path(name.removesuffix(f":{GREEDY}"))
     return folder if name not in BUILT_IN and folder.is_dir() else None
 
 
-def _names(text: str) -> list[str]:
+def _policy_names(text: str) -> list[str]:
+    """Return the policy names in a text, without agents."""
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
-def absolute(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
-    """The same policies, as for `by_agent`, for a process that works in another folder."""
+def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
+    """Return policies, as for `policies_by_agent`, with absolute paths, for processes in other
+    folders."""
     if len(sharing.names) > 1 and "=" in text:
         parts = (part.partition("=") for part in text.split(","))
-        return ",".join(f"{called}={absolute(name)}" for called, _, name in parts)
-    where, _, attribute = text.rpartition(":")
+        return ",".join(f"{agent}={with_absolute_paths(name)}" for agent, _, name in parts)
+    file, _, attribute = text.rpartition(":")
     if text in BUILT_IN:
         return text
-    return f"{Path(where).absolute()}:{attribute}" if where else str(Path(text).absolute())
+    return f"{Path(file).absolute()}:{attribute}" if file else str(Path(text).absolute())
 
 
-def by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
-    """The policies of agents, by their names: that of all, or `ann=random,hunters=valid`.
+def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
+    """Return the policy of each named agent. The text is one policy for all agents, or a list such
+    as `ann=random,hunters=valid`.
 
     Raises:
         PolicyError: there is no such agent or team.
     """
     if "=" not in text:
         return dict.fromkeys(sharing.names, text)
-    found: dict[str, str] = {}
+    policies: dict[str, str] = {}
     for part in text.split(","):
-        called, _, policy = part.partition("=")
-        if called not in sharing.agents_by_name:
-            known = describe_allowed(called, sharing.agents_by_name)
-            raise PolicyError(f"--policy {text}: no agent or team {called!r}: {known}")
-        found |= {sharing.names[agent - 1]: policy for agent in sharing.agents_by_name[called]}
-    return found
+        name, _, policy = part.partition("=")
+        if name not in sharing.agents_by_name:
+            expected = describe_allowed(name, sharing.agents_by_name)
+            raise PolicyError(f"--policy {text}: no agent or team {name!r}: {expected}")
+        policies |= {sharing.names[agent - 1]: policy for agent in sharing.agents_by_name[name]}
+    return policies
 
 
 class MultiAgentPolicy:
-    """Policies that act for the agents of the same worlds, one for each of A.
+    """Policies of A agents in the same worlds.
 
-    Agent k of episode n draws from `default_rng([seed, A * n + k])`, k from 0 on. Chances are not
-    told.
+    Agent k of episode n samples from `default_rng([seed, A * n + k])`, k from 0 on. Probabilities
+    are unknown.
     """
 
-    chances: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
 
     def __init__(self, policies: Sequence[Policy]) -> None:
         self._policies = policies
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Let each begin."""
+        """Start episodes for all agents."""
         count = len(self._policies)
         for k, policy in enumerate(self._policies):
             policy.begin(worlds, seed, [count * number + k for number in numbers])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """(N, A) actions for what `AgentsVectorEnv` has returned."""
-        chosen = [
-            policy.act(_of_agent(observation, k), _of_agent(info, k))
+        """Return (N, A) actions for the observation and info of `AgentsVectorEnv`."""
+        actions = [
+            policy.act(_select_agent(observation, k), _select_agent(info, k))
             for k, policy in enumerate(self._policies)
         ]
-        return np.stack(chosen, axis=1)
+        return np.stack(actions, axis=1)
 
 
-def _of_agent(told: Any, k: int) -> Any:
-    """(N, …) what is told of agent k in arrays (N, A, …), in mappings too."""
-    if isinstance(told, dict):
-        return {name: _of_agent(value, k) for name, value in told.items()}
-    return np.ascontiguousarray(told[:, k])
+def _select_agent(values: Any, k: int) -> Any:
+    """Return the (N, …) values of agent k of arrays (N, A, …), also in nested dicts."""
+    if isinstance(values, dict):
+        return {name: _select_agent(value, k) for name, value in values.items()}
+    return np.ascontiguousarray(values[:, k])
 
 
 def load_policies(
@@ -438,18 +457,18 @@ def load_policies(
     compiled: bool = False,
     more: Sequence[str] = (),
 ) -> Policy:
-    """The policy of all agents: that of one alone, or `MultiAgentPolicy`, where those that are not named
-    act by chance.
+    """Return the policy of all agents: of one agent, or a `MultiAgentPolicy` in which agents
+    without a policy act randomly.
 
     Args:
-        text: as for `by_agent`.
-        scenario: that they act in.
+        text: as for `policies_by_agent`.
+        scenario: scenario of the environment.
         num_envs, num_actions, compiled, more: as for `load_policy`.
     """
     sharing, acting = scenario.sharing, (num_envs, num_actions, compiled, scenario)
     if len(sharing.names) == 1:
         return load_policy(text, *acting, more)
-    named = by_agent(text, sharing)
+    named = policies_by_agent(text, sharing)
     each = (named.get(name, "random") for name in sharing.names)
     return MultiAgentPolicy([load_policy(name, *acting) for name in each])
 
@@ -458,11 +477,11 @@ def load_policies(
 
 
 class ActionSequence(NamedTuple):
-    """An episode from its beginning to its end.
+    """Actions of one episode.
 
     Attributes:
-        seed: its level is that of `reset(seed=…)`.
-        actions: numbers in the scenario's action space, (A,) of A agents.
+        seed: seed of the episode.
+        actions: indices in the scenario's action space, of A agents (A,).
     """
 
     seed: int
@@ -470,36 +489,36 @@ class ActionSequence(NamedTuple):
 
 
 class ScriptedPolicy:
-    """Goes way k in episode k.
+    """Plays sequence k in episode k.
 
     Args:
-        ways: of all episodes.
+        sequences: actions of all episodes.
         num_envs: N.
     """
 
-    chances: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
 
-    def __init__(self, ways: Sequence[ActionSequence], num_envs: int) -> None:
-        self._ways = ways
+    def __init__(self, sequences: Sequence[ActionSequence], num_envs: int) -> None:
+        self._sequences = sequences
         self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Go these ways from now on."""
+        """Start the sequences of these episodes."""
         self._number[list(worlds)] = numbers
         self._step[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """(N,) actions, (N, A) of A agents.
+        """Return (N,) actions, or (N, A) of A agents.
 
         Raises:
-            PolicyError: a way is at its end, and the episode is not.
+            PolicyError: a sequence is too short for its episode.
         """
-        chosen = np.zeros((len(self._step), *np.shape(self._ways[0].actions[0])), np.int64)
-        each = zip(self._number.tolist(), self._step.tolist(), strict=True)
-        for world, (number, step) in enumerate(each):
-            actions = self._ways[number].actions
-            if step >= len(actions):
+        actions = np.zeros((len(self._step), *np.shape(self._sequences[0].actions[0])), np.int64)
+        states = zip(self._number.tolist(), self._step.tolist(), strict=True)
+        for world, (number, step) in enumerate(states):
+            sequence = self._sequences[number].actions
+            if step >= len(sequence):
                 raise PolicyError(f"way {number} ends after {step} steps, and its episode does not")
-            chosen[world] = actions[step]
+            actions[world] = sequence[step]
         self._step += 1
-        return chosen
+        return actions

@@ -1,7 +1,7 @@
 """Rollouts: many episodes of a scenario, played by a policy in many worlds at once.
 
-Episode k of seed s is the same however many worlds there are: its world is that of
-`reset(seed=s + k)`, and what its policy draws comes from `numpy.random.default_rng([s, k])`.
+Episode k of seed s does not depend on the number of worlds: its world is that of `reset(seed=s +
+k)`, and its policy samples from `numpy.random.default_rng([s, k])`.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from gv_engine.rules.turns import ANY
 RowKind = tuple[Any, tuple[int, ...]]
 """Dtype and shape of a row."""
 
-_SHORT = 64
-"""Steps of a block."""
+_BLOCK_STEPS = 64  # steps of a block
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedEpisode:
-    """One episode of T steps.
+    """Finished episode of T steps.
 
     Attributes:
-        number, seed: k, and the seed of its world.
-        member: which member of a mixture was played.
-        length, total: T, and the sum of the rewards, those of all agents.
-        terms: (F,) sums of the rewards, function by function.
-        terminated, truncated: how it ended.
-        success: whether it ended well; None if the scenario does not say.
-        last: the observation at the end.
-        steps: what happened, if that is kept.
+        number, seed: number k of the episode, and seed of its world.
+        member: member of a mixture that was played.
+        length, total: T, and the sum of the rewards of all agents.
+        terms: (F,) sums of the rewards by function.
+        terminated, truncated: end of the episode.
+        success: whether the episode was a success; None if the scenario does not define success.
+        last: observation at the end.
+        steps: recorded steps; None if they are not kept.
     """
 
     number: int
@@ -69,60 +68,62 @@ def rollout(
 ) -> Iterator[FinishedEpisode]:
     """Play episodes, and yield them in order of their numbers.
 
-    What is remembered does not grow with their number.
+    Memory does not grow with the number of episodes.
 
     Args:
-        env: with autoreset mode DISABLED, and a scenario whose episodes end; an `AgentsVectorEnv`,
-            if it has several agents, whose arrays have an axis of agents behind that of steps.
-        policy: what acts.
-        episodes: how many, from 1 on; worlds beyond these are idle.
-        seed: of the world of episode 0, and of what the policy draws.
+        env: environment with autoreset mode DISABLED, and a scenario whose episodes end; an
+            `AgentsVectorEnv` for several agents, with an axis of agents behind that of steps.
+        policy: policy of all worlds.
+        episodes: number of episodes, at least 1; surplus worlds are idle.
+        seed: seed of episode 0, and of the policy.
         keep: whether episodes hold their steps.
-        first: the number of the first one that is played; those before it are left to others.
-        masks: whether steps have the action mask, too.
-        seeds: of the worlds of all episodes, by their numbers, if not one after the other.
+        first: number of the first episode to play.
+        masks: whether steps include action masks.
+        seeds: seeds of all episodes by number, if they are not consecutive.
 
     Raises:
         ValueError: as for `rows_of_steps`.
-        PolicyError: the policy answers with something that is no action.
-        RuleError: a rule is not defined on one of the worlds.
+        PolicyError: the policy returned an invalid action.
+        RuleError: a rule failed in a world.
     """
-    kinds = rows_of_steps(env, masks)  # or an error, before anything is played
+    row_kinds = rows_of_steps(env, masks)  # raises before anything is played
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.agent_shape)
-    following, behind = first + n, first + episodes
-    idle = np.arange(n) >= episodes  # no episode is left: plays its last one again, unheard
-    number = np.array([min(k, behind - 1) for k in range(first, following)])  # of each world's
+    next_number, end = first + n, first + episodes
+    idle = np.arange(n) >= episodes  # surplus worlds play an episode again, without effect
+    numbers = np.array([min(k, end - 1) for k in range(first, next_number)])  # by world
     length, total = np.zeros(n, np.int64), np.zeros(n)
     terms = np.zeros((len(names), n))
-    history = _History(kinds, n) if keep else None
-    waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
+    history = _StepHistory(row_kinds, n) if keep else None
+    waiting: dict[int, FinishedEpisode] = {}  # for earlier episodes to end
     expected = first
 
-    def seed_of(number: int) -> int:
-        return seeds[number] if seeds else seed + number
+    def seed_of(k: int) -> int:
+        """Return the seed of episode k."""
+        return seeds[k] if seeds else seed + k
 
-    def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
-        worlds = np.flatnonzero(which).tolist()
-        numbers = number[worlds].tolist()
-        policy.begin(worlds, seed, numbers)
-        length[which] = total[which] = terms[:, which] = 0
-        given: Any = {i: seed_of(own) for i, own in zip(worlds, numbers, strict=True)}
-        return env.reset(seed=given, options={"reset_mask": which})
+    def begin(mask: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
+        """Start the next episodes in the worlds of the mask; return observation and info."""
+        worlds = np.flatnonzero(mask).tolist()
+        begun = numbers[worlds].tolist()
+        policy.begin(worlds, seed, begun)
+        length[mask] = total[mask] = terms[:, mask] = 0
+        world_seeds: Any = {i: seed_of(k) for i, k in zip(worlds, begun, strict=True)}
+        return env.reset(seed=world_seeds, options={"reset_mask": mask})
 
     observation, info = begin(np.ones(n, np.bool_))
     while not idle.all():
         action = policy.act(observation, info)
         if history:
             masks_now = {"action_mask": info.get("action_mask")}
-            history.keep({**masks_now, **observation, "action": action})
+            history.record({**masks_now, **observation, "action": action})
         observation, reward, terminated, truncated, info = env.step(action)
-        gained = info["reward_terms"]
+        new_terms = info["reward_terms"]
         for line, name in zip(terms, names, strict=True):
-            line += gained[name].sum(axis=1) if several else gained[name]
+            line += new_terms[name].sum(axis=1) if several else new_terms[name]
         if history:
             flags = {"terminated": terminated, "truncated": truncated}
-            history.keep({"reward": reward, **flags})
-            history.keep_terms([gained[name] for name in names])
+            history.record({"reward": reward, **flags})
+            history.record_terms([new_terms[name] for name in names])
             history.advance(int(length.max()) + 1)
         length += 1
         total += reward.sum(axis=1) if several else reward
@@ -131,15 +132,15 @@ def rollout(
             over = np.logical_and.reduce(over, axis=1)
         if not over.any():
             continue
-        told = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
+        finished = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
         member = info["member"] if "member" in info else np.zeros(over.shape, np.int64)
         ended = partial(find_ended, env.scenario, member.max(axis=1) if member.ndim > 1 else member)
-        ends = ended(terminated)[told].tolist()
-        good = ended(info["success"])[told].tolist() if "success" in info else [None] * len(told)
-        sums = terms[:, told].T.copy()
-        lasts = {name: array[told] for name, array in observation.items()}
-        own = zip(*(array[told].tolist() for array in (number, length, total)), strict=True)
-        for k, (i, (played, steps, returned)) in enumerate(zip(told, own, strict=True)):
+        ends = ended(terminated)[finished].tolist()
+        good = ended(info["success"])[finished].tolist() if "success" in info else [None] * n
+        sums = terms[:, finished].T.copy()
+        lasts = {name: array[finished] for name, array in observation.items()}
+        values = zip(*(array[finished].tolist() for array in (numbers, length, total)), strict=True)
+        for k, (i, (played, steps, returned)) in enumerate(zip(finished, values, strict=True)):
             waiting[played] = FinishedEpisode(
                 number=played,
                 seed=seed_of(played),
@@ -151,12 +152,12 @@ def rollout(
                 truncated=not ends[k],
                 success=good[k],
                 last={name: array[k] for name, array in lasts.items()},
-                steps=history.of(i, steps) if history else None,
+                steps=history.steps_of(i, steps) if history else None,
             )
-            idle[i] = following >= behind
+            idle[i] = next_number >= end
             if not idle[i]:
-                number[i] = following
-                following += 1
+                numbers[i] = next_number
+                next_number += 1
         observation, info = begin(over)
         while expected in waiting:
             yield waiting.pop(expected)
@@ -166,19 +167,20 @@ def rollout(
 def find_ended(
     scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """(N,) what holds of worlds that play these members, whose agents' flags are (N, A)."""
+    """Return an (N,) bool array: whether the flags of the agents, (N,) or (N, A), end the episode
+    of each world; `member` is the mixture member of each world."""
     if flags.ndim == 1:
         return flags
-    there = scenario.present_agents(member)
+    is_present = scenario.present_agents(member)
     suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
-    every, some = (flags | ~there).all(axis=1), (flags & there).any(axis=1)
-    ended: NDArray[np.bool_] = np.where(suffices, some, every)
+    all_agents, any_agent = (flags | ~is_present).all(axis=1), (flags & is_present).any(axis=1)
+    ended: NDArray[np.bool_] = np.where(suffices, any_agent, all_agents)
     return ended
 
 
 class _Block:
-    """Some steps of all worlds, as arrays (steps, N, …); when nobody needs them any more, they are
-    there for other steps."""
+    """Arrays (steps, N, …) of some steps of all worlds; the arrays are reused when no reference to
+    the block is left."""
 
     def __init__(self, arrays: Arrays, free: list[Arrays]) -> None:
         self.arrays = arrays
@@ -186,16 +188,16 @@ class _Block:
 
 
 class Steps(Mapping[str, NDArray[Any]]):
-    """What happened in an episode: (T, …) arrays by the names of `rows_of_steps`.
+    """Recorded steps of an episode: (T, …) arrays by the names of `rows_of_steps`.
 
-    They are put together when they are asked for, in whichever thread.
+    Each array is concatenated on access; safe in other threads.
     """
 
     def __init__(self, parts: Sequence[tuple[_Block, slice]], world: int) -> None:
         self._parts, self._world = parts, world
 
     def pieces(self, name: str) -> list[NDArray[Any]]:
-        """One after the other, views that are good for as long as these steps are there."""
+        """Return consecutive views of an array, valid as long as this object lives."""
         return [block.arrays[name][lines, self._world] for block, lines in self._parts]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -208,18 +210,19 @@ class Steps(Mapping[str, NDArray[Any]]):
         return len(self._parts[0][0].arrays)
 
 
-class _History:
-    """The last steps of all worlds, in blocks that go back to the first of the longest episode that
-    is being played."""
+class _StepHistory:
+    """Latest steps of all worlds, in blocks back to the first step of the longest running
+    episode."""
 
     def __init__(self, kinds: dict[str, RowKind], num_envs: int) -> None:
         self._kinds, self._num_envs = kinds, num_envs
-        self._size, self._row = _SHORT, 0
+        self._size, self._row = _BLOCK_STEPS, 0
         self._free: list[Arrays] = []
-        self._blocks = [self._block()]
-        self._parts: dict[int, list[tuple[_Block, slice]]] = {}  # of now, as many end together
+        self._blocks = [self._new_block()]
+        self._parts: dict[int, list[tuple[_Block, slice]]] = {}  # of this step, by length
 
-    def _block(self) -> _Block:
+    def _new_block(self) -> _Block:
+        """Return a block with reused arrays, or new ones."""
         try:
             arrays = self._free.pop()
         except IndexError:
@@ -229,34 +232,36 @@ class _History:
             }
         return _Block(arrays, self._free)
 
-    def keep(self, told: Mapping[str, Any]) -> None:
-        """Keep, of what is told of this step in every world, that which has a name in the files."""
-        now = self._blocks[-1].arrays
-        for name in told.keys() & now.keys():
-            now[name][self._row] = told[name]
+    def record(self, values: Mapping[str, Any]) -> None:
+        """Record those values of the current step, of all worlds, that files keep."""
+        arrays = self._blocks[-1].arrays
+        for name in values.keys() & arrays.keys():
+            arrays[name][self._row] = values[name]
 
-    def keep_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
-        """Keep the terms of the rewards of this step, (N,) each."""
+    def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
+        """Record the reward terms of the current step, (N,) or (N, A) each."""
         row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F) or (N, A, F)
         for column, term in enumerate(terms):
             row[..., column] = term
 
     def advance(self, longest: int) -> None:
-        """Go to the next step; the longest of the present episodes has so many behind it."""
+        """Go to the next step, and drop blocks that no episode needs; `longest` is the length of
+        the longest running episode."""
         self._row += 1
         self._parts.clear()
         if self._row == self._size:
-            behind = -(-longest // self._size)  # blocks, of which the first may be needed in part
-            self._blocks = [*self._blocks[-behind - 1 :], self._block()]
+            num_blocks = -(-longest // self._size)  # rounded up
+            self._blocks = [*self._blocks[-num_blocks - 1 :], self._new_block()]
             self._row = 0
 
-    def of(self, world: int, length: int) -> Steps:
-        """The last so many steps of a world."""
+    def steps_of(self, world: int, length: int) -> Steps:
+        """Return the last `length` steps of a world."""
         if length not in self._parts:
-            self._parts[length] = self._last(length)
+            self._parts[length] = self._last_parts(length)
         return Steps(self._parts[length], world)
 
-    def _last(self, length: int) -> list[tuple[_Block, slice]]:
+    def _last_parts(self, length: int) -> list[tuple[_Block, slice]]:
+        """Return the blocks of the last `length` steps, each with a slice."""
         parts, stop = [], self._row
         for block in reversed(self._blocks):
             start = max(0, stop - length)
@@ -270,26 +275,26 @@ class _History:
 def rows_of_steps(
     env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
 ) -> dict[str, RowKind]:
-    """Dtype and shape of a row of all that is kept of steps, by its name in files.
+    """Return dtype and shape of a row of all recorded arrays, by name.
 
     Args:
-        env: what is played.
-        masks: whether the action mask is among it.
+        env: environment.
+        masks: whether to include the action mask.
 
     Raises:
-        ValueError: observations are a picture or a text.
+        ValueError: observations are images or texts.
     """
-    seen: Any = env.single_observation_space
-    shown = seen.keys() if isinstance(seen, spaces.Dict) else ()
-    if not set(env.recorded) <= set(shown):
+    space: Any = env.single_observation_space
+    available = space.keys() if isinstance(space, spaces.Dict) else ()
+    if not set(env.recorded) <= set(available):
         raise ValueError(
             f"rollouts keep {', '.join(env.recorded)}, and here observations are "
-            f"{' and '.join(shown) or f'a {type(seen).__name__}'} alone: leave "
+            f"{' and '.join(available) or f'a {type(space).__name__}'} alone: leave "
             f"observation_representation to its default, and draw or write what is kept"
         )
     mask = {"action_mask": (np.int8, (env.num_actions,))} if masks else {}
     rows = {
-        **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},
+        **{name: (space[name].dtype, space[name].shape) for name in env.recorded},
         **mask,
         "action": (np.min_scalar_type(env.num_actions - 1), ()),
         "reward": (np.float64, ()),

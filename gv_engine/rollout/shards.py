@@ -1,4 +1,4 @@
-"""Shards: parts of a rollout, each played wherever there is room, that together are the whole."""
+"""Shards: parts of a rollout that separate processes play."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from time import process_time
 from typing import Any, NamedTuple
 
-from gv_engine.rollout.episode_folder import rows_of
+from gv_engine.rollout.episode_folder import episode_rows
 from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.policy import (
     SOLVER,
@@ -16,8 +16,8 @@ from gv_engine.rollout.policy import (
     Policy,
     PolicyError,
     ScriptedPolicy,
+    find_policy_runs,
     load_policies,
-    runs_of,
 )
 from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
@@ -26,17 +26,17 @@ from gv_engine.scenario.plugin import AnyScenario, get_plugin
 
 @dataclass(frozen=True)
 class Job:
-    """A rollout that is to be played, as it goes to other processes.
+    """Rollout to play, as processes send it.
 
     Attributes:
-        scenario: what is played.
-        policy: the name of what acts, see `gv_engine.rollout.policy`.
-        seed: of the rollout.
-        num_envs, workers: worlds at once, and what shares them.
-        keep: whether the rows of a folder are wanted.
-        masks: whether these have action masks.
-        options: that the vector environment takes besides.
-        ways: that are gone, one in each episode, in place of what a policy would do.
+        scenario: scenario of the episodes.
+        policy: name of the policy, see `gv_engine.rollout.policy`.
+        seed: seed of the rollout.
+        num_envs, workers: number of worlds at once, and of threads or processes that share them.
+        keep: whether the rows for a folder are needed.
+        masks: whether the rows include action masks.
+        options: further options of the vector environment.
+        sequences: action sequences, one for each episode, in place of the policy.
     """
 
     scenario: AnyScenario
@@ -47,87 +47,88 @@ class Job:
     keep: bool = False
     masks: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-    ways: tuple[ActionSequence, ...] = ()
+    sequences: tuple[ActionSequence, ...] = ()
 
-    def environment(self, num_envs: int) -> Any:
-        """What it is played in.
+    def make_env(self, num_envs: int) -> Any:
+        """Return the vector environment of the rollout.
 
         Raises:
-            ValueError: an option has no such value, or there is nothing that a folder could keep.
+            ValueError: an option has an invalid value, or the observations cannot be saved.
         """
-        how = {"workers": self.workers, "autoreset_mode": "Disabled", **self.options}
-        env = get_plugin(self.scenario).make_rollout_env(self.scenario, num_envs, **how)
+        options = {"workers": self.workers, "autoreset_mode": "Disabled", **self.options}
+        env = get_plugin(self.scenario).make_rollout_env(self.scenario, num_envs, **options)
         rows_of_steps(env, self.masks)
         return env
 
-    def actor(self, env: Any) -> Policy:
-        """What acts in it.
+    def make_policy(self, env: Any) -> Policy:
+        """Return the policy of the rollout.
 
         Raises:
-            PolicyError: there is no such policy, or it is a run, and sees another representation.
+            PolicyError: there is no such policy, or it is a trained one with another
+                representation.
             RunError: the run is damaged, or of another kind of worlds.
         """
-        if self.ways:
-            return ScriptedPolicy(self.ways, env.num_envs)
-        shown = self.options.get("observation_representation", "default")
-        if shown != "default" and (runs := runs_of(self.policy)):
+        if self.sequences:
+            return ScriptedPolicy(self.sequences, env.num_envs)
+        representation = self.options.get("observation_representation", "default")
+        if representation != "default" and (runs := find_policy_runs(self.policy)):
             raise PolicyError(
-                f"{runs[0]} acts by what the representation default shows, and not by {shown}; "
-                "keep default, and turn what was kept into another one"
+                f"{runs[0]} acts by what the representation default shows, and not by "
+                f"{representation}; keep default, and turn what was kept into another one"
             )
-        acting = env.num_envs, env.num_actions, env.world == "compiled"
-        return load_policies(self.policy, self.scenario, *acting, [SOLVER])
+        sizes = env.num_envs, env.num_actions, env.world == "compiled"
+        return load_policies(self.policy, self.scenario, *sizes, [SOLVER])
 
-    def episodes(
-        self, env: Any, actor: Policy, first: int, episodes: int
+    def play(
+        self, env: Any, policy: Policy, first: int, episodes: int
     ) -> Iterator[FinishedEpisode]:
-        """Play some of it."""
-        seeds = [way.seed for way in self.ways]
-        return rollout(env, actor, episodes, self.seed, self.keep, first, self.masks, seeds)
+        """Play and yield `episodes` episodes of the rollout, from episode `first` on."""
+        seeds = [sequence.seed for sequence in self.sequences]
+        return rollout(env, policy, episodes, self.seed, self.keep, first, self.masks, seeds)
 
 
 class Shard(NamedTuple):
-    """A part of a rollout.
+    """Part of a rollout.
 
     Attributes:
-        tally: of the episodes that were played.
-        rows: the arrays of a folder of them, if they are kept.
-        seconds: of computing that it took.
+        stats: statistics of the episodes.
+        rows: arrays for a folder, if they are kept.
+        seconds: CPU time.
     """
 
-    tally: EpisodeStats
+    stats: EpisodeStats
     rows: dict[str, Any]
     seconds: float
 
 
 @dataclass
 class ShardPlayer:
-    """Plays shards of a rollout, in worlds that are made once in each process.
+    """Plays shards of a rollout; each process creates the worlds once.
 
     Attributes:
-        job: the rollout.
+        job: rollout.
     """
 
     job: Job
 
     def play(self, first: int, episodes: int) -> Shard:
-        """Play episodes, from the one with this number on."""
-        began, tally, kept = process_time(), EpisodeStats(), list[FinishedEpisode]()
-        for episode in self.job.episodes(*self._acting, first, episodes):
-            tally.add(episode)
+        """Play `episodes` episodes from episode `first` on, and return them as a shard."""
+        began, stats, kept = process_time(), EpisodeStats(), list[FinishedEpisode]()
+        for episode in self.job.play(*self._env_and_policy, first, episodes):
+            stats.add(episode)
             if self.job.keep:
                 kept.append(episode)
-        return Shard(tally, rows_of(kept) if kept else {}, process_time() - began)
+        return Shard(stats, episode_rows(kept) if kept else {}, process_time() - began)
 
     @cached_property
-    def _acting(self) -> tuple[Any, Policy]:
-        """The worlds, and what acts in them."""
+    def _env_and_policy(self) -> tuple[Any, Policy]:
+        """Environment and policy of this process; compiles the scenario first."""
         job = self.job
-        try:  # nobody waits for a worker's first steps, so that objects need not bridge them
+        try:  # no object worlds in the meantime, as nothing waits for first steps
             get_plugin(job.scenario).compile_scenario(job.scenario)
         except BuiltInDoesNotCompileError:
             raise
         except DoesNotCompileError:
             pass
-        env = job.environment(job.num_envs)
-        return env, job.actor(env)
+        env = job.make_env(job.num_envs)
+        return env, job.make_policy(env)

@@ -1,9 +1,9 @@
-"""Snapshots in files: worlds as rows, and of which scenario.
+"""Snapshots: files of worlds as rows, with a reference to their scenario.
 
-A file is a `.npz` that NumPy reads by itself:
+A file is a `.npz` that NumPy can read:
 
 - `rows` (N,) of `scenario.layout.dtype`: `rows["door"]["status"]` is (N, E);
-- `scenario`: JSON that says where the scenario is found again, and a digest of it.
+- `scenario`: JSON with the place and the digest of the scenario.
 """
 
 from __future__ import annotations
@@ -25,28 +25,25 @@ from gv_engine.scenario.trust import Consent
 
 __all__ = ["SnapshotError", "load", "load_reference", "save"]
 
-_LARGEST = 128 * 2**20
-"""Bytes of the rows, in memory as in a file; 58,000 worlds of 9x9 cells."""
-_LONGEST_ABOUT = 4 * 2**20
-"""Bytes of what tells the scenario, four for each character."""
+_LARGEST = 128 * 2**20  # maximum bytes of the rows: 58,000 worlds of 9x9 cells
+_MAX_REFERENCE = 4 * 2**20  # maximum bytes of the scenario reference, four for each character
 
 
 class SnapshotError(GVEngineError):
-    """A file is no snapshot, or its scenario is not to be found."""
+    """Error of a file that is no snapshot, or whose scenario is missing."""
 
 
 def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
-    """Write worlds to a file.
+    """Write worlds to a snapshot file.
 
     Args:
-        path: its name ends with `.npz`.
-        scenario: what the worlds play.
+        path: file name that ends with `.npz`.
+        scenario: scenario of the worlds.
         rows: () or (N,) of `scenario.layout.dtype`, from `snapshot()` of an environment.
 
     Raises:
         OSError: the file cannot be written.
-        ValueError: the rows have another layout, are more than a file holds, or the name has
-            another ending.
+        ValueError: the rows have another layout, are too many, or the name has another suffix.
     """
     path = Path(path)
     if path.suffix != ".npz":
@@ -69,30 +66,30 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
 def load(
     path: str | Path, scenario: Scenario | None = None, **consent: Unpack[Consent]
 ) -> tuple[Scenario, NDArray[Any]]:
-    """Read worlds from a file.
+    """Return the scenario and the worlds of a snapshot file.
 
     Args:
-        path: of a file that `save` has written.
-        scenario: what the worlds play; found again where it was, if left out.
-        consent: as for `Scenario.load`; without `trust=True` a scenario that the file only refers
-            to runs no Python of its own.
+        path: file from `save`.
+        scenario: scenario of the worlds; by default the one that the file refers to.
+        consent: as for `Scenario.load`; without `trust=True` a scenario that the file refers to
+            runs no Python of its own.
 
     Returns:
         The scenario, and (N,) rows of `scenario.layout.dtype`.
 
     Raises:
-        SnapshotError: the file cannot be read, is no snapshot, or one of worlds of another layout.
-        ScenarioError: the scenario is no longer there, or no longer right; a `TrustError` if it
-            names Python that may not run.
+        SnapshotError: the file cannot be read, is no snapshot, or holds worlds of another layout.
+        ScenarioError: the scenario is missing or invalid; a `TrustError` if it needs Python that
+            may not run.
 
     Warns:
-        UserWarning: the scenario is no longer what it was, or another one is given.
+        UserWarning: the scenario has changed, or another one is given.
     """
     try:
         with NpzArchive(Path(path), _LARGEST, "snapshots") as file:
-            known = _known(file)
+            reference = _read_reference(file)
             if scenario is None:
-                scenario = _of_rows(load_reference(known, path, **consent))
+                scenario = _require_rows(load_reference(reference, path, **consent))
             rows = file.read_array("rows")
             if rows.ndim != 1:
                 raise ArrayError(f"rows has {rows.ndim} axes, not 1")
@@ -103,14 +100,14 @@ def load(
             f"{path} is no snapshot of GV Engine, or a damaged one: {error}; "
             f"gv_engine.rollout.snapshots.save writes them"
         ) from None
-    name = shorten(known["name"], 100)
+    name = shorten(reference["name"], 100)
     try:
         rows = scenario.check_rows(rows)
     except ValueError as error:
         raise SnapshotError(
             f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"
         ) from None
-    if scenario.name != known["name"]:
+    if scenario.name != reference["name"]:
         warnings.warn(
             f"{path} holds worlds of {name}; they go on by the rules of {scenario.name}",
             UserWarning,
@@ -119,25 +116,25 @@ def load(
     return scenario, rows
 
 
-def _of_rows(scenario: AnyScenario) -> Scenario:
-    """A scenario whose worlds are rows.
+def _require_rows(scenario: AnyScenario) -> Scenario:
+    """Return the scenario if its worlds are rows.
 
     Raises:
-        ArrayError: its domain has none.
+        ArrayError: they are not.
     """
     if not isinstance(scenario, Scenario):
         raise ArrayError(f"worlds of {scenario.name} are no rows")
     return scenario
 
 
-def _known(file: NpzArchive) -> dict[str, Any]:
-    """The reference that `save` wrote.
+def _read_reference(file: NpzArchive) -> dict[str, Any]:
+    """Return the scenario reference of a snapshot file.
 
     Raises:
-        ArrayError: it is something else.
+        ArrayError: it is invalid.
     """
-    about = file.read_text("scenario", _LONGEST_ABOUT)
+    text = file.read_text("scenario", _MAX_REFERENCE)
     try:
-        return check_reference(parse_json(about))
+        return check_reference(parse_json(text))
     except (ValueError, RecursionError) as error:
         raise ArrayError(str(error)) from None

@@ -1,1 +1,1 @@
-"""Somebody plays, or watches what was played: games, replays and recordings, without a window."""
+"""Interactive sessions without a window: play, replay, record and inspect episodes."""

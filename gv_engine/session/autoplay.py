@@ -1,4 +1,4 @@
-"""Races: somebody else's game of the same level, step by step beside one's own."""
+"""Autoplay: policies and the solver act in a session; and races against an opponent."""
 
 from __future__ import annotations
 
@@ -16,295 +16,313 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.rule_modules import make_rule_error
-from gv_engine.session.episode import Seen
+from gv_engine.session.episode import PolicyInput
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import Session
 
 # ---- acting --------------------------------------------------------------------------------------
 
 
-class ActorError(GVEngineError):
-    """An actor knows nothing to do."""
+class AutoplayError(GVEngineError):
+    """Autoplay has no action to take."""
 
 
-class Choice(NamedTuple):
-    """What an actor would do."""
+class ActionChoice(NamedTuple):
+    """Action that an autoplayer would take.
+
+    Attributes:
+        probabilities: probability of each action, by name; empty if unknown.
+    """
 
     action: str
-    chances: Mapping[str, float]
-    """How likely each action was; empty where that is not told."""
+    probabilities: Mapping[str, float]
 
 
 class Autoplayer(Protocol):
-    """Acts in a game as long as nobody else does.
+    """Acts in a session in place of the player.
 
     Attributes:
-        name: of it, for people.
+        name: name for people.
     """
 
     name: str
 
-    def choose(self, game: Session) -> Choice | None:
-        """What it would do in the present state of the game; None while it thinks. The same every
-        time that the game comes there on the same way.
+    def choose(self, session: Session) -> ActionChoice | None:
+        """Return the action for the current state of the session; None while it is still computed.
+        Equal histories give equal actions.
 
         Raises:
-            GVEngineError: it knows nothing to do here; the message says why.
+            GVEngineError: there is no action to take; the message says why.
         """
 
     def close(self) -> None:
-        """It acts no more."""
+        """Release the resources."""
 
 
-class PolicyActor:
-    """A policy as it acts in a rollout: in the game of seed S as in episode 0 with that seed. Where
-    there are several agents, it acts for all of them.
+class PolicyAutoplayer:
+    """Policy that acts in a session as in a rollout: seed S of the session is episode 0 of a
+    rollout with seed S. It acts for all agents.
 
-    Whoever else has acted before, it has seen all that happened, and drawn for every step.
+    The policy observes every state of the episode and samples for every step, also where
+    the player acted.
 
     Args:
-        game: that it is to act in, or another one of the same scenario.
-        named: the policy, see `gv_engine.rollout.policy.load_policy`.
+        session: session to act in, or another one of the same scenario.
+        name: name of the policy, see `gv_engine.rollout.policy.load_policy`.
 
     Raises:
         PolicyError: there is no such policy.
     """
 
-    def __init__(self, game: Session, named: str) -> None:
-        self.name = named
-        self._num_actions = game.seen()[1]["action_mask"].shape[-1]
-        self._policy = load_policies(named, game.scenario, 1, self._num_actions, more=[SOLVER])
-        self._way: list[str] = []
-        self._seen: list[Seen] = []
-        self._choices: list[Choice] = []
+    def __init__(self, session: Session, name: str) -> None:
+        self.name = name
+        self._num_actions = session.observe()[1]["action_mask"].shape[-1]
+        self._policy = load_policies(name, session.scenario, 1, self._num_actions, more=[SOLVER])
+        self._digests: list[str] = []
+        self._inputs: list[PolicyInput] = []
+        self._choices: list[ActionChoice] = []
 
-    def choose(self, game: Session) -> Choice:
-        """What it would do; see `Autoplayer.choose`."""
-        way = game.way()
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(way, self._way)))
-        if shared < len(way):
-            if shared < len(self._way) or not shared:
-                self._begin_again(game.seed, shared)
-            self._look_on(game, way)
-        return self._choices[game.position]
+    def choose(self, session: Session) -> ActionChoice:
+        """Return the action for the current state; see `Autoplayer.choose`."""
+        digests = session.state_digests()
+        shared = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(digests, self._digests))
+        )
+        if shared < len(digests):
+            if shared < len(self._digests) or not shared:
+                self._replay_policy(session.seed, shared)
+            self._observe_new_states(session, digests)
+        return self._choices[session.position]
 
     def close(self) -> None:
-        """It acts no more."""
+        """Do nothing: a policy holds no resources."""
 
-    def _begin_again(self, seed: int, shared: int) -> None:
-        """Be as it was after so many of the states that it has seen."""
-        del self._way[shared:], self._seen[shared:], self._choices[shared:]
+    def _replay_policy(self, seed: int, shared: int) -> None:
+        """Restart the policy, and run it on the first `shared` states again."""
+        del self._digests[shared:], self._inputs[shared:], self._choices[shared:]
         self._policy.begin([0], seed, [0])
-        for seen in self._seen:
-            self._act(seen)
+        for inputs in self._inputs:
+            self._act(inputs)
 
-    def _look_on(self, game: Session, way: tuple[str, ...]) -> None:
-        """See the states from the last one that it knows to the present one."""
-        position, message = game.position, game.message
-        for number in range(len(self._way), len(way)):
-            if number != game.position:
-                game.seek(number)
-            seen = game.seen()
-            action = game.action_of(self._act(seen))
-            chances = self._policy.chances
-            told = () if chances is None else zip(game.actions, chances[0].tolist())
-            self._choices.append(Choice(action, dict(told)))
-            self._seen.append(seen)
-            self._way.append(way[number])
-        if game.position != position:
-            game.seek(position)
-        game.message = message
+    def _observe_new_states(self, session: Session, digests: tuple[str, ...]) -> None:
+        """Run the policy on the states that it has not seen yet, up to the current one, and record
+        its choices."""
+        position, message = session.position, session.message
+        for number in range(len(self._digests), len(digests)):
+            if number != session.position:
+                session.seek(number)
+            inputs = session.observe()
+            action = session.format_action(self._act(inputs))
+            probabilities = self._policy.probabilities
+            pairs = () if probabilities is None else zip(session.actions, probabilities[0].tolist())
+            self._choices.append(ActionChoice(action, dict(pairs)))
+            self._inputs.append(inputs)
+            self._digests.append(digests[number])
+        if session.position != position:
+            session.seek(position)
+        session.message = message
 
-    def _act(self, seen: Seen) -> NDArray[np.int64]:
+    def _act(self, inputs: PolicyInput) -> NDArray[np.int64]:
+        """Return the policy's (A,) or () action indices for an observation and info.
+
+        Raises:
+            GVEngineError: the policy failed.
+        """
         try:
-            chosen: NDArray[np.int64] = self._policy.act(*seen)[0]
+            chosen: NDArray[np.int64] = self._policy.act(*inputs)[0]
         except GVEngineError:
             raise
-        except Exception as error:  # whatever a policy of one's own may raise
+        except Exception as error:  # any error of a custom policy
             raise make_rule_error(error) from error
         return chosen
 
 
-class Way(NamedTuple):
-    """A way to win from a state."""
+class SolutionPath(NamedTuple):
+    """Actions that win from a state.
+
+    Attributes:
+        actions: at least the first actions; () if none were found.
+        message: reason why none were found, or a remark.
+    """
 
     actions: tuple[str, ...]
-    """The first ones at least; () if none was found."""
-    says: str
-    """Why there is none; or what there is to say of it."""
+    message: str
 
 
 class HintProvider(Protocol):
-    """Finds ways to win games of one scenario, while these go on."""
+    """Searches for winning actions in the background."""
 
-    def ask(self, game: Session) -> None:
-        """Look for a way from the present state; what was asked before is forgotten."""
+    def ask(self, session: Session) -> None:
+        """Start a search from the current state; an earlier search is dropped."""
 
-    def answer(self) -> Way | None:
-        """What was found, once; None as long as it is looked for."""
+    def answer(self) -> SolutionPath | None:
+        """Return the result of the search once; None until the result is there."""
 
     def close(self) -> None:
-        """Ask no more."""
+        """End the search."""
 
 
-class SolverActor:
-    """Goes a shortest way from wherever the game is.
+class SolverAutoplayer:
+    """Takes a shortest path to a win.
 
     Args:
-        adviser: which finds it.
+        hints: searches for the path.
     """
 
     name = SOLVER
 
-    def __init__(self, adviser: HintProvider) -> None:
-        self._adviser = adviser
-        self._ways: dict[str, Way] = {}  # by digest of the state
-        self._asked = ""
+    def __init__(self, hints: HintProvider) -> None:
+        self._hints = hints
+        self._paths: dict[str, SolutionPath] = {}  # by digest of the state
+        self._requested = ""
 
-    def way(self, game: Session) -> Way | None:
-        """The way from the present state; None while it is looked for."""
-        *_, before, state = ("", *game.way())
-        action = game.taken[-1].action if game.taken else ""
-        known = self._ways.get(before, Way((), ""))
-        if known.actions[1:] and known.actions[0] == action:
-            self._ways.setdefault(state, Way(known.actions[1:], ""))
-        if state not in self._ways:
-            if self._asked != state:
-                self._adviser.ask(game)
-                self._asked = state
-            if (found := self._adviser.answer()) is None:
+    def path(self, session: Session) -> SolutionPath | None:
+        """Return the path from the current state; None while the search runs."""
+        *_, before, state = ("", *session.state_digests())
+        action = session.past_steps[-1].action if session.past_steps else ""
+        previous = self._paths.get(before, SolutionPath((), ""))
+        if previous.actions[1:] and previous.actions[0] == action:
+            self._paths.setdefault(state, SolutionPath(previous.actions[1:], ""))
+        if state not in self._paths:
+            if self._requested != state:
+                self._hints.ask(session)
+                self._requested = state
+            if (answer := self._hints.answer()) is None:
                 return None
-            self._ways[state] = found
-        return self._ways[state]
+            self._paths[state] = answer
+        return self._paths[state]
 
-    def choose(self, game: Session) -> Choice | None:
-        """The next step of the way; see `Autoplayer.choose`."""
-        way = self.way(game)
-        if way is None:
+    def choose(self, session: Session) -> ActionChoice | None:
+        """Return the next action of the path; see `Autoplayer.choose`."""
+        path = self.path(session)
+        if path is None:
             return None
-        if not way.actions:
-            raise ActorError(way.says)
-        return Choice(way.actions[0], {})
+        if not path.actions:
+            raise AutoplayError(path.message)
+        return ActionChoice(path.actions[0], {})
 
     def close(self) -> None:
-        """Ask no more."""
-        self._adviser.close()
+        """End the search."""
+        self._hints.close()
 
 
-def actor_of(game: Session, named: str) -> Autoplayer:
-    """An actor by name.
+def make_autoplayer(session: Session, name: str) -> Autoplayer:
+    """Return an autoplayer by name.
 
     Args:
-        game: that it is to act in.
-        named: `solver`, or a policy, see `gv_engine.rollout.policy.load_policy`.
+        session: session to act in.
+        name: `solver`, or a policy, see `gv_engine.rollout.policy.load_policy`.
 
     Raises:
-        PolicyError: there is none of that name.
+        PolicyError: there is no such policy.
     """
-    if named == SOLVER:
-        return SolverActor(get_plugin(game.scenario).make_hint_provider(game.scenario))
-    return PolicyActor(game, named)
+    if name == SOLVER:
+        return SolverAutoplayer(get_plugin(session.scenario).make_hint_provider(session.scenario))
+    return PolicyAutoplayer(session, name)
 
 
 # ---- racing --------------------------------------------------------------------------------------
 
 
 class Opponent:
-    """The game of somebody else, which is always as many steps old as one's own.
+    """Session of an opponent, kept at the same number of steps as the player's session.
 
     Args:
-        name: of whoever plays it.
-        game: what was played so far; no one else takes steps in it.
-        actor: who goes on with it; None if it is as long as it is.
+        name: name of the opponent.
+        session: session of the opponent, with the steps so far.
+        autoplayer: takes further steps; None for a recorded episode.
 
     Attributes:
-        name, game: the same.
+        name, session: as above.
     """
 
-    def __init__(self, name: str, game: Session, actor: Autoplayer | None = None) -> None:
-        self.name, self.game = name, game
-        self._actor = actor
+    def __init__(self, name: str, session: Session, autoplayer: Autoplayer | None = None) -> None:
+        self.name, self.session = name, session
+        self._autoplayer = autoplayer
 
     @classmethod
-    def named(cls, named: str, own: Session) -> Opponent:
-        """A rival for the level of one's own game.
+    def load(cls, source: str, player: Session) -> Opponent:
+        """Return an opponent for the player's level.
 
         Args:
-            named: the file of a replay, or an agent, see `actor_of`.
-            own: the game.
+            source: file of a replay, or name of an autoplayer, see `make_autoplayer`.
+            player: session of the player.
 
         Raises:
             GVEngineError: there is no such agent, or the replay is of another level.
             OSError: the file cannot be read.
         """
-        file = Path(named)
+        file = Path(source)
         if file.suffix == SUFFIX:
             replay = Replay.load(file)
-            if replay.seed != own.seed:
+            if replay.seed != player.seed:
                 raise ReplayError(
-                    f"{file} is of seed {replay.seed}, and here is {own.seed}: race it on its own"
+                    f"{file} is of seed {replay.seed}, and here is {player.seed}: "
+                    f"race it on its own"
                 )
-            return cls(file.stem, Session.of(replay, own.scenario))
-        game = Session(own.scenario, own.seed)
-        return cls(named, game, actor_of(game, named))
+            return cls(file.stem, Session.from_replay(replay, player.scenario))
+        session = Session(player.scenario, player.seed)
+        return cls(source, session, make_autoplayer(session, source))
 
     @property
     def is_over(self) -> bool:
-        """Whether it is at its end, and nobody goes on."""
-        game = self.game
-        over = bool(game.taken and game.taken[-1].outcome)
-        return game.position == game.length and (over or self._actor is None)
+        """True if the opponent takes no further steps."""
+        session = self.session
+        over = bool(session.past_steps and session.past_steps[-1].outcome)
+        return session.position == session.length and (over or self._autoplayer is None)
 
     def go_to(self, steps: int) -> bool:
-        """Be as it is after so many steps, or at its end; False if somebody thinks about a step.
+        """Move the opponent to `steps` steps, or to its end; False while its next action is
+        computed.
 
         Raises:
-            GVEngineError: the actor knows nothing to do.
+            GVEngineError: the autoplayer has no action to take.
         """
-        game = self.game
-        if game.position > steps or game.length >= steps:
-            game.seek(min(steps, game.length))
-        while game.position < steps and not self.is_over:
-            if game.position < game.length:
-                game.redo()
+        session = self.session
+        if session.position > steps or session.length >= steps:
+            session.seek(min(steps, session.length))
+        while session.position < steps and not self.is_over:
+            if session.position < session.length:
+                session.redo()
                 continue
-            assert self._actor is not None  # or it was over
-            if (choice := self._actor.choose(game)) is None:
+            assert self._autoplayer is not None  # or it was over
+            if (choice := self._autoplayer.choose(session)) is None:
                 return False
-            before = game.position
-            game.step(choice.action)
-            if game.position == before:
-                raise ActorError(game.message)  # it would be refused again
+            before = session.position
+            session.step(choice.action)
+            if session.position == before:
+                raise AutoplayError(session.message)  # it would be refused again
         return True
 
     def close(self) -> None:
-        """Nobody goes on with it."""
-        if self._actor is not None:
-            self._actor.close()
+        """Release the autoplayer."""
+        if self._autoplayer is not None:
+            self._autoplayer.close()
 
-    def begins_again(self, own: Session) -> bool:
-        """Play the level that one's own game has now, if it is another; False if it cannot."""
-        if (own.seed, own.scenario) == (self.game.seed, self.game.scenario):
+    def follow_level(self, player: Session) -> bool:
+        """Start the player's current level if it is another one; False if the opponent cannot play
+        the level."""
+        if (player.seed, player.scenario) == (self.session.seed, self.session.scenario):
             return True
-        if self._actor is None or own.scenario is not self.game.scenario:
+        if self._autoplayer is None or player.scenario is not self.session.scenario:
             return False
-        self.game = Session(own.scenario, own.seed)
+        self.session = Session(player.scenario, player.seed)
         return True
 
 
-def standing(name: str, game: Session) -> str:
-    """How a game stands, in a line."""
-    total = format_reward(sum(taken.reward for taken in game.taken))
-    steps = "1 step" if game.position == 1 else f"{game.position} steps"
+def describe_standing(name: str, session: Session) -> str:
+    """Return a line with the steps and the return of a session."""
+    total = format_reward(sum(step.reward for step in session.past_steps))
+    steps = "1 step" if session.position == 1 else f"{session.position} steps"
     return f"{name}: {steps}, return {total}"
 
 
-def verdict(own: Session, rival: Opponent) -> str:
-    """Who was better: whoever got more, and with the same in fewer steps."""
+def describe_winner(player: Session, opponent: Opponent) -> str:
+    """Return who is ahead: the higher return wins, then fewer steps."""
     mine, theirs = (
-        (round(sum(taken.reward for taken in game.taken), 9), -game.position)
-        for game in (own, rival.game)
+        (round(sum(step.reward for step in session.past_steps), 9), -session.position)
+        for session in (player, opponent.session)
     )
     if mine == theirs:
-        return f"As good as {rival.name}"
-    return f"Better than {rival.name}" if mine > theirs else f"{rival.name} was better"
+        return f"As good as {opponent.name}"
+    return f"Better than {opponent.name}" if mine > theirs else f"{opponent.name} was better"

@@ -1,4 +1,5 @@
-"""Compiled worlds that step in a thread of their own, to be looked at from another one."""
+"""Batch viewer: a batch of compiled worlds that steps in a background thread while a window shows
+it."""
 
 from __future__ import annotations
 
@@ -20,19 +21,19 @@ from gv_engine.session.replay import row_digest
 from gv_engine.session.session import Session
 from gv_engine.vector.compiled_backend import CompiledBatch
 
-LOOK_BITS = 0xFFFFFF
-"""The bits of a code for type, state and colour; the byte above is 0, or 1 + the facing of the
-agent that stands there."""
-BEYOND = 0xFFFFFFFF
-"""The code of a cell that a world of a mixture does not have."""
-_PICTURE_TIME = 1 / 60  # s between two pictures
-_POINT = 0.25  # s between two points of the curves
-_LAST = 500  # episodes of which a point is the mean
-_LONGEST = 2048  # steps from which a world can be gone back
+APPEARANCE_BITS = 0xFFFFFF
+"""Bits of a cell code with type, state and colour; the byte above is 0, or 1 + the facing of an
+agent in the cell."""
+OUTSIDE_CODE = 0xFFFFFFFF
+"""Code of a cell outside of a smaller world of a mixture."""
+_SNAPSHOT_INTERVAL = 1 / 60  # s between two snapshots
+_POINT_INTERVAL = 0.25  # s between two points
+_MEAN_EPISODES = 500  # episodes in the mean of a point
+_MAX_PAST_STEPS = 2048  # steps that a session of a world can undo
 
 
-class Means(NamedTuple):
-    """Means of the last episodes, NaN before the first; and steps a second of all worlds."""
+class CurvePoint(NamedTuple):
+    """Means of the last episodes, NaN before the first end; and steps a second of all worlds."""
 
     success: float
     total: float
@@ -40,89 +41,93 @@ class Means(NamedTuple):
     speed: float
 
 
-class WallLook(NamedTuple):
-    """What all worlds look like."""
-
-    codes: NDArray[np.uint32]
-    """(N, H, W), see `LOOK_BITS`."""
-    steps: int
-    """That each of them has taken."""
-
-
-class Watched(Protocol):
-    """Worlds as a wall shows them.
+class BatchSnapshot(NamedTuple):
+    """Cell codes of all worlds at one time.
 
     Attributes:
-        scenario: what they play.
-        trouble: why they step no more; empty while they do.
-        curves: points, the last one last.
+        codes: (N, H, W) uint32, see `APPEARANCE_BITS`.
+        steps: number of steps of each world.
+    """
+
+    codes: NDArray[np.uint32]
+    steps: int
+
+
+class BatchSource(Protocol):
+    """Batch of worlds that a batch screen shows.
+
+    Attributes:
+        scenario: scenario of the worlds.
+        trouble: error message after which no world steps; else empty.
+        curves: points, the newest last.
     """
 
     scenario: Scenario
     trouble: str
-    curves: deque[Means]
+    curves: deque[CurvePoint]
 
-    def shown(self) -> WallLook | None:
-        """What they look like; None before the first look."""
+    def latest_snapshot(self) -> BatchSnapshot | None:
+        """Return the latest snapshot; None before the first."""
 
 
-def codes_of(batch: CompiledBatch) -> NDArray[np.uint32]:
-    """(N, H, W) what the cells of all worlds show, see `LOOK_BITS`."""
+def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
+    """Return the (N, H, W) uint32 codes of the cells of all worlds, see `APPEARANCE_BITS`."""
     scenario = batch.scenario
     height, width = scenario.largest_shape
-    codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(LOOK_BITS)
-    rows, everyone = batch.rows, np.arange(len(batch))
+    codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(APPEARANCE_BITS)
+    rows, worlds = batch.rows, np.arange(len(batch))
     for agent in scenario.layout.everyone:
         y, x = rows["position"]["y"][:, agent], rows["position"]["x"][:, agent]
         facing = rows["agent"]["facing"][:, agent].astype(np.uint32)
-        there = (y >= 0) & (x >= 0)
-        at = everyone[there], y[there], x[there]
-        codes[at] |= (facing[there] + np.uint32(1)) << np.uint32(24)
+        is_on_grid = (y >= 0) & (x >= 0)
+        cells = worlds[is_on_grid], y[is_on_grid], x[is_on_grid]
+        codes[cells] |= (facing[is_on_grid] + np.uint32(1)) << np.uint32(24)
     if scenario.mixture:
         low = np.arange(height)[:, None] >= rows["height"][:, None, None]
-        codes[low | (np.arange(width) >= rows["width"][:, None, None])] = BEYOND
+        codes[low | (np.arange(width) >= rows["width"][:, None, None])] = OUTSIDE_CODE
     return codes
 
 
-class Curves:
-    """Means over the last episodes, as curves."""
+class CurveRecorder:
+    """Curves of the means over the last episodes."""
 
     def __init__(self) -> None:
-        self.curves: deque[Means] = deque(maxlen=600)
-        self._episodes: deque[tuple[float, float, float]] = deque(maxlen=_LAST)
+        self.curves: deque[CurvePoint] = deque(maxlen=600)
+        self._episodes: deque[tuple[float, float, float]] = deque(maxlen=_MEAN_EPISODES)
         self._last, self._steps = time.monotonic(), 0
 
     def add(self, totals: Any, lengths: Any, success: Any) -> None:
-        """Count (K,) episodes that have ended."""
+        """Add the returns, lengths and successes of (K,) finished episodes."""
         self._episodes.extend(zip(success, totals, lengths, strict=True))
 
-    def point(self, steps: int) -> None:
-        """Draw a point if it is time; so many steps were taken in all worlds."""
+    def add_point(self, steps: int) -> None:
+        """Append a point to the curves, at most every quarter of a second; `steps` is the number of
+        steps of all worlds."""
         now = time.monotonic()
-        if now < self._last + _POINT:
+        if now < self._last + _POINT_INTERVAL:
             return
         speed = (steps - self._steps) / (now - self._last)
         self._last, self._steps = now, steps
         none = np.full((1, 3), math.nan)
         success, total, length = np.array(self._episodes or none).mean(axis=0).tolist()
-        self.curves.append(Means(success, total, length, speed))
+        self.curves.append(CurvePoint(success, total, length, speed))
 
 
 class BatchViewer:
-    """N worlds of one vector environment in which a policy acts; see `Watched`.
+    """N worlds of one vector environment in which a policy acts; see `BatchSource`.
 
-    What happens in a world depends on no other one: a world can be taken out, played by somebody
-    else and put back, and all others are what they would have been.
+    Worlds are independent: a player can take over a world and return it, and all other worlds stay
+    as they would have been.
 
     Args:
-        scenario: what they play.
+        scenario: scenario of the worlds.
         num_envs: N.
-        policy: the name of what acts, see `gv_engine.rollout.policy.load_policy`.
-        seed: world i begins like `reset(seed=seed + i)`.
-        num_threads: that share the worlds.
+        policy: name of the policy, see `gv_engine.rollout.policy.load_policy`.
+        seed: world i starts like `reset(seed=seed + i)`.
+        num_threads: threads that share the worlds.
 
     Attributes:
-        pace: steps a second of each world; 0 for none, infinity for as many as there can be.
+        pace: steps a second of each world; 0 to pause, infinity for no limit.
 
     Raises:
         DoesNotCompileError: a rule does not compile.
@@ -153,160 +158,169 @@ class BatchViewer:
         self._policy = load_policy(policy, num_envs, self._env.num_actions, True, scenario)
         self._seed, self._episodes = seed, np.zeros(num_envs, np.int64)
         self._policy.begin(range(num_envs), seed, range(num_envs))
-        self._seen = self._env.reset(seed=seed)
+        self._policy_input = self._env.reset(seed=seed)
         self._starts = self._env.snapshot()
-        longest = min(scenario.max_steps or _LONGEST, _LONGEST)
-        self._acted = np.zeros((longest, num_envs), np.int16)
-        self._since = np.zeros(num_envs, np.int64)
-        self._held: dict[int, NDArray[Any]] = {}
+        longest = min(scenario.max_steps or _MAX_PAST_STEPS, _MAX_PAST_STEPS)
+        self._past_actions = np.zeros((longest, num_envs), np.int16)
+        self._episode_steps = np.zeros(num_envs, np.int64)
+        self._frozen_rows: dict[int, NDArray[Any]] = {}
         self.steps = 0
-        self._tally = Curves()
-        self.curves = self._tally.curves
-        self._picture = self._look()
-        self._asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._ended = False
+        self._recorder = CurveRecorder()
+        self.curves = self._recorder.curves
+        self._snapshot = self._make_snapshot()
+        self._tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._is_closed = False
         self._thread = Thread(target=self._run, name="gv-engine wall", daemon=True)
 
     def start(self) -> None:
-        """Begin to step in a thread."""
+        """Start the thread that steps the worlds."""
         self._thread.start()
 
     def close(self) -> None:
-        """End it."""
-        self._ended = True
+        """End the thread, and close the environment."""
+        self._is_closed = True
         if self._thread.is_alive():
             self._thread.join()
         self._env.close()
 
-    def shown(self) -> WallLook:
-        """What they look like, at most a 60th of a second ago."""
-        return self._picture
+    def latest_snapshot(self) -> BatchSnapshot:
+        """Return a snapshot that is at most a 60th of a second old."""
+        return self._snapshot
 
     # ---- in the thread -------------------------------------------------------------------
 
     def _run(self) -> None:
+        """Step the worlds at their pace, run tasks between steps, and update the snapshot; the body
+        of the thread."""
         due = drawn = 0.0
-        while not self._ended:
+        while not self._is_closed:
             now = time.monotonic()
             pace = 0.0 if self.trouble else self.pace
-            wait = _PICTURE_TIME if not pace else min(_PICTURE_TIME, due - now)
-            if wait > 0 or not self._asked.empty():
+            wait = _SNAPSHOT_INTERVAL if not pace else min(_SNAPSHOT_INTERVAL, due - now)
+            if wait > 0 or not self._tasks.empty():
                 try:
-                    self._asked.get(timeout=max(0.0, wait))()
+                    self._tasks.get(timeout=max(0.0, wait))()
                 except Empty:
                     pass
                 else:
-                    self._picture = self._look()
+                    self._snapshot = self._make_snapshot()
                     continue
             if pace and now >= due:
                 due = max(due + 1 / pace, now - 1 / pace)
                 try:
                     self.step()
-                except Exception as error:  # whatever an author's rule may raise
+                except Exception as error:  # any error of a custom rule
                     self.trouble = f"{type(error).__name__}: {error}"
-            if now >= drawn + _PICTURE_TIME:
+            if now >= drawn + _SNAPSHOT_INTERVAL:
                 drawn = now
-                if self._picture.steps != self.steps:
-                    self._picture = self._look()
-                self._tally.point(self.steps * self._env.num_envs)
+                if self._snapshot.steps != self.steps:
+                    self._snapshot = self._make_snapshot()
+                self._recorder.add_point(self.steps * self._env.num_envs)
 
     def step(self) -> None:
-        """Let the policy act once in every world; of no use while the thread is at it."""
-        actions = self._policy.act(*self._seen)
+        """Take one step in all worlds; must not be called while the thread steps."""
+        actions = self._policy.act(*self._policy_input)
         observation, _, terminated, truncated, info = self._env.step(actions)
-        self._acted[self.steps % len(self._acted)] = actions
+        self._past_actions[self.steps % len(self._past_actions)] = actions
         self.steps += 1
-        self._since += 1
+        self._episode_steps += 1
         over = terminated | truncated
         if over.any():
-            over[[*self._held]] = False
-            self._begin(np.flatnonzero(over), info)
-        if self._held:
-            worlds = np.array([*self._held])
-            rows = np.stack([*self._held.values()])
+            over[[*self._frozen_rows]] = False
+            self._count_episodes(np.flatnonzero(over), info)
+        if self._frozen_rows:
+            worlds = np.array([*self._frozen_rows])
+            rows = np.stack([*self._frozen_rows.values()])
             observation, info = self._env.restore(rows, worlds, trusted=True)
-        self._seen = observation, info
+        self._policy_input = observation, info
 
-    def _begin(self, worlds: NDArray[np.int64], info: dict[str, Any]) -> None:
-        """Count the episodes of these worlds, which have just begun others."""
+    def _count_episodes(self, worlds: NDArray[np.int64], info: dict[str, Any]) -> None:
+        """Record the statistics of the worlds that have just started a new episode."""
         if not len(worlds):
             return
-        told = info["episode"]
-        success = told["s"][worlds] if "s" in told else np.full(len(worlds), math.nan)
-        self._tally.add(told["r"][worlds], told["l"][worlds], success)
-        self._note_start(worlds)
+        stats = info["episode"]
+        success = stats["s"][worlds] if "s" in stats else np.full(len(worlds), math.nan)
+        self._recorder.add(stats["r"][worlds], stats["l"][worlds], success)
+        self._start_episodes(worlds)
 
-    def _note_start(self, worlds: NDArray[np.int64]) -> None:
-        """These worlds are at a beginning; the policy draws what belongs to them alone."""
+    def _start_episodes(self, worlds: NDArray[np.int64]) -> None:
+        """Save the first states of these worlds, and restart the policy in them."""
         self._episodes[worlds] += 1
-        self._since[worlds] = 0
+        self._episode_steps[worlds] = 0
         self._starts[worlds] = self._env.snapshot(worlds)
         numbers = worlds + self._env.num_envs * self._episodes[worlds]
         self._policy.begin(worlds.tolist(), self._seed, numbers.tolist())
 
-    def _look(self) -> WallLook:
-        return WallLook(codes_of(self._batch), self.steps)
+    def _make_snapshot(self) -> BatchSnapshot:
+        """Return a snapshot of all worlds now."""
+        return BatchSnapshot(cell_codes(self._batch), self.steps)
 
     # ---- from outside --------------------------------------------------------------------
 
     def between_steps(self, work: Callable[[], None]) -> None:
-        """Do something while no world steps, and wait until it is done."""
+        """Run a function while no world steps, wait for its end, and raise its error."""
         if not self._thread.is_alive():
             work()
             return
-        done, failed = Event(), list[BaseException]()
+        done, errors = Event(), list[BaseException]()
 
-        def doing() -> None:
+        def task() -> None:
+            """Run `work`, and keep its error."""
             try:
                 work()
-            except BaseException as error:  # raised where it was asked for
-                failed.append(error)
+            except BaseException as error:  # raised again by the caller
+                errors.append(error)
             finally:
                 done.set()
 
-        self._asked.put(doing)
+        self._tasks.put(task)
         done.wait()
-        if failed:
-            raise failed[0]
+        if errors:
+            raise errors[0]
 
-    def take_out(self, world: int) -> Session:
-        """A world as a game, which can go back to where its episode began; until it is put back it
-        stands still among the others."""
-        found: list[tuple[Any, NDArray[Any], NDArray[Any]]] = []
+    def take_over(self, world: int) -> Session:
+        """Return a session with a world at its current state, which can seek back to the beginning
+        of the episode; the world is frozen until `give_back`."""
+        states: list[tuple[Any, NDArray[Any], NDArray[Any]]] = []
 
-        def hold() -> None:
-            now = self._env.snapshot(world)
-            self._held[world] = now
-            since = min(int(self._since[world]), self.steps)
-            if known := since <= len(self._acted):
-                lines = np.arange(self.steps - since, self.steps) % len(self._acted)
+        def freeze() -> None:
+            """Freeze the world, and append its current row, first row and past actions."""
+            row = self._env.snapshot(world)
+            self._frozen_rows[world] = row
+            num_steps = min(int(self._episode_steps[world]), self.steps)
+            if is_recorded := num_steps <= len(self._past_actions):
+                lines = np.arange(self.steps - num_steps, self.steps) % len(self._past_actions)
             else:
                 lines = np.zeros(0, np.int64)
-            start = self._starts[world].copy() if known else now
-            found.append((now, start, self._acted[lines, world]))
+            start = self._starts[world].copy() if is_recorded else row
+            states.append((row, start, self._past_actions[lines, world]))
 
-        self.between_steps(hold)
-        now, start, actions = found[0]
-        game, types = Session(self.scenario, 0), self.scenario.types
-        game.restore(start)
+        self.between_steps(freeze)
+        row, start, actions = states[0]
+        session, types = Session(self.scenario, 0), self.scenario.types
+        session.restore(start)
         for action in actions.tolist():
-            if isinstance(game.take_on(game.actions[action]), str):
+            if isinstance(session.apply_action(session.actions[action]), str):
                 break
-        if row_digest(game.row(), types) != row_digest(now, types):  # it was not as it is told
-            game.restore(now)
-        return game
+        if row_digest(session.row(), types) != row_digest(
+            row, types
+        ):  # a rule made the replay inexact
+            session.restore(row)
+        return session
 
-    def put_back(self, world: int, game: Session) -> None:
-        """Let a world go on among the others from where the game is; or anew if that is over."""
+    def give_back(self, world: int, session: Session) -> None:
+        """Continue a world of the batch from the session's state, or with a new episode if the
+        session's has ended."""
 
         def release() -> None:
-            del self._held[world]
-            which = np.arange(len(self._since)) == world
-            self._env.restore(game.row(), world)
-            if game.frame().outcome:
-                self._seen = self._env.reset(options={"reset_mask": which})
+            """Write the session's state into the world, and continue its episode."""
+            del self._frozen_rows[world]
+            mask = np.arange(len(self._episode_steps)) == world
+            self._env.restore(session.row(), world)
+            if session.frame().outcome:
+                self._policy_input = self._env.reset(options={"reset_mask": mask})
             else:
-                self._seen = self._env.restore(game.row(), world)
-            self._note_start(np.array([world]))
+                self._policy_input = self._env.restore(session.row(), world)
+            self._start_episodes(np.array([world]))
 
         self.between_steps(release)

@@ -1,4 +1,4 @@
-"""The catalogue of levels: built-in ones and those in a folder, to be listed and searched.
+"""Catalogue of built-in scenarios and of those in a folder, with search.
 
 >>> [entry.title for entry in built_in_entries() if entry.group == "Four rooms"]
 ['four-rooms-7x7', 'four-rooms-9x9']
@@ -38,72 +38,70 @@ from gv_engine.session.episode import Playable
 # ---- searching -----------------------------------------------------------------------------------
 
 _PART = re.compile(r"[^\W_]+")
-_LIKE = 0.75
-"""How alike a mistyped word is at least, as `difflib` has it."""
-_MISTYPED = 3
-"""The rank of what fits but for slips."""
-_SHORTEST = 4
-"""Letters of a word that may be mistyped; shorter ones are like too many."""
+_SIMILARITY = 0.75  # least `difflib` similarity of a mistyped word
+_TYPO_RANK = 3  # rank of a match with typing errors
+_MIN_TYPO_LENGTH = 4  # least number of letters of a mistyped word; shorter words resemble too many
 
 T = TypeVar("T")
 
 
-def search(query: str, things: Iterable[T], said: Callable[[T], tuple[str, str]]) -> list[T]:
-    """The things that fit, the best first, else in their order; mistyped words count where nothing
-    has them as they are.
+def search(query: str, things: Iterable[T], describe: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the things that match a query, best matches first, else in their order; mistyped words
+    match only if nothing matches exactly.
 
     Args:
-        query: words, of which each has to be there.
-        things: to search in.
-        said: the name of a thing, and a text about it.
+        query: words that must all match.
+        things: things to search.
+        describe: returns name and description of a thing.
 
     >>> search("keydor 5", ["keydoor-5x5", "keydoor-7x7", "empty-5x5"], lambda name: (name, ""))
     ['keydoor-5x5']
     """
     words = query.lower().split()
-    every = list(things)
-    ranks = [_rank(words, *said(thing)) for thing in every]
-    found = [(rank, thing) for rank, thing in zip(ranks, every, strict=True) if rank is not None]
-    typed = [pair for pair in found if pair[0] < _MISTYPED] or found
-    return [thing for _, thing in sorted(typed, key=lambda pair: pair[0])]
+    items = list(things)
+    ranks = [_rank(words, *describe(thing)) for thing in items]
+    matches = [(rank, item) for rank, item in zip(ranks, items, strict=True) if rank is not None]
+    best = [pair for pair in matches if pair[0] < _TYPO_RANK] or matches
+    return [thing for _, thing in sorted(best, key=lambda pair: pair[0])]
 
 
 def _rank(words: Sequence[str], name: str, text: str) -> int | None:
-    """The less the better; None if it does not fit."""
+    """Return the rank of a match, 0 for the best; None without a match."""
     name, text = name.lower(), f"{name} {text}".lower()
     if all(word in name for word in words):
         return 0 if name.startswith(words[0] if words else "") else 1
     if all(word in text for word in words):
         return 2
     parts = _PART.findall(text)
-    return _MISTYPED if all(word in text or _is_like(word, parts) for word in words) else None
+    return _TYPO_RANK if all(word in text or _is_like(word, parts) for word in words) else None
 
 
 def _is_like(word: str, parts: Sequence[str]) -> bool:
-    return len(word) >= _SHORTEST and bool(get_close_matches(word, parts, 1, _LIKE))
+    """Return whether a word resembles one of `parts`."""
+    return len(word) >= _MIN_TYPO_LENGTH and bool(get_close_matches(word, parts, 1, _SIMILARITY))
 
 
 # ---- catalogue -----------------------------------------------------------------------------------
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
+# Group of all scenarios in a folder
 _GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", MULTI_AGENT: "Together"}
-"""What all levels of a folder stand under."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
-_MOST = 200  # files of each kind in a folder that are looked into
+_MAX_FILES = 200  # files of each kind in a folder that are looked into
 
 
 class Entry:
-    """One scenario that can be played; read when it is asked for more than its name.
+    """Playable scenario of a list, read on first access.
 
     Args:
-        source: what `load_playable` takes.
-        group: what it stands under.
-        missing: how to get what it needs and is not installed; empty if nothing is.
-        level: of a pack, if it is one.
+        source: argument for `load_playable`.
+        group: heading in the list.
+        missing: how to install a missing library; empty if nothing is missing.
+        level: level of a pack, if it is one.
 
     Attributes:
-        title: what it is called.
+        title: name in the list.
     """
 
     def __init__(
@@ -112,79 +110,79 @@ class Entry:
         self.source, self.group, self.missing, self.level = source, group, missing, level
         path, variant = ScenarioRef.parse(Path(source))
         name = path.parent.name if path.name == FOLDER_FILE else path.stem
-        named = "-".join(filter(None, (name, variant)))
-        self.title = f"{named} {level.title}".strip() if level else named
+        title = "-".join(filter(None, (name, variant)))
+        self.title = f"{title} {level.title}".strip() if level else title
 
     @cached_property
     def scenario(self) -> Playable:
-        """The scenario, to be shown: nobody has named it yet.
+        """Scenario for a preview; its own Python is not trusted.
 
         Raises:
-            TrustError: it runs Python of its own.
-            ScenarioError: all that is wrong with it.
+            TrustError: the scenario runs Python of its own.
+            ScenarioError: all errors of the scenario.
         """
-        return look_at(self.source, "a list")
+        return load_referenced(self.source, "a list")
 
     @cached_property
     def levels(self) -> tuple[Entry, ...]:
-        """Those of a pack; none of what is no pack, or cannot be read."""
+        """Entries of a pack's levels; empty for other files and unreadable ones."""
         try:
             place = find_ref(self.source, list_playable_scenarios())
             text = read_bytes(place.file, MAX_SCENARIO_BYTES, "scenario files")
-            told = is_pack(place.file, text) or _PACK.search(text)
-            found = read_file(place).levels if told and not place.variant else ()
+            is_pack_file = is_pack(place.file, text) or _PACK.search(text)
+            levels = read_file(place).levels if is_pack_file and not place.variant else ()
         except (ScenarioError, OSError):
             return ()
         return tuple(
             Entry(f"{self.source}#{number}", self.group, level=level)
-            for number, level in enumerate(found, 1)
+            for number, level in enumerate(levels, 1)
         )
 
     @property
     def description(self) -> str:
-        """What its file says about it.
+        """Description in the scenario file; empty without one.
 
         Raises:
-            ScenarioError: it is no such file.
+            ScenarioError: the file is no scenario file.
         """
         entries = mapping(read_file(find_ref(self.source)).root)
         return entries["description"].text if "description" in entries else ""
 
 
 def load_playable(source: str | Path, **options: Any) -> Playable:
-    """A scenario of any domain of worlds that somebody names, by name or file.
+    """Return a scenario of any domain by name or file.
 
     Args:
-        source: its name, file or folder.
+        source: name, file or folder.
         options: as for `load_scenario`.
 
     Raises:
-        ScenarioError: all that is wrong with it, there is no such scenario, or a library that
-            its domain needs is missing.
+        ScenarioError: all errors of the scenario; it does not exist, or a library of its domain is
+            missing.
     """
     return read_playable(source, *split_options(options))
 
 
-def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
-    """A scenario that something else refers to, as `load_playable` has it.
+def load_referenced(source: str | Path, origin: str | Path, **consent: Unpack[Consent]) -> Playable:
+    """Return a scenario that a list or file refers to; see `load_playable`.
 
     Raises:
-        TrustError: it runs Python of its own, and there is no `trust=True`.
+        TrustError: the scenario runs Python of its own, and there is no `trust=True`.
         ScenarioError: see `load_playable`.
     """
-    return read_playable(source, Trust.from_options(**consent).for_reference(referrer), {})
+    return read_playable(source, Trust.from_options(**consent).for_reference(origin), {})
 
 
 def read_playable(source: str | Path, trust: Trust, settings: Mapping[str, Any]) -> Playable:
-    """A scenario as `load_playable` has it, that may run so much Python, by these settings."""
+    """Return a scenario as `load_playable` does, with a trust level and settings."""
     try:
         return cast(Playable, read_scenario(source, trust, settings=settings))
     except ModuleNotFoundError as error:
         raise ScenarioError([str(error)]) from None
 
 
-def says(source: str, text: str) -> bool:
-    """Whether a scenario file holds a text; nothing of it is run."""
+def is_scenario_text(source: str, text: str) -> bool:
+    """Return whether a scenario file has exactly this text; runs no Python."""
     try:
         return Path(source).is_file() and read_file(ScenarioRef(Path(source))).text == text
     except (ScenarioError, OSError):
@@ -192,7 +190,7 @@ def says(source: str, text: str) -> bool:
 
 
 def source_of(scenario: Playable) -> str:
-    """What `load_playable` takes to get a scenario again, wherever Python is started."""
+    """Return the argument for `load_playable` that loads the scenario again in any process."""
     file, document = scenario.source, scenario.document
     if file is None or file.is_relative_to(SCENARIOS):
         if not document.pack_level:
@@ -202,34 +200,36 @@ def source_of(scenario: Playable) -> str:
 
 
 def built_in_entries() -> list[Entry]:
-    """The scenarios that come with the engine, kind by kind."""
+    """Return entries of the built-in scenarios, by domain and group."""
     entries: list[Entry] = []
     for domain in DOMAINS.values():
         levels, missing = domain.playable, domain.missing_message
-        found = list(levels)
-        own = {
+        names = list(levels)
+        own_groups = {
             name: group
             for folder, group in _GROUPS.items()
             for name, level in levels.items()
             if level.file.is_relative_to(folder)
         }
-        kinds = {_SIZE.sub("", name) for name in found if name not in own}
-        of_domain = [Entry(name, own.get(name) or _group(name, kinds), missing) for name in found]
-        entries += sorted(of_domain, key=lambda entry: (entry.group, found.index(entry.source)))
+        kinds = {_SIZE.sub("", name) for name in names if name not in own_groups}
+        of_domain = [
+            Entry(name, own_groups.get(name) or _group(name, kinds), missing) for name in names
+        ]
+        entries += sorted(of_domain, key=lambda entry: (entry.group, names.index(entry.source)))
     return entries
 
 
-def with_levels(entries: Iterable[Entry]) -> list[Entry]:
-    """Entries, behind each that is a pack those of its levels."""
-    return [each for entry in entries for each in (entry, *entry.levels)]
+def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries, each pack followed by its levels."""
+    return [item for entry in entries for item in (entry, *entry.levels)]
 
 
-def beside_in_pack(scenario: Playable, step: int) -> Playable | None:
-    """The level of a pack so many levels after another one, or what comes after the pack if that is
-    one of the engine's `COURSE`; None if there is none.
+def level_beside(scenario: Playable, step: int) -> Playable | None:
+    """Return the level of a pack `step` levels after the current one, or the first level after a
+    pack of the engine's `COURSE`; None if there is none.
 
     Raises:
-        ScenarioError: it cannot be read any more.
+        ScenarioError: the level can no longer be read.
     """
     document = scenario.document
     if not document.pack_level or document.source is None:
@@ -246,11 +246,12 @@ def beside_in_pack(scenario: Playable, step: int) -> Playable | None:
     return read_playable(f"{following}#1" if is_pack_too else following, document.trust, {})
 
 
-def in_pack(scenario: Playable, name: str) -> Playable | None:
-    """The level of a pack that has a name, such as `sokoban-3`; None if the scenario has none.
+def pack_level_named(scenario: Playable, name: str) -> Playable | None:
+    """Return the level of a pack with a name such as `sokoban-3`; None if the scenario has no such
+    level.
 
     Raises:
-        ScenarioError: it cannot be read any more.
+        ScenarioError: the level can no longer be read.
     """
     document, number = scenario.document, name.removeprefix(f"{scenario.name}-")
     if document.variant or document.source is None:
@@ -261,54 +262,58 @@ def in_pack(scenario: Playable, name: str) -> Playable | None:
     return read_playable(source, document.trust, document.settings)
 
 
-def kin(name: str) -> list[str]:
-    """The built-in scenarios that differ from one of them in size or difficulty only, with itself.
+def size_variants(name: str) -> list[str]:
+    """Return the built-in scenarios that differ from `name` only in size or difficulty, including
+    `name`.
 
-    >>> kin("empty-8x8")
+    >>> size_variants("empty-8x8")
     ['empty-4x4', 'empty-8x8']
     """
-    kind, known = _SIZE.sub("", name), list_built_in_names()
-    return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
+    kind, names = _SIZE.sub("", name), list_built_in_names()
+    return [other for other in names if _SIZE.sub("", other) == kind] if name in names else []
 
 
-def next_of_kin(name: str) -> str:
-    """The one of its `kin` that comes after a scenario.
+def next_size_variant(name: str) -> str:
+    """Return the next of the `size_variants` of a scenario.
 
     Raises:
-        ScenarioError: it has no other.
+        ScenarioError: the scenario has no other size or difficulty.
     """
-    others = kin(name)
+    others = size_variants(name)
     if len(others) < 2:
         raise ScenarioError(["This level has no other size or difficulty"])
     return others[(others.index(name) + 1) % len(others)]
 
 
 def _group(name: str, domains: Iterable[str]) -> str:
-    """The shortest domain that the name belongs to: memory-four-rooms is a kind of memory."""
+    """Return the group of a scenario, by the shortest prefix in `domains`: memory-four-rooms
+    belongs to memory."""
     own = _SIZE.sub("", name)
     domain = min((f for f in domains if own == f or own.startswith(f"{f}-")), key=len)
     return domain.replace("-", " ").capitalize()
 
 
-def in_folder(folder: Path) -> list[Entry]:
-    """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
+def folder_entries(folder: Path) -> list[Entry]:
+    """Return entries of the scenario files and packs in a folder, and of its subfolders with a
+    `scenario.yaml`."""
     try:
         packs = filter(is_pack, folder.iterdir())
-        found = (folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs)
-        files = [file for each in found for file in sorted(each)[:_MOST]]
+        groups = (folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs)
+        files = [file for group in groups for file in sorted(group)[:_MAX_FILES]]
     except OSError:
         return []
-    sources = [str(level) for file in files for level in _levels(file)]
-    return [Entry(source, "In this folder") for source in sources[:_MOST]]
+    sources = [str(level) for file in files for level in _scenario_refs(file)]
+    return [Entry(source, "In this folder") for source in sources[:_MAX_FILES]]
 
 
-def _levels(file: Path) -> list[ScenarioRef]:
-    """The levels in a file: a scenario, its variants, or none."""
+def _scenario_refs(file: Path) -> list[ScenarioRef]:
+    """Return references to the scenario of a file or to its variants; empty if the file is no
+    scenario."""
     try:
         text = read_bytes(file, MAX_SCENARIO_BYTES, "scenario files").decode()
     except (OSError, UnicodeDecodeError):
         text = ""
-    told = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
-    if not told and file.name != FOLDER_FILE:
+    is_scenario = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
+    if not is_scenario and file.name != FOLDER_FILE:
         return []
     return [ScenarioRef(file, variant) for variant in find_variant_names(text) or [""]]

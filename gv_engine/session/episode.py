@@ -1,4 +1,4 @@
-"""Episodes and scenarios as games know them, whichever domain of worlds they are of."""
+"""Protocols of episodes and scenarios of any domain, as sessions use them."""
 
 from __future__ import annotations
 
@@ -15,132 +15,136 @@ from gv_engine.scenario.plugin import DOMAINS, AnyScenario, KeyCommand
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
 
-AND = " | "
-"""Between what several agents do at once."""
+ACTION_SEPARATOR = " | "
+"""Separator of the actions of several agents."""
 
-Seen = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""(1, …) arrays of an observation by name, and an info whose values have that axis, too."""
+PolicyInput = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+"""(1, …) arrays of an observation by name, and an info dict whose values have that axis too."""
 
 
 class Episode(Protocol):
-    """One episode at a time of one scenario, without a window.
+    """One scenario, played one episode at a time, without a window.
 
-    Actions are texts: names in a grid, there of several agents `ann MOVE_FORWARD | bob TOGGLE`,
-    where those who are not named wait; a rule and a node in algebra. What a snapshot holds is the
-    domain's own business; it stays within the process.
+    Actions are texts. In a grid they are names, for several agents `ann MOVE_FORWARD | bob TOGGLE`,
+    and agents without an action wait. In algebra they name a rule and a node. Snapshots are opaque
+    and stay within the process.
+
+    Attributes:
+        controlled: index of the agent that the player controls; the frame shows its view.
+        partners: policies of other agents, by agent name.
     """
 
     @property
     def actions(self) -> Sequence[str]:
-        """All actions that there are now, in order."""
+        """All actions of the current state, in order."""
 
     @property
     def agents(self) -> Sequence[str]:
-        """The names of those who act."""
+        """Names of the agents."""
 
     controlled: int
-    """Which of them a player's actions are for, whose view is shown, too."""
     partners: dict[str, Policy]
-    """What acts for some of the others, by their names."""
 
-    def joint(self, action: str) -> str:
-        """What all agents do when a player has said what one of them does: others act as their
-        policies say, or wait.
-
-        Raises:
-            PolicyError: a policy answers with something that is no action.
-        """
-
-    def numbers(self, action: str) -> Any:
-        """The numbers of `actions` that an action, which is not refused, is made of; (A,) where
-        there may be several agents, 0 for those who are done.
+    def joint_action(self, action: str) -> str:
+        """Return the actions of all agents, given the player's action: other agents act by their
+        policy, or wait.
 
         Raises:
-            ValueError: somebody waits, which has no number.
+            PolicyError: a policy returned an invalid action.
         """
 
-    def among(self, action: str, others: str) -> str:
-        """What all agents do when a player has said something: those whom it does not name, but for
-        the one that is controlled, do as is said for others."""
+    def action_indices(self, action: str) -> Any:
+        """Return the indices into `actions` of a valid action; (A,) where there may be several
+        agents, 0 for agents that are done.
+
+        Raises:
+            ValueError: an agent waits, which has no index.
+        """
+
+    def merge_actions(self, action: str, others: str) -> str:
+        """Return the actions of all agents: `action` for the agents that it names and for the
+        controlled one, `others` for the rest."""
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
-        """What keys do in this level alone."""
+        """Key commands of this level only."""
 
     @property
     def wait(self) -> str:
-        """The action that lets time pass and does nothing itself; empty if there is none."""
+        """Action that only lets time pass; empty if the level has none."""
 
     @property
     def steps(self) -> int:
-        """Since the reset."""
+        """Number of steps since the reset."""
 
     @property
     def reward(self) -> float:
-        """Of the last step."""
+        """Reward of the last step."""
 
     @property
     def total(self) -> float:
-        """The sum of the rewards since the reset."""
+        """Sum of the rewards since the reset."""
 
     @property
     def outcome(self) -> str:
-        """Empty, `terminated` or `truncated`."""
+        """`terminated`, `truncated`, or empty before the end."""
 
     @property
     def ending(self) -> str:
-        """How it ended, for the player; empty while it goes on."""
+        """Sentence about the end, for the player; empty before the end."""
 
     def reset(self, seed: int) -> None:
-        """Begin the episode of a seed, the one that an environment gives for it."""
+        """Start the episode of a seed, equal to that of an environment's `reset(seed=seed)`."""
 
-    def refusal(self, action: str) -> str:
-        """Why an action is none here, as a sentence for the player; empty if it is one."""
+    def refusal_reason(self, action: str) -> str:
+        """Return why an action is refused, as a sentence for the player; empty for a valid
+        action."""
 
     def step(self, action: str) -> None:
-        """Take an action that is not refused."""
+        """Take a valid action."""
 
     def mask(self) -> Mapping[str, bool]:
-        """Whether each of the actions would do something now."""
+        """Return for each action whether the action has an effect now."""
 
-    def seen(self) -> Seen:
-        """The observation and info of the present state, as a vector environment of this world
-        alone hands them to a policy; with an axis of agents behind that of worlds, if there may be
+    def observe(self) -> PolicyInput:
+        """Return observation and info of the current state as a vector environment of one world
+        gives them to a policy; with an axis of agents behind that of worlds, if there may be
         several."""
 
     def frame(self, message: str) -> Any:
-        """The frame of the present state, in a grid a `gv_engine.rules.frame.Frame`."""
+        """Return the frame of the current state with a message; in a grid a
+        `gv_engine.rules.frame.Frame`."""
 
     def row(self) -> Any:
-        """The state as the domain has it, a () array of `scenario.layout.dtype` in a grid."""
+        """Return a copy of the state as a row; in a grid a () array of `scenario.layout.dtype`."""
 
-    def become(self, row: Any) -> None:
-        """Begin with a state that `row` has returned, maybe in another process.
+    def load_row(self, row: Any) -> None:
+        """Start an episode with a state from `row`, maybe of another process.
 
         Raises:
-            ValueError: it is not one of the scenario's.
+            ValueError: the row does not belong to the scenario.
         """
 
     def state(self) -> str:
-        """16 hexadecimal digits that stand for the whole state, equal in every process."""
+        """Return 16 hexadecimal digits, a digest of the whole state, equal in all processes."""
 
     @property
-    def sight(self) -> int:
-        """A number for what agents are shown beside the state, equal where that is the same."""
+    def view_hash(self) -> int:
+        """Hash of what agents see beyond the state."""
 
     def differences(self, was: Any) -> list[str]:
-        """What is different here from another episode of the domain, maybe of another scenario, in
-        words, what matters most first; of all but rewards, end and mission."""
+        """Return sentences about the differences from another episode of the domain, maybe of
+        another scenario, the most important first; without rewards, end and mission."""
 
     def snapshot(self) -> Any:
-        """The whole episode as it is now, small, for `restore`."""
+        """Return a small snapshot of the whole episode for `restore`."""
 
     def restore(self, snapshot: Any) -> None:
-        """Become what a snapshot holds; what follows is what would have followed there."""
+        """Return to the state of a snapshot, the RNG included."""
 
 
-class Told:
-    """Figures of an episode, as its world has them."""
+class SingleAgentEpisode:
+    """Base class of episodes with one agent and a `world` with rewards and ends."""
 
     world: Any
     actions: Any
@@ -149,82 +153,85 @@ class Told:
 
     @property
     def agents(self) -> Sequence[str]:
-        """The only one."""
+        """Name of the only agent."""
         return ("agent",)
 
     @property
-    def sight(self) -> int:
-        """The same for all states: they are all there is to be seen."""
+    def view_hash(self) -> int:
+        """Constant: the state is all there is to see."""
         return 0
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
-        """None: what keys do is the same in all its levels."""
+        """No commands: keys do the same in all levels."""
         return ()
 
-    def joint(self, action: str) -> str:
-        """The action itself."""
+    def joint_action(self, action: str) -> str:
+        """Return the action itself."""
         return action
 
-    def numbers(self, action: str) -> Any:
-        """That of the action; see `gv_engine.session.episode.Episode`."""
+    def action_indices(self, action: str) -> Any:
+        """Return the index of the action."""
         return [*self.actions].index(action)
 
-    def among(self, action: str, others: str) -> str:
-        """The action itself."""
+    def merge_actions(self, action: str, others: str) -> str:
+        """Return the action itself."""
         return action
 
     @property
     def steps(self) -> int:
-        """Since the reset."""
+        """Number of steps since the reset."""
         return int(self.world.steps)
 
     @property
     def reward(self) -> float:
-        """Of the last step."""
+        """Reward of the last step."""
         return float(self.world.reward)
 
     @property
     def total(self) -> float:
-        """The sum of the rewards since the reset."""
+        """Sum of the rewards since the reset."""
         return float(self.world.total)
 
     @property
     def outcome(self) -> str:
-        """Empty, `terminated` or `truncated`."""
+        """`terminated`, `truncated`, or empty before the end."""
         return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
 
 
-def of_one_world(observation: Mapping[str, Any], info: Mapping[str, Any]) -> Seen:
-    """What an environment hands out, with an axis for its one world."""
+def add_world_axis(observation: Mapping[str, Any], info: Mapping[str, Any]) -> PolicyInput:
+    """Return observation and info with a leading axis for one world."""
     return (
         {name: np.asarray(array)[None] for name, array in observation.items()},
         {
-            name: of_one_world(told, {})[0] if isinstance(told, Mapping) else np.asarray(told)[None]
-            for name, told in info.items()
+            name: add_world_axis(value, {})[0]
+            if isinstance(value, Mapping)
+            else np.asarray(value)[None]
+            for name, value in info.items()
         },
     )
 
 
 class Playable(AnyScenario, Protocol):
-    """A scenario of any domain, with its files."""
+    """Scenario of any domain, with its files."""
 
     @property
     def source(self) -> Path | None:
-        """The file it comes from."""
+        """Scenario file; None if there is none."""
 
     def watched_files(self) -> Sequence[Path]:
-        """The files that it was made of and those that could become part of it."""
+        """Return the files that the scenario was read from, and files that could become part of
+        it."""
 
     def reload(self) -> Playable:
-        """The same scenario as its files say it now.
+        """Return the scenario as read again from its files.
 
         Raises:
-            ScenarioError: all that is wrong with them.
+            ScenarioError: all errors of the files.
         """
 
 
-def episode_of(scenario: AnyScenario) -> Episode:
-    """Something to play a scenario in, before its first reset."""
-    made: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
-    return made
+def make_episode(scenario: AnyScenario) -> Episode:
+    """Return an episode of a scenario, before its first reset."""
+    episode: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
+    return episode

@@ -1,4 +1,5 @@
-"""Time flows back: the steps of a game again, as the files of its scenario say them now."""
+"""Hot reload: replay the steps of a timeline with changed scenario files, and report the first
+difference."""
 
 from __future__ import annotations
 
@@ -11,128 +12,129 @@ from gv_engine.scenario.map import format_reward
 from gv_engine.session.episode import Episode, Playable
 from gv_engine.session.file_watch import Watch
 from gv_engine.session.replay import Difference
-from gv_engine.session.timeline import Before, Timeline
+from gv_engine.session.timeline import ReloadComparison, Timeline
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-_TOLD = 3
-"""Differences of a step that are told; of more, how many."""
+_MAX_DIFFERENCES = 3  # number of differences in a message
 
 
-def to_the_end(work: Generator[None, None, Answer]) -> Answer:
-    """What comes of something that is done bit by bit."""
+def run_generator(work: Generator[None, None, Result]) -> Result:
+    """Run a generator to its end, and return its result."""
     while True:
         try:
             next(work)
         except StopIteration as end:
-            answer: Answer = end.value
-            return answer
+            result: Result = end.value
+            return result
 
 
-def flow(
-    was: Timeline, scenario: Playable, episode: Episode, watch: Watch
+def replay_timeline(
+    old: Timeline, scenario: Playable, episode: Episode, watch: Watch
 ) -> Generator[None, None, Timeline]:
-    """Take the steps of a course in a scenario that was loaded anew.
+    """Replay the steps of a timeline in a reloaded scenario.
 
     Args:
-        was: how they went; it is left alone.
-        scenario, episode, watch: in which they are taken, and what looks after its files.
+        old: timeline to replay; not changed.
+        scenario, episode, watch: parts of the new timeline.
 
     Yields:
-        None, often; whoever asks for more may do something else first.
+        None after every few steps, so that the caller can do other work.
 
     Returns:
-        The course, at its end, as far as its steps go; its `before` says where it differs first.
+        The new timeline, at its end; shorter than the old one if an action is refused. Its
+        `comparison` names the first difference.
 
     Raises:
-        RuleError: a rule failed; the message says at which step.
+        RuleError: a rule failed; the message names the step.
     """
-    now = Timeline(scenario, episode, was.seed, watch, was.row)
-    was = was.apart()
+    new = Timeline(scenario, episode, old.seed, watch, old.row)
+    old = old.copy_with_episode()
     refused = ""
-    for number, taken in enumerate(was.steps, 1):
+    for number, step in enumerate(old.steps, 1):
         yield
         try:
-            found = now.take(taken.action)
+            result = new.step(step.action)
         except StoppedError:
             raise
         except RuleError as error:
             raise RuleError(f"step {number}: {error}") from error
-        if isinstance(found, str):
-            refused = found
+        if isinstance(result, str):
+            refused = result
             break
-    now.by_hand = False
-    length = now.length
+    new.has_new_steps = False
+    length = new.length
     for position in range(length + 1):
-        if _looks_alike(was, now, position):
+        if _looks_equal(old, new, position):
             continue
         yield
-        was.go(position, anew=False)
-        now.go(position, anew=False)
-        if told := course_differences(was, now):
+        old.seek(position, from_snapshot=False)
+        new.seek(position, from_snapshot=False)
+        if differences := timeline_differences(old, new):
             end = f"; no step {length + 1}: {refused}" if refused else ""
-            now.before = _before(was, position, in_a_line(told) + end, length)
+            new.comparison = _comparison(old, position, join_differences(differences) + end, length)
             break
     else:
         if refused:
-            now.before = _before(was, length + 1, refused, length)
-    if now.before is None:
-        now.difference = was.difference
-    now.go(length, anew=False)
-    return now
+            new.comparison = _comparison(old, length + 1, refused, length)
+    if new.comparison is None:
+        new.difference = old.difference
+    new.seek(length, from_snapshot=False)
+    return new
 
 
-def _before(was: Timeline, step: int, told: str, shared: int) -> Before:
-    since = f"from step {step} on" if step else "from the beginning on"
-    return Before(was, Difference(step, f"{since}: {told}"), shared)
+def _comparison(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
+    """Return the comparison with `old`, whose first difference is at `step`."""
+    start = f"from step {step} on" if step else "from the beginning on"
+    return ReloadComparison(old, Difference(step, f"{start}: {message}"), num_steps)
 
 
-def _looks_alike(was: Timeline, now: Timeline, position: int) -> bool:
-    """Whether nothing is different after so many steps; False if it has to be looked at."""
+def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
+    """Return whether two timelines are surely equal after `position` steps; the beginning is
+    never sure, as its state leaves out the words of the mission."""
     return (
-        was.state_at(position) == now.state_at(position)
-        and was.sights[position] == now.sights[position]
-        and position > 0  # there the words of the mission count, too
+        old.state_at(position) == new.state_at(position)
+        and old.view_hashes[position] == new.view_hashes[position]
+        and position > 0
     )
 
 
-def course_differences(was: Timeline, now: Timeline) -> list[str]:
-    """What is different where two courses are now, in words, what matters most first."""
-    before, after = was.episode.frame(""), now.episode.frame("")
+def timeline_differences(old: Timeline, new: Timeline) -> list[str]:
+    """Return sentences about the differences between the current states of two timelines, the
+    most important first."""
+    before, after = old.episode.frame(""), new.episode.frame("")
     if before.domain != after.domain:
         return ["worlds of another domain"]
-    told = [*_scene(before, after), *now.episode.differences(was.episode)]
+    differences = [*_scene_differences(before, after), *new.episode.differences(old.episode)]
     if before.total != after.total and before.reward == after.reward:
-        told.append(f"return {format_reward(after.total)}, was {format_reward(before.total)}")
-    return told
+        differences.append(
+            f"return {format_reward(after.total)}, was {format_reward(before.total)}"
+        )
+    return differences
 
 
-def _scene(was: Scene, now: Scene) -> list[str]:
-    """What is different in how a game stands, whatever domain it is of."""
-    told = []
-    if was.reward != now.reward:
-        names = dict.fromkeys((*now.terms, *was.terms))
-        paid = {name: (now.terms.get(name, 0.0), was.terms.get(name, 0.0)) for name in names}
-        terms = {name: pair for name, pair in paid.items() if pair[0] != pair[1]}
-        for name, (pays, paid_before) in (terms or {"": (now.reward, was.reward)}).items():
+def _scene_differences(before: Scene, after: Scene) -> list[str]:
+    """Return sentences about different rewards, ends and missions, for all domains."""
+    differences = []
+    if before.reward != after.reward:
+        names = dict.fromkeys((*after.terms, *before.terms))
+        pairs = {name: (after.terms.get(name, 0.0), before.terms.get(name, 0.0)) for name in names}
+        terms = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        for name, (new, old) in (terms or {"": (after.reward, before.reward)}).items():
             rule = f" ({name.replace('_', ' ')})" if name else ""
-            told.append(f"reward {format_reward(pays)}, was {format_reward(paid_before)}{rule}")
-    if (was.outcome, was.ending) != (now.outcome, now.ending):
-        told.append(f"{_end(now)}, {'ended before: ' if was.outcome else ''}{_was(was)}")
-    if was.mission != now.mission:
-        told.append(f"mission {now.mission or 'none'!r}, was {was.mission or 'none'!r}")
-    return told
+            differences.append(f"reward {format_reward(new)}, was {format_reward(old)}{rule}")
+    if (before.outcome, before.ending) != (after.outcome, after.ending):
+        new_end = f"over: {after.ending or after.outcome}" if after.outcome else "goes on"
+        old_end = before.ending or before.outcome or "went on"
+        verb = "ended before: " if before.outcome else ""
+        differences.append(f"{new_end}, {verb}{old_end}")
+    if before.mission != after.mission:
+        differences.append(f"mission {after.mission or 'none'!r}, was {before.mission or 'none'!r}")
+    return differences
 
 
-def _end(scene: Scene) -> str:
-    return f"over: {scene.ending or scene.outcome}" if scene.outcome else "goes on"
-
-
-def _was(scene: Scene) -> str:
-    return scene.ending or scene.outcome or "went on"
-
-
-def in_a_line(told: Sequence[str]) -> str:
-    """The first few of them."""
-    more = len(told) - _TOLD
-    return "; ".join(told[:_TOLD]) + (f"; and {more} more" if more > 0 else "")
+def join_differences(differences: Sequence[str]) -> str:
+    """Return the first three differences in one line, and the number of the others."""
+    more = len(differences) - _MAX_DIFFERENCES
+    text = "; ".join(differences[:_MAX_DIFFERENCES])
+    return text + (f"; and {more} more" if more > 0 else "")

@@ -1,14 +1,13 @@
-"""Inspection of a world, for people: entities, what the agent is given, and what it could see.
+"""Inspection of a world: its entities, the agent's observation, and what visibility functions show.
 
-A world is looked at as a copy made from its row, so that nothing here changes it or draws from its
-generator.
+The inspected world is a copy made from a row, so inspection changes neither the world nor its RNG.
 
 >>> from gv_engine import Scenario
 >>> scenario = Scenario.load("keydoor-5x5")
 >>> inspection = Inspection(scenario)
 >>> simulation = Simulation(scenario)
 >>> simulation.reset(np.random.default_rng(0))
->>> inspection.look(simulation.world.snapshot())
+>>> inspection.load(simulation.world.snapshot())
 >>> inspection.cell(0, 0)[0].name
 'wall'
 """
@@ -37,41 +36,41 @@ if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
 
 
-def visibility_functions() -> tuple[str, ...]:
-    """Names of all that are registered."""
+def visibility_function_names() -> tuple[str, ...]:
+    """Return the names of all registered visibility functions."""
     return tuple(REGISTRIES[VISIBILITY])
 
 
-class Part(NamedTuple):
-    """A component of an entity: its class, and its fields with what their values mean."""
+class ComponentFields(NamedTuple):
+    """Name of a component, and its fields with their values in words."""
 
     name: str
     fields: Mapping[str, str]
 
 
 class Entity(NamedTuple):
-    """One entity.
+    """Entity of a world, in words.
 
     Attributes:
-        number: its index in the columns.
+        number: index of the entity in the columns.
         name: for people, such as `locked yellow door`.
-        parts: its components.
-        holds: the entities that its fields refer to, by `Component.field`.
+        parts: components of the entity.
+        holds: entities that its fields refer to, by `Component.field`.
     """
 
     number: int
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[ComponentFields, ...]
     holds: Mapping[str, Entity]
 
 
-class Sight(NamedTuple):
-    """What a visibility function lets the agent see.
+class VisibleCells(NamedTuple):
+    """Cells that a visibility function shows to the agent.
 
     Attributes:
-        seen: (h, w) bool of the view; nothing where it cannot be told.
+        seen: (h, w) bool of the view; all False after an error.
         on_grid: (H, W) bool of the grid.
-        problem: why it cannot be told, in one line; else empty.
+        problem: error in one line; else empty.
     """
 
     seen: NDArray[np.bool_]
@@ -79,36 +78,40 @@ class Sight(NamedTuple):
     problem: str = ""
 
 
-def meanings(
+def describe_numbers(
     numbers: NDArray[Any], shown: NDArray[np.uint8], types: ObjectTypes
 ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
-    """The meaning of the numbers of a representation, for types, states and colours.
+    """Return names for the numbers of a representation: of types, of states and of colours.
 
     Args:
-        numbers: (…, 3) as the representation has them.
+        numbers: (…, 3) numbers of the representation.
         shown: (…, 3) the types, states and colours themselves.
-        types: of the scenario.
+        types: object types of the scenario.
     """
-    of_types: dict[int, str] = {}
-    of_states: dict[int, dict[str, None]] = {}
-    of_colors: dict[int, str] = {}
+    type_names: dict[int, str] = {}
+    states: dict[int, dict[str, None]] = {}
+    color_names: dict[int, str] = {}
     pairs = np.concatenate([numbers.reshape(-1, 3), shown.reshape(-1, 3)], axis=1)
     for kind, state, color, *seen in np.unique(pairs, axis=0).tolist():
-        known = types[seen[0]]
-        name = to_snake_case(known.name).replace("_", " ") if seen[0] else "nothing"
-        of_types[kind] = name
-        says = f"{known.states[seen[1]].lower().replace('_', ' ')} {name}" if known.states else ""
-        of_states.setdefault(state, {})[says] = None
-        of_colors[color] = COLORS[seen[2]].lower() if seen[2] else "no colour"
-    told = {n: " or ".join(filter(None, names)) or "no state" for n, names in of_states.items()}
-    return of_types, dict(sorted(told.items())), dict(sorted(of_colors.items()))
+        object_type = types[seen[0]]
+        name = to_snake_case(object_type.name).replace("_", " ") if seen[0] else "nothing"
+        type_names[kind] = name
+        state_name = (
+            f"{object_type.states[seen[1]].lower().replace('_', ' ')} {name}"
+            if object_type.states
+            else ""
+        )
+        states.setdefault(state, {})[state_name] = None
+        color_names[color] = COLORS[seen[2]].lower() if seen[2] else "no colour"
+    state_names = {n: " or ".join(filter(None, names)) or "no state" for n, names in states.items()}
+    return type_names, dict(sorted(state_names.items())), dict(sorted(color_names.items()))
 
 
 class Inspection:
-    """Looks at worlds of a scenario, one at a time.
+    """Inspector of the worlds of a scenario, one at a time.
 
     Args:
-        scenario: whose worlds they are.
+        scenario: scenario of the worlds.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -117,11 +120,11 @@ class Inspection:
         self._row = scenario.layout.defaults()
         self._calls: dict[str, Call | str] = {}
 
-    def look(self, row: NDArray[Any]) -> None:
-        """Look at the world of a row from now on.
+    def load(self, row: NDArray[Any]) -> None:
+        """Load the world of a row.
 
         Args:
-            row: a () array of `scenario.layout.dtype`, see `World.snapshot`; left as it is.
+            row: () array of `scenario.layout.dtype`, see `World.snapshot`; not changed.
 
         Raises:
             ValueError: the row has another layout.
@@ -130,7 +133,7 @@ class Inspection:
         self._row = row
 
     def cell(self, y: int, x: int) -> tuple[Entity, ...]:
-        """The entities in a cell, the agent first and the ground last; none on free floor.
+        """Return the entities in a cell, the agent first and the ground last; none for free floor.
 
         Raises:
             IndexError: the grid has no such cell.
@@ -141,15 +144,17 @@ class Inspection:
                 f"cell {y}, {x}: the grid has rows 0 to {world.height - 1} and columns 0 to "
                 f"{world.width - 1}"
             )
-        here = (world.position.y[AGENT], world.position.x[AGENT]) == (y, x)
-        found = (AGENT,) * here + (world.at[y, x], world.ground[y, x])
-        return tuple(self._entity(e) for e in found if e != NOTHING)
+        agent_is_here = (world.position.y[AGENT], world.position.x[AGENT]) == (y, x)
+        entities = (AGENT,) * agent_is_here + (world.at[y, x], world.ground[y, x])
+        return tuple(self._entity(e) for e in entities if e != NOTHING)
 
     def agent(self) -> Entity:
-        """The agent."""
+        """Return the agent."""
         return self._entity(AGENT)
 
     def _entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
+        """Return an entity in words, with the entities that its fields refer to; `above` holds the
+        entities that already contain the entity."""
         world = self._simulation.world
         parts, holds = [], {}
         for cls in self.scenario.layout.components:
@@ -163,12 +168,12 @@ class Inspection:
                 is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
-            parts.append(Part(cls.__name__, fields))
+            parts.append(ComponentFields(cls.__name__, fields))
         name = "agent" if e == AGENT else describe_object(self.scenario.types, *world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
     def actions(self) -> dict[str, bool]:
-        """Whether each of the scenario's actions would do something, by name."""
+        """Return for each of the scenario's actions, by name, whether the action has an effect."""
         mask = np.zeros(len(self.scenario.actions), np.int8)
         self._simulation.valid_actions(mask)
         return dict(zip(self.scenario.action_names, mask.astype(bool).tolist(), strict=True))
@@ -176,27 +181,25 @@ class Inspection:
     def observation(
         self, representation: str, grid: NDArray[np.uint8], item: tuple[int, int, int]
     ) -> Arrays:
-        """The arrays that the agent gets.
+        """Return the arrays of the agent's observation.
 
         Args:
             representation: one of `REPRESENTATIONS`.
-            grid: (h, w, 3) what it was shown.
-            item: type, state and colour of what it holds.
+            grid: (h, w, 3) types, states and colours of the agent's view.
+            item: type, state and colour of the carried object.
 
         Raises:
-            ValueError: no such representation, or it has no number for something that is shown.
+            ValueError: the representation does not exist, or has no number for a shown object.
         """
-        found = Representation.of_observation(self.scenario, representation)
-        arrays = found.encode(grid, np.array(item, np.uint8), observer_pose(self.scenario))
+        encoder = Representation.of_observation(self.scenario, representation)
+        arrays = encoder.encode(grid, np.array(item, np.uint8), observer_pose(self.scenario))
         if missions := self.scenario.missions:
             arrays["mission"] = missions.encode(self._simulation.world)
         return arrays
 
-    def _visibility(self, name: str) -> Call | str:
-        """A function with its parameters, or why there are none for this scenario.
-
-        They are the scenario's where it names the function, else as they are by default.
-        """
+    def _visibility_call(self, name: str) -> Call | str:
+        """Return the call of a visibility function, or an error message; with the scenario's
+        parameters if its own visibility function has that name, else the defaults."""
         system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
         if own.system is system:
             return own
@@ -206,19 +209,18 @@ class Inspection:
             return f"{error}, which only a scenario can give"
         return call.run_check(self.scenario.area) or call
 
-    def sight(self, function: str) -> Sight:
-        """What the agent would see by a registered visibility function.
-
-        One that leaves it to chance draws what it would draw now from the world's generator.
+    def visible_cells(self, function: str) -> VisibleCells:
+        """Return the cells that a registered visibility function shows to the agent; random
+        functions use a copy of the world's RNG.
 
         Raises:
-            KeyError: no such function.
+            KeyError: there is no such function.
         """
         if function not in self._calls:
-            self._calls[function] = self._visibility(function)
+            self._calls[function] = self._visibility_call(function)
         call = self._calls[function]
         world, view = self._simulation.world, self._simulation.view
-        nothing = Sight(
+        nothing = VisibleCells(
             np.zeros(self.scenario.area.shape, np.bool_),
             np.zeros((world.height, world.width), np.bool_),
         )
@@ -228,9 +230,9 @@ class Inspection:
             with world.context:
                 view.look(world, AGENT)
                 BoundCall(call).run(world, AGENT, view)
-        except (Exception, Stopped) as error:  # whatever an author's function may raise
+        except (Exception, Stopped) as error:  # any error of a custom function
             return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
         finally:
             world.rng = generator_from_row(self._row["rng"])
         seen = view.seen.astype(bool)
-        return Sight(seen, view.area.grid_mask(world, AGENT, seen))
+        return VisibleCells(seen, view.area.grid_mask(world, AGENT, seen))

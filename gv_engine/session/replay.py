@@ -1,7 +1,7 @@
-"""Replays: an episode as a file that can be played again and checked, step by step.
+"""Replays: files with the steps of an episode, which can be replayed and checked step by step.
 
-The file is JSON, one line for each step, and its last line is a checksum over all bytes before it.
-It runs no code: it names its scenario, and who opens it says where that is.
+A file is JSON with one line for each step; its last line is a checksum of all bytes before. A
+replay holds no code: it names its scenario, and the reader says where to find it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.loading import get_domain
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.trust import Trust
-from gv_engine.session.catalogue import in_pack, read_playable, says
+from gv_engine.session.catalogue import is_scenario_text, pack_level_named, read_playable
 from gv_engine.session.episode import Playable
 
 # ---- row digest ----------------------------------------------------------------------------------
@@ -56,103 +56,100 @@ _PLAIN = (
     "member",
 )
 
-_WAITED = 8
-"""The number of `WAIT` when the first replays were kept, whose digests stay what they are."""
+_WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first replays were saved
 
 
 def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
-    """16 hexadecimal digits that stand for a world.
+    """Return 16 hexadecimal digits, a digest of the state of a world.
 
     Args:
         row: () array of a `Layout.dtype`.
-        types: of the layout.
+        types: object types of the layout.
     """
     digest = sha256()
 
-    def say(name: str, values: Any) -> None:
+    def update(name: str, values: Any) -> None:
         array = np.asarray(values)
         wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
         digest.update(f"{name} {wide.shape} ".encode())
         digest.update(wide.tobytes())
 
     for name in RNG.names or ():
-        say(name, row["rng"][name].view(np.int64))
+        update(name, row["rng"][name].view(np.int64))
     for name in _PLAIN:
         values = row[name][1:].squeeze() if row[name].ndim else row[name]
-        say(name, np.where(values == WAIT, _WAITED, values) if name == "action" else values)
-    if row["done"].size > 2:  # of one agent the world says it
-        say("done", row["done"][1:])
+        update(
+            name, np.where(values == WAIT, _WAIT_IN_DIGESTS, values) if name == "action" else values
+        )
+    if row["done"].size > 2:  # a world of one agent has it as `terminated` and `truncated`
+        update("done", row["done"][1:])
     for name in ("at", "ground"):
         if name in (row.dtype.names or ()):
-            say(name, row[name][: row["height"], : row["width"]])
-    say("alive", np.flatnonzero(row["alive"]))
+            update(name, row[name][: row["height"], : row["width"]])
+    update("alive", np.flatnonzero(row["alive"]))
     for name in row.dtype.names or ():
         fields = row[name].dtype.names
         if fields and "has" in fields:
-            having = np.flatnonzero(row[name]["has"])
-            say(name, having)
+            entities = np.flatnonzero(row[name]["has"])
+            update(name, entities)
             for field in fields[1:]:
-                values = row[name][field][having]
+                values = row[name][field][entities]
                 if (name, field) == ("kind", "value"):
-                    digest.update(_type_names(values, types).encode())
+                    digest.update(" ".join(types[kind].name for kind in values.tolist()).encode())
                 else:
-                    say(field, values)
+                    update(field, values)
     for name in ("placed", "recent"):
         table = row[name]
-        found = np.flatnonzero(table)
-        order = sorted((types[int(kind)].name, int(table[kind])) for kind in found)
+        kinds = np.flatnonzero(table)
+        order = sorted((types[int(kind)].name, int(table[kind])) for kind in kinds)
         digest.update(f"{name} {order}".encode())
     return digest.hexdigest()[:16]
 
 
-def _type_names(kinds: NDArray[Any], types: ObjectTypes) -> str:
-    return " ".join(types[kind].name for kind in kinds.tolist())
+# ---- pasted replays ------------------------------------------------------------------------------
+
+_NO_CODE = replace(Trust.from_options(code=False), is_detached=True)
 
 
-# ---- brought -------------------------------------------------------------------------------------
-
-_TRUST = replace(Trust.from_options(code=False), is_detached=True)
-
-
-def brought(replay: Replay, folder: Path) -> Playable:
-    """The scenario of a replay by its own text, which is kept as a file: for a replay that somebody
-    has pasted, where nobody knows its scenario. No Python is run for it, and no file that it names
-    is read; nothing is written before the text is known to be the scenario.
+def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
+    """Return the scenario of a pasted replay, read from the text in the replay, and save the text
+    as a file. No Python of the scenario runs, none of its files are read, and nothing is written
+    before the text matches the digest.
 
     Args:
-        replay: with the text.
-        folder: where the file goes, into a folder of its own.
+        replay: replay with the text of its scenario.
+        folder: parent of the new folder with the file.
 
     Raises:
         ReplayError: the text alone is not the scenario.
         OSError: the file cannot be written.
     """
-    said = replay.scenario
-    why = ""
-    for name, variant in _variant_names(said.name):
-        file = folder / check_digest(said.digest)[:16] / f"{name}.yaml"
+    identity = replay.scenario
+    reason = ""
+    for name, variant in _variant_names(identity.name):
+        file = folder / check_digest(identity.digest)[:16] / f"{name}.yaml"
         try:
             document = read_text(
-                said.text.encode(), ScenarioRef(file, variant), _TRUST, replay.settings
+                identity.text.encode(), ScenarioRef(file, variant), _NO_CODE, replay.settings
             )
-            found = cast(Playable, get_domain(document).plugin.read_scenario(document))
+            scenario = cast(Playable, get_domain(document).plugin.read_scenario(document))
         except GVEngineError as error:
-            why = f": {error}"
+            reason = f": {error}"
         else:
-            if found.identity.digest == said.digest:
-                if not says(str(file), said.text):
+            if scenario.identity.digest == identity.digest:
+                if not is_scenario_text(str(file), identity.text):
                     file.parent.mkdir(parents=True, exist_ok=True)
                     with atomic_write(file) as draft:
-                        draft.write_bytes(said.text.encode())
-                return found
+                        draft.write_bytes(identity.text.encode())
+                return scenario
     raise ReplayError(
-        f"a game of {shorten(said.name, 60)!r}, which is not known here, and its text alone is "
-        f"not enough: it needs other files, or Python of its own{why}"
+        f"a game of {shorten(identity.name, 60)!r}, which is not known here, and its text alone "
+        f"is not enough: it needs other files, or Python of its own{reason}"
     )
 
 
 def _variant_names(name: str) -> Iterator[tuple[str, str]]:
-    """What the file may be called, and which of the levels or variants in it is meant."""
+    """Yield possible (file name, variant) pairs of a scenario's name."""
     stem, _, variant = name.rpartition("-")
     for file, inner in ((name, ""), (stem, variant)):
         if is_file_name(file):
@@ -163,51 +160,57 @@ def _variant_names(name: str) -> Iterator[tuple[str, str]]:
 
 SUFFIX = ".gvreplay"
 LINE_BEGINS = "gv:"
-"""What a replay as a line of text begins with."""
+"""Start of a replay as a line of text."""
 OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 2"
 _CHECKSUM = b',\n "checksum": '
-_LARGEST = 2**22
-"""Bytes of a file, about 100,000 steps."""
+_LARGEST = 2**22  # maximum bytes of a file, about 100,000 steps
 
 
 class ReplayError(GVEngineError):
-    """A file that is no replay, is damaged, or belongs to another scenario; one line says it."""
+    """Error of a file that is no replay, is damaged, or belongs to another scenario; the message is
+    one line."""
 
 
 class TimelineStep(NamedTuple):
-    """A step that was taken."""
+    """Step of an episode.
+
+    Attributes:
+        outcome: `terminated`, `truncated`, or empty before the end.
+        state: digest of the state after the step, see `Episode.state`.
+    """
 
     action: str
     reward: float
     outcome: str
-    """Empty, `terminated` or `truncated`."""
     state: str
-    """Stands for the whole state after it, see `Episode.state`."""
 
 
 class Difference(NamedTuple):
-    """A difference between an episode and its replay, and where it is."""
+    """First difference between an episode and its recording.
+
+    Attributes:
+        step: number of the step; 0 for the beginning.
+        message: description in one line.
+    """
 
     step: int
-    """0 for the beginning."""
     message: str
-    """What is different, in one line."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """One episode.
+    """Replay of one episode.
 
     Attributes:
-        scenario: which one it was played in.
-        seed: of its level.
-        start: stands for the state before the first step.
-        steps: all of them.
-        engine: version of GV Engine that played it.
-        settings: values of the scenario's parameters that were set.
-        variant: of its file in which they were set, "" for none.
+        scenario: identity of the scenario.
+        seed: seed of the episode.
+        start: digest of the first state.
+        steps: all steps.
+        engine: version of GV Engine that recorded it.
+        settings: values of the scenario's parameters.
+        variant: variant of the scenario file with these settings, "" for none.
     """
 
     scenario: ScenarioIdentity
@@ -220,21 +223,21 @@ class Replay:
 
     @property
     def total(self) -> float:
-        """The sum of the rewards."""
-        return sum(taken.reward for taken in self.steps)
+        """Sum of the rewards."""
+        return sum(step.reward for step in self.steps)
 
     @property
     def outcome(self) -> str:
-        """How it ended: `terminated`, `truncated`, or empty if it was left."""
+        """End of the episode: `terminated`, `truncated`, or empty if it has not ended."""
         return self.steps[-1].outcome if self.steps else ""
 
     # ---- files ---------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write it, whole or not at all.
+        """Write the replay to a file; the write is atomic.
 
         Raises:
-            OSError: it cannot be written, or has more steps than a file holds.
+            OSError: the file cannot be written, or the replay has too many steps.
         """
         data = self.to_bytes()
         if len(data) > _LARGEST:
@@ -245,7 +248,7 @@ class Replay:
             draft.write_bytes(data)
 
     def to_bytes(self) -> bytes:
-        """The bytes of the file."""
+        """Return the bytes of the file."""
         head = {
             "format": _FORMAT,
             "engine": self.engine,
@@ -257,19 +260,19 @@ class Replay:
             "start": self.start,
         }
         steps = ",\n".join(
-            "  " + json.dumps([taken.action, _written(taken.reward), taken.state])
-            for taken in self.steps
+            "  " + json.dumps([step.action, _encode_reward(step.reward), step.state])
+            for step in self.steps
         )
         body = json.dumps(head, indent=1)[:-2] + f',\n "steps": [\n{steps}\n ]'
-        return _sealed(body.encode())
+        return _with_checksum(body.encode())
 
     @classmethod
     def load(cls, path: Path) -> Replay:
-        """Read a file.
+        """Return the replay of a file.
 
         Raises:
-            ReplayError: it is none, or any byte of it is not as it was written.
-            OSError: it cannot be read.
+            ReplayError: the file is no replay, or damaged.
+            OSError: the file cannot be read.
         """
         data = read_bytes(path, _LARGEST, "replays")
         try:
@@ -278,15 +281,15 @@ class Replay:
             raise ReplayError(f"{path}: {error}") from None
 
     def to_line(self) -> str:
-        """The same as one line of text, to be pasted elsewhere."""
+        """Return the replay as one line of text, for the clipboard."""
         return LINE_BEGINS + base64.urlsafe_b64encode(zlib.compress(self.to_bytes(), 9)).decode()
 
     @classmethod
     def from_line(cls, line: str) -> Replay:
-        """The replay of a line that `to_line` has made.
+        """Return the replay of a line from `to_line`.
 
         Raises:
-            ReplayError: it is none, or not whole.
+            ReplayError: the line is no replay, or incomplete.
         """
         try:
             packed = base64.b64decode(line.strip().removeprefix(LINE_BEGINS), b"-_", validate=True)
@@ -297,41 +300,41 @@ class Replay:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:
-        """The replay that a file holds.
+        """Return the replay of a file's bytes.
 
         Raises:
-            ReplayError: it is none, or any byte of it is not as it was written.
+            ReplayError: the bytes are no replay, or damaged.
         """
         if len(data) > _LARGEST:
             raise ReplayError(f"larger than {format_bytes(_LARGEST)}, which no replay is")
-        # before anything in it is believed
-        if _sealed(data.rpartition(_CHECKSUM)[0]) != data:
+        # check before parsing
+        if _with_checksum(data.rpartition(_CHECKSUM)[0]) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
         try:
-            return _understood(parse_json(data))
+            return _parse_replay(parse_json(data))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ReplayError(
-                f"not a replay as GV Engine {__version__} writes it: {_short(error)}"
+                f"not a replay as GV Engine {__version__} writes it: {_short_message(error)}"
             ) from None
 
     # ---- playing it again ----------------------------------------------------------------
 
     def find(self, among: Iterable[Playable] = ()) -> Playable:
-        """The scenario that it was played in: a built-in one, or one of those given.
+        """Return the scenario of the replay: a built-in one, or one of `among`.
 
         Raises:
-            ReplayError: there is none, or it has changed since.
-            ScenarioError: the built-in one has no such parameters, or allows no such values.
+            ReplayError: there is none, or the scenario has changed since.
+            ScenarioError: the built-in scenario refuses the parameters of the replay.
         """
         name = self.scenario.name
         names = add_whole_files(list_playable_scenarios())
-        named = name if name in names else name.rpartition("-")[0]  # a level of a pack
-        if self.settings and self.variant:  # which is in no name of what has settings
-            named = f"{name}-{self.variant}"
-        known = [read_playable(named, Trust(), self.settings)] if named in names else []
+        source = name if name in names else name.rpartition("-")[0]  # a level of a pack
+        if self.settings and self.variant:  # names of scenarios with settings lack the variant
+            source = f"{name}-{self.variant}"
+        built_in = [read_playable(source, Trust(), self.settings)] if source in names else []
         changed: Playable | None = None
-        for found in chain(known, among):
-            candidate = in_pack(found, name) or found
+        for scenario in chain(built_in, among):
+            candidate = pack_level_named(scenario, name) or scenario
             if candidate.identity.digest == self.scenario.digest:
                 return candidate
             if candidate.name == name:
@@ -344,10 +347,10 @@ class Replay:
         )
 
     def check(self, scenario: Playable) -> None:
-        """Make sure that it was played in a scenario.
+        """Raise an error unless the replay belongs to the scenario.
 
         Raises:
-            ReplayError: it was another one, or that has changed since.
+            ReplayError: the replay belongs to another scenario, or the scenario has changed since.
         """
         if scenario.identity.digest == self.scenario.digest:
             return
@@ -358,66 +361,72 @@ class Replay:
         )
 
     def difference(
-        self, step: int, found: TimelineStep | str, said: TimelineStep | str
+        self, step: int, actual: TimelineStep | str, expected: TimelineStep | str
     ) -> Difference | None:
-        """What is different after a step, None if nothing is.
+        """Return the difference after a step; None if nothing differs.
 
         Args:
-            step: its number; 0 for the beginning.
-            found: the step, or why there is none; for the beginning, the state.
-            said: what the replay says.
+            step: number of the step; 0 for the beginning.
+            actual: step taken, or the reason why the action was refused; for the beginning, the
+                digest of the state.
+            expected: step of the replay; for the beginning, the digest of the state.
         """
-        if isinstance(said, str):
-            if found == said:
+        if isinstance(expected, str):
+            if actual == expected:
                 return None
-            what = "another level"
-        elif isinstance(found, str):
-            what = f"{said.action}: {found}"
-        elif found.outcome != said.outcome:
-            what = f"{_end(found.outcome)}, where the replay {_end(said.outcome)}"
-        elif _written(found.reward) != _written(said.reward):
-            what = f"the reward is {found.reward:g}, the replay has {said.reward:g}"
-        elif found.state != said.state:
-            what = "another state than the replay has"
+            message = "another level"
+        elif isinstance(actual, str):
+            message = f"{expected.action}: {actual}"
+        elif actual.outcome != expected.outcome:
+            was, now = _describe_outcome(expected.outcome), _describe_outcome(actual.outcome)
+            message = f"{now}, where the replay {was}"
+        elif _encode_reward(actual.reward) != _encode_reward(expected.reward):
+            message = f"the reward is {actual.reward:g}, the replay has {expected.reward:g}"
+        elif actual.state != expected.state:
+            message = "another state than the replay has"
         else:
             return None
-        return Difference(step, f"step {step}: {what}{self._other_engine()}")
+        return Difference(step, f"step {step}: {message}{self._other_engine()}")
 
     def _other_engine(self) -> str:
+        """Return a note if another engine version recorded the replay; else ""."""
         if self.engine == __version__:
             return ""
         return f" (played with GV Engine {self.engine}, this is {__version__})"
 
 
-def _sealed(body: bytes) -> bytes:
-    """A text and its checksum."""
+def _with_checksum(body: bytes) -> bytes:
+    """Return the bytes of a file's content followed by its checksum."""
     return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
 
 
-def _written(reward: float) -> float | str:
+def _encode_reward(reward: float) -> float | str:
+    """Return a reward as JSON can hold it: infinities and NaN as text."""
     return reward if math.isfinite(reward) else str(reward)
 
 
-def _end(outcome: str) -> str:
+def _describe_outcome(outcome: str) -> str:
+    """Return words for an outcome, such as "is terminated"."""
     return f"is {outcome}" if outcome else "goes on"
 
 
-def _short(error: Exception) -> str:
+def _short_message(error: Exception) -> str:
+    """Return an error's message in one line of at most 120 characters."""
     missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
     return " ".join(missing.split())[:120]
 
 
-def _understood(content: Any) -> Replay:
-    """A replay out of values that may be anything.
+def _parse_replay(content: Any) -> Replay:
+    """Return the replay of JSON values that may be anything.
 
     Raises:
-        KeyError, TypeError, ValueError: they are no replay.
+        KeyError, TypeError, ValueError: the values are no replay.
     """
     if content["format"] != _FORMAT:
-        raise ValueError(f"its format is {_text(content, 'format')!r}, expected {_FORMAT!r}")
-    said = content["scenario"]
-    steps = [_step(*entry) for entry in content["steps"]]
-    outcome = _text(content, "outcome")
+        raise ValueError(f"its format is {_text_field(content, 'format')!r}, expected {_FORMAT!r}")
+    scenario = content["scenario"]
+    steps = [_parse_step(*entry) for entry in content["steps"]]
+    outcome = _text_field(content, "outcome")
     if outcome not in OUTCOMES:
         raise ValueError(f"its outcome is {outcome!r}")
     if steps:
@@ -425,24 +434,26 @@ def _understood(content: Any) -> Replay:
     seed = content["seed"]
     if type(seed) is not int or seed < 0:
         raise ValueError(f"its seed is {seed!r}")
-    domain, text = _text(said, "domain"), _text(said, "text")
+    domain, text = _text_field(scenario, "domain"), _text_field(scenario, "text")
     text.encode()  # it may become a file
-    name, digest = check_line(said["name"], "name"), check_digest(said["digest"])
+    name, digest = check_line(scenario["name"], "name"), check_digest(scenario["digest"])
     identity = ScenarioIdentity(domain, name, digest, text)
     settings = content["settings"]
     if not isinstance(settings, dict):
         raise ValueError(f"its settings are {settings!r}")
-    start, engine, variant = (_text(content, name) for name in ("start", "engine", "variant"))
+    start, engine, variant = (_text_field(content, name) for name in ("start", "engine", "variant"))
     return Replay(identity, seed, start, tuple(steps), engine, settings, variant)
 
 
-def _step(action: Any, reward: Any, state: Any) -> TimelineStep:
+def _parse_step(action: Any, reward: Any, state: Any) -> TimelineStep:
+    """Return the step of JSON values; raise TypeError if they are no step."""
     if not isinstance(action, str) or not isinstance(state, str):
         raise TypeError("a step is an action, a reward and a state")
     return TimelineStep(action, float(reward), "", state)
 
 
-def _text(content: Any, name: str) -> str:
+def _text_field(content: Any, name: str) -> str:
+    """Return a text field of JSON values; raise TypeError if it is no text."""
     if not isinstance(content[name], str):
         raise TypeError(f"{name!r} is no text")
     return str(content[name])

@@ -1,4 +1,4 @@
-"""Episodes of a rollout on disk as games that can be watched like replays."""
+"""Episodes of a rollout folder as sessions that can be watched like replays."""
 
 from __future__ import annotations
 
@@ -18,64 +18,65 @@ if TYPE_CHECKING:
     from gv_engine.session.episode import Playable
 
 
-class RolloutGames:
-    """The episodes of a folder, also of one that is still being written.
+class RolloutSessions:
+    """Sessions of the episodes of a rollout folder, also of an unfinished one.
 
     Args:
-        path: of the folder.
-        scenario: what was played, where the folder's word for it is not to be taken.
+        path: rollout folder.
+        scenario: scenario of the episodes; by default the one that the folder names.
         consent: as for `gv_engine.scenario.lookup.load_reference`.
 
     Attributes:
-        path: the same.
+        path: rollout folder.
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
-        ScenarioError: its scenario is not there any more.
+        ScenarioError: its scenario is missing.
     """
 
     def __init__(
         self, path: Path, scenario: Playable | None = None, **consent: Unpack[Consent]
     ) -> None:
         self.path = path
-        self._arrays, about = episode_folder.read(path, check=False)
-        found = scenario or load_reference(about["scenario"], path, **consent)
-        self._scenario = cast("Playable", found)
+        self._arrays, listing = episode_folder.read(path, check=False)
+        loaded = scenario or load_reference(listing["scenario"], path, **consent)
+        self._scenario = cast("Playable", loaded)
 
     def __len__(self) -> int:
         return len(self._arrays["episode_start"])
 
-    def game(self, number: int) -> Session:
-        """The game of an episode, at its beginning; `difference` says where it goes another way.
+    def open_session(self, number: int) -> Session:
+        """Return a session with an episode replayed, at its beginning; `difference` tells where the
+        episode differs from the recording.
 
         Args:
-            number: of the episode, from 0 on.
+            number: number of the episode, from 0.
         """
         starts, steps = self._arrays["episode_start"], self._arrays["action"]
         begin = int(starts[number])
         end = int(starts[number + 1]) if number + 1 < len(starts) else len(steps)
-        game = Session(self._scenario, int(self._arrays["episode_seed"][number]))
+        session = Session(self._scenario, int(self._arrays["episode_seed"][number]))
         for step in range(begin, end):
-            said = float(self._arrays["reward"][step])
+            expected = float(self._arrays["reward"][step])
             try:
-                found = game.take_on(game.actions[int(steps[step])])
+                result = session.apply_action(session.actions[int(steps[step])])
             except (RuleError, IndexError) as error:
-                found = str(error)
-            if isinstance(found, str) or not math.isclose(found.reward, said, abs_tol=1e-9):
-                was = (
-                    found
-                    if isinstance(found, str)
-                    else f"the reward is {format_reward(found.reward)}"
+                result = str(error)
+            if isinstance(result, str) or not math.isclose(result.reward, expected, abs_tol=1e-9):
+                problem = (
+                    result
+                    if isinstance(result, str)
+                    else f"the reward is {format_reward(result.reward)}"
                 )
-                message = f"Step {step - begin + 1}: {was}, and was {format_reward(said)}"
-                game.goes_another_way(Difference(step - begin + 1, message))
+                message = f"Step {step - begin + 1}: {problem}, and was {format_reward(expected)}"
+                session.set_difference(Difference(step - begin + 1, message))
                 break
-        game.seek(0)
-        return game
+        session.seek(0)
+        return session
 
 
 def is_rollout(path: Path) -> bool:
-    """Whether it is the folder of a rollout."""
+    """Return whether a path is a rollout folder."""
     try:
         return (path / episode_folder.LISTING).is_file()
     except OSError:

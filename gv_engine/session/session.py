@@ -1,4 +1,5 @@
-"""A scenario as a game for somebody at a keyboard: episode after episode, forward and back."""
+"""Interactive sessions: play the episodes of a scenario with undo, redo and hot reload, without a
+window. Start with `Session`; `timeline.py` has the steps of one episode."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,435 +16,423 @@ from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedErr
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
-from gv_engine.session.catalogue import beside_in_pack, kin
-from gv_engine.session.episode import AND, Episode, Playable, Seen, episode_of
+from gv_engine.session.catalogue import level_beside, size_variants
+from gv_engine.session.episode import (
+    ACTION_SEPARATOR,
+    Episode,
+    Playable,
+    PolicyInput,
+    make_episode,
+)
 from gv_engine.session.file_watch import Watch
-from gv_engine.session.hot_reload import course_differences, flow, to_the_end
+from gv_engine.session.hot_reload import replay_timeline, run_generator, timeline_differences
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.session.timeline import EpisodeSummary, LeftSession, SessionHistory, Timeline
+from gv_engine.session.timeline import EpisodeSummary, SessionHistory, Timeline
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
 
-
-# ---- present -------------------------------------------------------------------------------------
-
+_T = TypeVar("_T")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-
-
-class SessionView:
-    """A game where it is now, forward of which and before which there may be more.
-
-    Args:
-        course: that is played.
-
-    Attributes:
-        message: what the frame says to the player.
-    """
-
-    def __init__(self, course: Timeline) -> None:
-        self._course = course
-        self.message = self._goal()
-
-    @property
-    def scenario(self) -> Playable:
-        """What is played now; `reload` may replace it."""
-        return self._course.scenario
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        return self.scenario.name
-
-    @property
-    def sprite_folders(self) -> tuple[Path, ...]:
-        """Where its own drawings are."""
-        return sprite_folders(self.scenario)
-
-    @property
-    def seed(self) -> int:
-        """Of the episode that is played now."""
-        return self._course.seed
-
-    @property
-    def position(self) -> int:
-        """Steps from the beginning to what is seen now."""
-        return self._course.position
-
-    @property
-    def _episode(self) -> Episode:
-        return self._course.episode
-
-    def frame(self) -> Any:
-        """The frame of the present state, in a grid a `gv_engine.rules.frame.Frame`.
-
-        Raises:
-            RuleError: a rendering system failed.
-        """
-        try:
-            return self._episode.frame(self.message)
-        except (Exception, Stopped) as error:  # whatever an author's system may raise
-            raise make_rule_error(error) from error
-
-    def row(self) -> Any:
-        """The state at this position, see `Episode.row`; independent of the game."""
-        return self._episode.row()
-
-    def state(self) -> str:
-        """The digest of the state at this position, see `Episode.state`."""
-        return self._course.state_at(self.position)
-
-    @property
-    def actions(self) -> Sequence[str]:
-        """The actions that the level has."""
-        return self._episode.actions
-
-    def knows(self, name: str) -> bool:
-        """Whether a command that players give to games means something in this level."""
-        return name not in _KNOWS or _KNOWS[name](self)
-
-    @property
-    def agents(self) -> Sequence[str]:
-        """The names of those who act."""
-        return self._episode.agents
-
-    @property
-    def controlled(self) -> str:
-        """The name of the agent that a player's actions are for."""
-        return self._episode.agents[self._episode.controlled]
-
-    @property
-    def commands(self) -> tuple[KeyCommand, ...]:
-        """What keys do in this level alone."""
-        return self._episode.commands
-
-    def action_of(self, numbers: Any) -> str:
-        """The action of a number of `actions`, () or of one for each agent, (A,)."""
-        each = [self.actions[number] for number in np.ravel(numbers)[: len(self.agents)]]
-        named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
-        return each[0] if len(each) == 1 else AND.join(named)
-
-    def numbers_of(self, action: str) -> Any:
-        """What `action_of` makes this action of; see `Episode.numbers`."""
-        return self._episode.numbers(action)
-
-    def among(self, action: str, others: str) -> str:
-        """A player's action, and what others would do beside; see `Episode.among`."""
-        return self._episode.among(action, others)
-
-    @property
-    def wait(self) -> str:
-        """The action that lets time pass, for real-time play; empty if the level has none."""
-        return self._episode.wait
-
-    def mask(self) -> Mapping[str, bool]:
-        """Whether each of the actions would do something now.
-
-        Raises:
-            RuleError: a rule failed to say so.
-        """
-        try:
-            return self._episode.mask()
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise make_rule_error(error) from error
-
-    def seen(self) -> Seen:
-        """What an agent is handed in the present state, see `Episode.seen`.
-
-        Raises:
-            RuleError: a rule failed to say so.
-        """
-        try:
-            return self._episode.seen()
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise make_rule_error(error) from error
-
-    @property
-    def taken(self) -> Sequence[TimelineStep]:
-        """The steps from the beginning to this position."""
-        return self._course.steps[: self.position]
-
-    def way(self) -> tuple[str, ...]:
-        """The digests of the states from the beginning to this position, see `state`."""
-        return (self._course.start, *(taken.state for taken in self.taken))
-
-    @property
-    def length(self) -> int:
-        """Steps of the episode so far, those that were undone included."""
-        return self._course.length
-
-    @property
-    def pack_level(self) -> PackLevel | None:
-        """The level of a pack that is played, None without one."""
-        return self.scenario.document.pack_level
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether a level of a pack is over, and not won."""
-        return bool(self.pack_level and self._episode.outcome and not self.frame().success)
-
-    @property
-    def difference(self) -> Difference | None:
-        """Where the steps went another way than before the files of the scenario were changed, or
-        than the replay that is watched says; None if they did not."""
-        before = self._course.before
-        return before.difference if before else self._course.difference
-
-    @property
-    def compared(self) -> int | None:
-        """So many steps can be compared with how they went before the files were changed; None
-        where they went the same way."""
-        return self._course.before and self._course.before.shared
-
-    def _goal(self) -> str:
-        # the line is short, and the goal stands at the end of a description
-        return _SENTENCE_END.split(self.scenario.description)[-1]
-
-
-_KNOWS: dict[str, Callable[[SessionView], bool]] = {
-    "kin": lambda game: len(kin(game.scenario.name)) > 1,
-    "next_agent": lambda game: len(game.agents) > 1,
-    "real_time": lambda game: bool(game.wait),
-    "first_change": lambda game: game.difference is not None,
-    "compare": lambda game: game.compared is not None,
-}
-"""Whether a level has what some commands are about."""
-
-
-# ---- game ----------------------------------------------------------------------------------------
-
-_SEEDS = 10_000  # drawn ones are short enough to be typed again
-_TRIES = 2  # to take steps again while more of them are taken
+_SEEDS = 10_000  # random seeds stay short enough to type
+_TRIES = 2  # reloads that let the player step meanwhile, before one blocks
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
 
 
-class Session(SessionView):
-    """One scenario being played, without a window.
+class Session:
+    """Interactive session of one scenario, without a window.
 
-    Episode k is that of an environment with `reset(seed=seed + k)`: the same actions lead to the
-    same rewards, observations and end. Every earlier step can be gone back to, exactly, the
-    generator included, and so can every game that was left: by beginning again, by going on to
-    another level, or by a step that took another way than those that had been undone.
+    Episode k equals that of an environment with `reset(seed=seed + k)`: the same actions give the
+    same rewards, observations and end. The session can seek to every earlier step exactly, with
+    the state of the RNG. It can also go back to every timeline that was left: by a restart, by a
+    change of the level, or by a step that differs from the undone one.
 
     Args:
-        scenario: what is played.
-        seed: of the first episode; drawn by chance if None.
+        scenario: scenario to play.
+        seed: seed of the first episode; sampled if None.
 
     Attributes:
-        message: what the frame says to the player.
+        message: text for the player, shown with the frame.
     """
+
+    message: str
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
         try:
             watch = Watch(scenario.watched_files())
-            super().__init__(Timeline(scenario, episode_of(scenario), seed, watch))
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
+            self._open(Timeline(scenario, make_episode(scenario), seed, watch))
+        except (Exception, Stopped) as error:  # any error of a custom rule
             raise make_rule_error(error) from error
-        self._lineage = SessionHistory()
+
+    def _open(self, timeline: Timeline) -> None:
+        """Show a timeline, with an empty history."""
+        self._timeline, self._history = timeline, SessionHistory()
+        self.message = self._goal()
 
     @classmethod
-    def showing(cls, course: Timeline) -> Session:
-        """A game where a course is."""
-        game = cls.__new__(cls)
-        SessionView.__init__(game, course)
-        game._lineage = SessionHistory()
-        return game
+    def from_timeline(cls, timeline: Timeline) -> Session:
+        """Return a session that shows a timeline at its current position."""
+        session = cls.__new__(cls)
+        session._open(timeline)
+        return session
 
     @classmethod
-    def of(cls, replay: Replay, scenario: Playable) -> Session:
-        """A game in which a replay has been played, at its beginning.
+    def from_replay(cls, replay: Replay, scenario: Playable) -> Session:
+        """Return a session that has replayed an episode, at the beginning of the episode.
 
-        Where a state is another than the replay says, `difference` tells, and the game ends there.
+        The session stops at the first state that differs from the replay; `difference` describes
+        the state.
 
         Args:
             replay: see `gv_engine.session.replay`.
-            scenario: the one that it was played in; see `Replay.find`.
+            scenario: scenario of the replay, see `Replay.find`.
 
         Raises:
-            ReplayError: the scenario is another one.
+            ReplayError: the replay belongs to another scenario.
         """
         replay.check(scenario)
-        game = cls(scenario, replay.seed)
-        course = game._course
-        course.difference = replay.difference(0, course.start, replay.start)
-        for number, said in enumerate(replay.steps, start=1):
-            if course.difference:
+        session = cls(scenario, replay.seed)
+        timeline = session._timeline
+        timeline.difference = replay.difference(0, timeline.start, replay.start)
+        result: TimelineStep | str
+        for number, expected in enumerate(replay.steps, start=1):
+            if timeline.difference:
                 break
             try:
-                found = game.take_on(said.action)
+                result = session.apply_action(expected.action)
             except RuleError as error:
-                found = str(error)
-            course.difference = replay.difference(number, found, said)
-        game.seek(0)
-        return game
+                result = str(error)
+            timeline.difference = replay.difference(number, result, expected)
+        session.seek(0)
+        return session
+
+    # ---- current state -------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Playable:
+        """Current scenario; `reload` and `change_scenario` replace it."""
+        return self._timeline.scenario
+
+    @property
+    def title(self) -> str:
+        """Name of the scenario."""
+        return self.scenario.name
+
+    @property
+    def sprite_folders(self) -> tuple[Path, ...]:
+        """Folders with the scenario's own sprites."""
+        return sprite_folders(self.scenario)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the current episode."""
+        return self._timeline.seed
+
+    @property
+    def position(self) -> int:
+        """Number of steps from the beginning of the episode to the current state."""
+        return self._timeline.position
+
+    @property
+    def length(self) -> int:
+        """Number of steps of the episode, undone steps included."""
+        return self._timeline.length
+
+    @property
+    def past_steps(self) -> Sequence[TimelineStep]:
+        """Steps from the beginning of the episode to the current state."""
+        return self._timeline.steps[: self.position]
+
+    @property
+    def _episode(self) -> Episode:
+        """Episode of the current timeline."""
+        return self._timeline.episode
+
+    def frame(self) -> Any:
+        """Return the frame of the current state; in a grid a `gv_engine.rules.frame.Frame`.
+
+        Raises:
+            RuleError: a rendering system failed.
+        """
+        return self._call(lambda: self._episode.frame(self.message))
 
     def frames(self) -> Iterator[Any]:
-        """The frames of the episode, from its beginning."""
+        """Yield the frames of the episode from its beginning; moves the session along."""
         for position in range(self.length + 1):
             self.seek(position)
             yield self.frame()
 
-    def next_agent(self) -> None:
-        """Let the player's actions be for the next agent that no policy acts for."""
-        episode, names = self._episode, self.agents
-        own = [number for number, name in enumerate(names) if name not in episode.partners]
-        later = [number for number in own if number > episode.controlled]
-        episode.controlled = (later or own or [0])[0]
-        self.message = f"You are {self.controlled}"
+    def row(self) -> Any:
+        """Return a copy of the current state as a row, see `Episode.row`."""
+        return self._episode.row()
 
-    def give(self, name: str, policy: Policy) -> None:
-        """Let a policy act for an agent, from the beginning of this level on.
+    def state(self) -> str:
+        """Return the digest of the current state, see `Episode.state`."""
+        return self._timeline.state_at(self.position)
 
-        Args:
-            name: of the agent.
-            policy: for one world.
-        """
-        self._episode.partners[name] = policy
-        if self.controlled == name:
-            self.next_agent()
-        self._begin(self.seed)
+    def state_digests(self) -> tuple[str, ...]:
+        """Return the digests of all states from the beginning to the current one, see `state`."""
+        return (self._timeline.start, *(step.state for step in self.past_steps))
 
-    def follow(self, action: str) -> None:
-        """Take an action; where it is the one that was undone, that step again.
+    def mask(self) -> Mapping[str, bool]:
+        """Return for each action whether the action has an effect now.
 
         Raises:
-            RuleError: as for `step`.
+            RuleError: a rule failed.
         """
-        undone = self._course.steps[self.position : self.position + 1]
-        if undone and undone[0].action == action:
-            self.redo()
-        else:
-            self.step(action)
+        return self._call(self._episode.mask)
+
+    def observe(self) -> PolicyInput:
+        """Return the observation and info of the current state, see `Episode.observe`.
+
+        Raises:
+            RuleError: a rule failed.
+        """
+        return self._call(self._episode.observe)
+
+    @staticmethod
+    def _call(function: Callable[[], _T]) -> _T:
+        """Return the result of `function`; errors of custom rules become `RuleError`s."""
+        try:
+            return function()
+        except (Exception, Stopped) as error:
+            raise make_rule_error(error) from error
+
+    def _goal(self) -> str:
+        """Return the last sentence of the description, which names the goal."""
+        return _SENTENCE_END.split(self.scenario.description)[-1]
+
+    # ---- agents and actions --------------------------------------------------------------
+
+    @property
+    def actions(self) -> Sequence[str]:
+        """Names of the level's actions."""
+        return self._episode.actions
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """Names of the agents."""
+        return self._episode.agents
+
+    @property
+    def controlled(self) -> str:
+        """Name of the agent that the player controls."""
+        return self._episode.agents[self._episode.controlled]
+
+    @property
+    def commands(self) -> tuple[KeyCommand, ...]:
+        """Key commands of this level only."""
+        return self._episode.commands
+
+    @property
+    def wait(self) -> str:
+        """Action that lets time pass in real-time play; empty if the level has none."""
+        return self._episode.wait
+
+    def supports_command(self, name: str) -> bool:
+        """Return whether a command of the player applies to the current level."""
+        return name not in _COMMAND_CONDITIONS or _COMMAND_CONDITIONS[name](self)
+
+    def format_action(self, indices: Any) -> str:
+        """Return the text of an action.
+
+        Args:
+            indices: () index into `actions`, or (A,) one for each agent.
+        """
+        names = [self.actions[index] for index in np.ravel(indices)[: len(self.agents)]]
+        parts = (f"{agent} {name}" for agent, name in zip(self.agents, names, strict=True))
+        return names[0] if len(names) == 1 else ACTION_SEPARATOR.join(parts)
+
+    def action_indices(self, action: str) -> Any:
+        """Return the indices of an action's text; the inverse of `format_action`."""
+        return self._episode.action_indices(action)
+
+    def merge_actions(self, action: str, others: str) -> str:
+        """Return the player's action with actions for the other agents, see
+        `Episode.merge_actions`."""
+        return self._episode.merge_actions(action, others)
+
+    def control_next_agent(self) -> None:
+        """Give the player control of the next agent without a policy."""
+        episode, names = self._episode, self.agents
+        free = [index for index, name in enumerate(names) if name not in episode.partners]
+        later = [index for index in free if index > episode.controlled]
+        episode.controlled = (later or free or [0])[0]
+        self.message = f"You are {self.controlled}"
+
+    def assign_policy(self, agent: str, policy: Policy) -> None:
+        """Let a policy act for an agent, and restart the episode.
+
+        Args:
+            agent: name of the agent.
+            policy: policy for one world.
+        """
+        self._episode.partners[agent] = policy
+        if self.controlled == agent:
+            self.control_next_agent()
+        self._start_episode(self.seed)
+
+    # ---- steps ---------------------------------------------------------------------------
 
     def step(self, action: str) -> None:
-        """Take an action; steps that had been undone are kept as the game before.
+        """Take an action; undone steps are kept as the previous timeline.
 
-        One that the level does not have leaves no more than a message, and nothing at all happens
-        when the episode is over.
+        An unknown action only sets a message. Nothing happens after the end of the episode.
 
         Args:
             action: one of `actions`, or `wait`.
 
         Raises:
-            RuleError: a rule failed, or the step cannot be shown; the message names file and line
-                where there is one, and the game is as it was before.
+            RuleError: a rule or the rendering failed, and the session is unchanged; the message
+                names file and line where known.
         """
         if self._episode.outcome:
             return
-        before, message = self._course.copy(), self.message
+        before, message = self._timeline.copy(), self.message
         undone = self.length - self.position
         try:
-            found = self.take_on(self._episode.joint(action))
-            self.message = found if isinstance(found, str) else ""
+            result = self.apply_action(self._episode.joint_action(action))
+            self.message = result if isinstance(result, str) else ""
             self.frame()
         except RuleError as error:
             if self.position != before.position:
-                self._become(before, message)
+                self._switch_timeline(before, message)
             if isinstance(error, StoppedError):
                 raise StoppedError(f"{error}; the step was taken back") from error
             raise
         if undone and not self.message:
-            self._lineage.leave(LeftSession(before, None))
-            were = "1 undone step is" if undone == 1 else f"{undone} undone steps are"
-            self.message = f"{were} kept as the game before"
+            before.is_listed = False
+            self._history.append(before)
+            steps = "1 undone step is" if undone == 1 else f"{undone} undone steps are"
+            self.message = f"{steps} kept as the game before"
 
-    def take_on(self, action: str) -> TimelineStep | str:
-        """Take an action without showing what came of it, for who plays again what was played.
+    def apply_action(self, action: str) -> TimelineStep | str:
+        """Take an action without rendering, for replays.
 
         Returns:
-            The step, or why there is none.
+            The step, or the reason why the action is refused.
 
         Raises:
-            RuleError: a rule failed, and the game is as it was before.
+            RuleError: a rule failed, and the session is unchanged.
         """
-        return self._course.take(action)
+        return self._timeline.step(action)
+
+    def redo_or_step(self, action: str) -> None:
+        """Redo the undone step if the step has this action, else take the action.
+
+        Raises:
+            RuleError: as for `step`.
+        """
+        undone = self._timeline.steps[self.position : self.position + 1]
+        if undone and undone[0].action == action:
+            self.redo()
+        else:
+            self.step(action)
 
     def seek(self, position: int) -> None:
-        """Show how it was after so many steps; 0 is the beginning, `length` the last one."""
-        self._show(min(max(position, 0), self.length), anew=False)
+        """Go to the state after `position` steps, clipped to 0 … `length`."""
+        self._seek(min(max(position, 0), self.length), from_snapshot=False)
 
-    def _show(self, position: int, anew: bool) -> None:
+    def _seek(self, position: int, from_snapshot: bool) -> None:
+        """Go to a position, and set the message: the goal at the beginning, or a warning if the
+        state is not exact; see `Timeline.seek`."""
         try:
-            self._course.go(position, anew)
-            exact = self._episode.state() == self.state()
-        except (Exception, Stopped):  # whatever a rule may raise, which it did not the first time
-            exact = False
-        self.message = _INEXACT if not exact else "" if position else self._goal()
+            self._timeline.seek(position, from_snapshot)
+            is_exact = self._episode.state() == self.state()
+        except (Exception, Stopped):  # any error of a custom rule that did not fail before
+            is_exact = False
+        self.message = _INEXACT if not is_exact else "" if position else self._goal()
 
     def undo(self, steps: int = 1) -> None:
-        """Go back; from the beginning to the game before, if there is one."""
-        if self._lineage.before and not self.position:
-            self.game_before()
+        """Go back some steps; from the beginning to the previous timeline, if there is one."""
+        if self._history.before and not self.position:
+            self.previous_timeline()
         else:
             self.seek(self.position - steps)
 
     def redo(self, steps: int = 1) -> None:
-        """Go forward again through steps that were undone; from their end to the game after."""
-        if self._lineage.after and self.position == self.length:
-            self.game_after()
+        """Go forward through undone steps; from the end to the next timeline, if there is one."""
+        if self._history.after and self.position == self.length:
+            self.next_timeline()
         else:
             self.seek(self.position + steps)
 
-    def game_before(self) -> None:
-        """Go back to the game that was left for this one, as it was then."""
-        if not self._lineage.before:
+    def previous_timeline(self) -> None:
+        """Go back to the timeline that was left for the current one."""
+        if not self._history.before:
             self.message = "There is no game before this"
             return
-        self._become(self._lineage.back(self._left()), "Back to the game before")
+        previous = self._history.go_back(self._leave_timeline())
+        self._switch_timeline(previous, "Back to the game before")
 
-    def game_after(self) -> None:
-        """Go on to the game that was left by `game_before`."""
-        if not self._lineage.after:
+    def next_timeline(self) -> None:
+        """Go forward to the timeline that `previous_timeline` left."""
+        if not self._history.after:
             self.message = "There is no game after this"
             return
-        self._become(self._lineage.on(self._left()), "On to the game after")
+        self._switch_timeline(
+            self._history.go_forward(self._leave_timeline()), "On to the game after"
+        )
 
-    def go_on(self) -> None:
-        """Begin the next level if this one is over; one of a pack that is lost, again.
+    # ---- episodes and levels -------------------------------------------------------------
+
+    @property
+    def pack_level(self) -> PackLevel | None:
+        """Current level of a pack; None outside of packs."""
+        return self.scenario.document.pack_level
+
+    @property
+    def is_lost(self) -> bool:
+        """True if the current level of a pack has ended without success."""
+        return bool(self.pack_level and self._episode.outcome and not self.frame().success)
+
+    @property
+    def episode_summaries(self) -> list[EpisodeSummary]:
+        """Summaries of all episodes with at least one step, in order of the history."""
+        return [summary for _, summary in self.titled_summaries]
+
+    @property
+    def titled_summaries(self) -> list[tuple[str, EpisodeSummary]]:
+        """Scenario name and summary of each episode of `episode_summaries`."""
+        return self._history.titled_summaries(self._timeline)
+
+    def continue_play(self) -> None:
+        """Start the next level if the current one has ended; restart a lost level of a pack.
 
         Raises:
-            GVEngineError: a rule failed, or the next level cannot be read; the game is as it was.
+            GVEngineError: a rule failed, or the next level cannot be read; the session is
+                unchanged.
         """
         if self.is_lost:
-            self.again()
+            self.restart()
         elif self._episode.outcome:
             self.next_level()
 
     def next_level(self) -> None:
-        """Begin the next level: of a pack the one after this, else that of the next seed.
+        """Start the next level of the pack, or the level of the next seed.
 
         Raises:
-            GVEngineError: as for `go_on`.
+            GVEngineError: as for `continue_play`.
         """
-        following = beside_in_pack(self.scenario, 1)
+        following = level_beside(self.scenario, 1)
         if following is not None:
-            self.change(following)
+            self.change_scenario(following)
         elif self.pack_level:
             self.message = "This was the last level"
         else:
             self.reset()
 
-    def reset(self, seed: int | None = None) -> None:
-        """Begin the next episode: that of this seed, or of the one after the present seed.
-
-        Raises:
-            RuleError: a rule failed, and the game is as it was before.
-        """
-        left = self._left()
-        self._begin(self.seed + 1 if seed is None else seed)
-        self._lineage.leave(left)
-
     def previous_level(self) -> None:
-        """Begin the level before: of a pack the one before this, else that of the seed before.
+        """Start the previous level of the pack, or the level of the previous seed.
 
         Raises:
-            GVEngineError: as for `go_on`.
+            GVEngineError: as for `continue_play`.
         """
-        before = beside_in_pack(self.scenario, -1)
-        if before is not None:
-            self.change(before)
+        previous = level_beside(self.scenario, -1)
+        if previous is not None:
+            self.change_scenario(previous)
         elif self.pack_level:
             self.message = "This is the first level"
         elif self.seed:
@@ -451,198 +440,221 @@ class Session(SessionView):
         else:
             self.message = "There is no level before that of seed 0"
 
-    def change(self, scenario: Playable) -> None:
-        """Play another scenario from here on, with the same seed.
+    def reset(self, seed: int | None = None) -> None:
+        """Start the episode of a seed; by default of the next seed.
 
         Raises:
-            RuleError: a rule failed, and the game is as it was before.
+            RuleError: a rule failed, and the session is unchanged.
         """
-        left, begun = self._left(), Session(scenario, self.seed)
-        self._course, self.message = begun._course, begun.message
-        self._lineage.leave(left)
+        left = self._leave_timeline()
+        self._start_episode(self.seed + 1 if seed is None else seed)
+        self._history.append(left)
 
-    def again(self) -> None:
-        """Begin the same episode again.
+    def restart(self) -> None:
+        """Start the current episode again.
 
         Raises:
-            RuleError: a rule failed, and the game is as it was before.
+            RuleError: a rule failed, and the session is unchanged.
         """
-        left = self._left()
-        self._begin(self.seed, self._course.row)
-        if left.course.steps:
-            self._lineage.leave(left)
+        left = self._leave_timeline()
+        self._start_episode(self.seed, self._timeline.row)
+        if left.steps:
+            self._history.append(left)
 
     def restore(self, row: Any) -> None:
-        """Begin with a state in place of a seed's level.
+        """Start an episode with a state in place of the level of the seed.
 
         Args:
-            row: the state as the domain has it, see `Episode.row`.
+            row: state, see `Episode.row`.
 
         Raises:
-            ValueError: the row is not one of this scenario's.
+            ValueError: the row does not belong to the scenario.
         """
-        self._begin(self.seed, row)
+        self._start_episode(self.seed, row)
 
-    @property
-    def played(self) -> list[EpisodeSummary]:
-        """All episodes that had a step, in their order; the present one is the last, unless it has
-        been gone back to."""
-        return [played for _, played in self.titled]
+    def change_scenario(self, scenario: Playable) -> None:
+        """Start an episode of another scenario with the same seed.
 
-    @property
-    def titled(self) -> list[tuple[str, EpisodeSummary]]:
-        """What is `played`, each with what its scenario is called."""
-        return self._lineage.titled(LeftSession(self._course, self._course.played()))
+        Raises:
+            RuleError: a rule failed, and the session is unchanged.
+        """
+        left, other = self._leave_timeline(), Session(scenario, self.seed)
+        self._timeline, self.message = other._timeline, other.message
+        self._history.append(left)
 
     def replay(self) -> Replay:
-        """The present episode, with the steps that were undone.
+        """Return the replay of the current episode, undone steps included.
 
         Raises:
-            ReplayError: it began with a row, and a replay begins with a seed.
+            ReplayError: the episode started with a row; replays start with a seed.
         """
-        if self._course.row is not None:
+        if self._timeline.row is not None:
             raise ReplayError(
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
-        document, course = self.scenario.document, self._course
-        played = self.seed, course.start, tuple(course.steps), __version__
-        return Replay(self.scenario.identity, *played, document.settings, document.variant)
+        document, timeline = self.scenario.document, self._timeline
+        steps = self.seed, timeline.start, tuple(timeline.steps), __version__
+        return Replay(self.scenario.identity, *steps, document.settings, document.variant)
 
-    # ---- files that change ---------------------------------------------------------------
+    def _start_episode(self, seed: int, row: Any = None) -> None:
+        """Replace the timeline by a new episode of the scenario; see `Timeline` for `row`."""
+        old = self._timeline
+        try:
+            self._timeline = Timeline(self.scenario, old.episode, seed, old.watch, row)
+        except (Exception, Stopped) as error:  # any error of a custom rule
+            old.seek(old.position)
+            raise make_rule_error(error) from error
+        self.message = self._goal()
 
-    def goes_another_way(self, difference: Difference) -> None:
-        """What was recorded of it is another game from here on."""
-        self._course.difference = difference
+    def _switch_timeline(self, timeline: Timeline, message: str) -> None:
+        """Show another timeline at its position, with a message."""
+        self._timeline = timeline
+        self._seek(timeline.position, from_snapshot=True)
+        if self.message != _INEXACT:
+            self.message = message
 
-    def was(self) -> Session | None:
-        """How the same steps went before the files were changed, here or at the last step that can
-        be compared; None where they went the same way. It is moved wherever it is asked for."""
-        before = self._course.before
-        if before is None:
+    def _leave_timeline(self) -> Timeline:
+        """Return the current timeline with an updated summary, for the history."""
+        self._timeline.summary = self._timeline.summarize()
+        self._timeline.is_listed = True
+        return self._timeline
+
+    # ---- hot reload ----------------------------------------------------------------------
+
+    @property
+    def difference(self) -> Difference | None:
+        """First difference from the episode before the last reload, or from the watched replay;
+        None without one."""
+        comparison = self._timeline.comparison
+        return comparison.difference if comparison else self._timeline.difference
+
+    def set_difference(self, difference: Difference) -> None:
+        """Set the difference between the episode and its recording."""
+        self._timeline.difference = difference
+
+    @property
+    def num_comparable_steps(self) -> int | None:
+        """Number of steps with the same actions as before the last reload; None if the reload
+        changed nothing."""
+        return self._timeline.comparison and self._timeline.comparison.num_steps
+
+    def before_reload(self) -> Session | None:
+        """Return a session with the episode before the last reload, at the current position or
+        at the last comparable step; None if the reload changed nothing."""
+        comparison = self._timeline.comparison
+        if comparison is None:
             return None
-        game = Session.showing(before.course)
-        game.seek(min(self.position, before.shared))
-        return game
+        session = Session.from_timeline(comparison.timeline)
+        session.seek(min(self.position, comparison.num_steps))
+        return session
 
     def differences(self) -> list[str]:
-        """What is different here from how it was before the files were changed, in words."""
-        was = self.was()
-        here = was is not None and was.position == self.position
-        return course_differences(was._course, self._course) if was and here else []
+        """Return sentences about the differences between the current state and the same state
+        before the last reload."""
+        old = self.before_reload()
+        if old is None or old.position != self.position:
+            return []
+        return timeline_differences(old._timeline, self._timeline)
 
-    def first_change(self) -> None:
-        """Go to the first step that goes another way, see `difference`."""
+    def seek_first_difference(self) -> None:
+        """Go to the first step that differs, see `difference`."""
         if self.difference is None:
             self.message = "No file that was saved has changed a step of this game"
         else:
             self.seek(self.difference.step)
 
-    def changed(self) -> bool:
-        """Whether a file of the scenario has changed since it was loaded, or since the last try.
+    def has_file_changes(self) -> bool:
+        """Return whether a scenario file has changed since the last load or reload.
 
-        Costs a look at the files' times, so it may be asked several times a second.
+        Cheap enough for several calls a second: only file times are read.
         """
-        return self._course.watch.differs(self.scenario.watched_files())
+        return self._timeline.watch.differs(self.scenario.watched_files())
 
     def reload(self) -> str:
-        """Load the scenario anew and take the same steps in it, as far as they go; see `flow`."""
-        return to_the_end(self.flow())
+        """Load the scenario again and replay the steps; see `reload_incrementally`."""
+        return run_generator(self.reload_incrementally())
 
-    def flow(self) -> Generator[None, None, str]:
-        """Load the scenario anew and take the same steps in it, as far as they go, bit by bit.
+    def reload_incrementally(self) -> Generator[None, None, str]:
+        """Load the scenario again and replay the steps of the episode, in small parts.
 
-        Until it has come to its end the game goes on as it was. What it is compared with is the
-        game as the player has played it last.
+        The session does not change before the end, so the player can go on meanwhile. The result
+        is compared with the timeline of the player's last steps.
 
         Yields:
-            None, often; whoever asks for more may let the player play meanwhile.
+            None after each part.
 
         Returns:
-            What the player should know, in one or more lines: `Reloaded` and what is different, or
-            what is wrong, with the step, file and line, or which rule had to be stopped; then the
-            game is as it was before.
+            Message for the player, one or more lines: `Reloaded` and the first difference, or an
+            error with step, file and line, or the rule that was stopped; after an error the
+            session is unchanged.
         """
-        for turn in count():
-            played, steps = self._course, [*self._course.steps]
-            watch = Watch(played.scenario.watched_files())
+        for attempt in count():
+            old, steps = self._timeline, [*self._timeline.steps]
+            watch = Watch(old.scenario.watched_files())
             try:
-                work = self._flowing(played, watch)
-                # whoever plays on all the time waits in the end
-                now = (yield from work) if turn < _TRIES else to_the_end(work)
+                work = self._replay_reloaded(old, watch)
+                # the last attempt blocks, so that further steps cannot delay the end
+                new = (yield from work) if attempt < _TRIES else run_generator(work)
             except ScenarioError as error:
-                now, wrong = played, str(error)
-            except (Exception, Stopped) as error:  # whatever an author's rule may raise
-                now, wrong = played, str(make_rule_error(error))
-            if self._course is not played:
-                return ""  # the player has gone on to another game, which looks for itself
-            if now is played:
-                played.watch = watch
-                return wrong
-            if played.steps == steps:
+                new, problem = old, str(error)
+            except (Exception, Stopped) as error:  # any error of a custom rule
+                new, problem = old, str(make_rule_error(error))
+            if self._timeline is not old:
+                return ""  # the player has switched to a timeline with a watch of its own
+            if new is old:
+                old.watch = watch
+                return problem
+            if old.steps == steps:
                 break
-        at_end = played.position == len(steps)
-        self._course = now
-        self.seek(now.length if at_end else played.position)
+        at_end = old.position == len(steps)
+        self._timeline = new
+        self.seek(new.length if at_end else old.position)
         difference = self.difference
-        if difference is None:
-            return "Reloaded"
-        return f"Reloaded: {difference.message}"
+        return "Reloaded" if difference is None else f"Reloaded: {difference.message}"
 
-    def _flowing(self, played: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
-        """The steps of a course again, as the files are now."""
-        scenario = played.scenario.reload()
-        episode, others = episode_of(scenario), played.episode
-        if len(others.agents) > 1:
-            episode.controlled, episode.partners = others.controlled, others.partners
-        was = played if played.by_hand or not played.before else played.before.course
-        now = yield from flow(was, scenario, episode, watch)
+    def _replay_reloaded(self, old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
+        """Load the scenario of a timeline again, and return a timeline of the same steps."""
+        scenario = old.scenario.reload()
+        episode = make_episode(scenario)
+        if len(old.episode.agents) > 1:
+            episode.controlled, episode.partners = old.episode.controlled, old.episode.partners
+        base = old if old.has_new_steps or not old.comparison else old.comparison.timeline
+        new = yield from replay_timeline(base, scenario, episode, watch)
         episode.frame("")
-        return now
-
-    # ---- the steps and the way back ------------------------------------------------------
-
-    def _begin(self, seed: int, row: Any = None) -> None:
-        course = self._course
-        try:
-            self._course = Timeline(self.scenario, course.episode, seed, course.watch, row)
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            course.go(course.position)
-            raise make_rule_error(error) from error
-        self.message = self._goal()
-
-    def _become(self, course: Timeline, says: str = "") -> None:
-        self._course = course
-        self._show(course.position, anew=True)
-        if self.message != _INEXACT:
-            self.message = says
-
-    def _left(self) -> LeftSession:
-        self._course.told = self._course.played()
-        return LeftSession(self._course, self._course.told)
+        return new
 
 
-GAME_COMMANDS: dict[str, Callable[[Session], None]] = {
+# Conditions of the commands that only some levels support
+_COMMAND_CONDITIONS: dict[str, Callable[[Session], bool]] = {
+    "kin": lambda session: len(size_variants(session.scenario.name)) > 1,
+    "next_agent": lambda session: len(session.agents) > 1,
+    "real_time": lambda session: bool(session.wait),
+    "first_change": lambda session: session.difference is not None,
+    "compare": lambda session: session.num_comparable_steps is not None,
+}
+
+SESSION_COMMANDS: dict[str, Callable[[Session], None]] = {
     "undo": Session.undo,
     "redo": Session.redo,
-    "first": lambda game: game.seek(0),
-    "last": lambda game: game.seek(game.length),
-    "again": Session.again,
+    "first": lambda session: session.seek(0),
+    "last": lambda session: session.seek(session.length),
+    "again": Session.restart,
     "next_level": Session.next_level,
     "previous_level": Session.previous_level,
-    "game_before": Session.game_before,
-    "game_after": Session.game_after,
-    "go_on": Session.go_on,
-    "first_change": Session.first_change,
-    "next_agent": Session.next_agent,
+    "game_before": Session.previous_timeline,
+    "game_after": Session.next_timeline,
+    "go_on": Session.continue_play,
+    "first_change": Session.seek_first_difference,
+    "next_agent": Session.control_next_agent,
 }
-"""What keys do with a game alone, by the names of their commands."""
+"""Methods for key commands that need a session only, by command name."""
 
 
-def seed_of(text: str) -> int:
-    """The seed that a player has typed.
+def parse_seed(text: str) -> int:
+    """Return the seed of a player's input.
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: the text is no seed.
     """
     if not text.isdecimal():
         raise ScenarioError([f"Seeds are whole numbers from 0 on, such as 7, not {text}"])

@@ -1,4 +1,5 @@
-"""Games that were left for another one, and those that come after it."""
+"""Timeline of one episode: its steps, with snapshots to seek through them; and the history of the
+timelines of a session."""
 
 from __future__ import annotations
 
@@ -7,57 +8,63 @@ from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.rule_modules import make_rule_error
-from gv_engine.session.episode import Episode, Playable, episode_of
+from gv_engine.session.episode import Episode, Playable, make_episode
 from gv_engine.session.file_watch import Watch
 from gv_engine.session.replay import Difference, TimelineStep
 
-# ---- course --------------------------------------------------------------------------------------
-
-_EVERY = 16
-"""Steps between two snapshots of the last `_LATELY` steps."""
-_LATELY = 1024
+_EVERY = 16  # steps between two snapshots, for the last `_RECENT` steps
+_RECENT = 1024
+_MAX_HISTORY = 20  # number of timelines that a session can go back to
 
 
 class EpisodeSummary(NamedTuple):
-    """An episode that was played, in figures."""
+    """Seed, length, return and end of an episode.
+
+    Attributes:
+        ending: sentence about the end, for the player; empty if the episode has not ended.
+    """
 
     seed: int
     steps: int
     total: float
     ending: str
-    """How it ended, for the player; empty if it was left."""
 
 
-class Before(NamedTuple):
-    """How the same steps went before the files of a scenario were changed."""
+class ReloadComparison(NamedTuple):
+    """Comparison of a timeline with the same steps before a reload of the scenario.
 
-    course: Timeline
+    Attributes:
+        timeline: timeline before the reload.
+        difference: first difference.
+        num_steps: number of steps with the same actions in both timelines.
+    """
+
+    timeline: Timeline
     difference: Difference
-    """The first one."""
-    shared: int
-    """So many steps of both courses have the same actions."""
+    num_steps: int
 
 
 class Timeline:
-    """An episode that is played, forward and back.
+    """Steps of one episode, with a position that can be moved to every step.
 
     Args:
-        scenario: what is played.
-        episode: of the scenario; other courses may have played in it.
-        seed: of the level.
-        watch: over the files of the scenario.
-        row: the state it begins with in place of the seed's level, see `Episode.row`.
+        scenario: scenario of the episode.
+        episode: runs the scenario; timelines may share one, if only one is in use at a time.
+        seed: seed of the episode.
+        watch: watch over the scenario files.
+        row: state to start with in place of the level of the seed, see `Episode.row`.
 
     Attributes:
-        scenario, episode, seed, watch, row: the same.
-        start: the digest of the state at the beginning.
-        steps: all of them, those that were undone too.
-        sights: what stands for what agents were shown, at the beginning and after each step.
-        position: steps from the beginning to where the episode is.
-        difference: where a replay that is watched went another way, None if it did not.
-        before: how it went before the files were changed, None if it went the same way.
-        by_hand: whether any step was taken since the files were changed.
-        told: what had been played when it was left, None if it was not.
+        scenario, episode, seed, watch, row: as above.
+        start: digest of the first state.
+        steps: all steps, undone steps included.
+        view_hashes: `Episode.view_hash` of the first state and after each step.
+        position: number of steps from the beginning to the current state of the episode.
+        difference: first difference from a watched replay; None without one.
+        comparison: comparison with the timeline before a reload; None if nothing differs.
+        has_new_steps: whether steps were taken since the last reload.
+        summary: summary of the furthest position when the session left the timeline; None before.
+        is_listed: whether the history lists the summary.
     """
 
     def __init__(
@@ -66,165 +73,164 @@ class Timeline:
         if row is None:
             episode.reset(seed)
         else:
-            episode.become(row)
+            episode.load_row(row)
         self.scenario, self.episode, self.seed = scenario, episode, seed
         self.watch, self.row = watch, row
         self.start = episode.state()
         self.steps: list[TimelineStep] = []
-        self.sights = [episode.sight]
+        self.view_hashes = [episode.view_hash]
         self.position = 0
         self.difference: Difference | None = None
-        self.before: Before | None = None
-        self.by_hand = False
-        self.told: EpisodeSummary | None = None
-        self._keys: dict[int, Any] = {}
-        self._keep()
+        self.comparison: ReloadComparison | None = None
+        self.has_new_steps = False
+        self.summary: EpisodeSummary | None = None
+        self.is_listed = True
+        self._snapshots: dict[int, Any] = {}
+        self._save_snapshot()
 
     def copy(self) -> Timeline:
-        """The same course, which goes on as it likes."""
-        course = copy.copy(self)
-        course.steps, course.sights = [*self.steps], [*self.sights]
-        return course
+        """Return a copy with lists of its own, which shares the episode."""
+        timeline = copy.copy(self)
+        timeline.steps, timeline.view_hashes = [*self.steps], [*self.view_hashes]
+        return timeline
 
-    def apart(self) -> Timeline:
-        """The same course in an episode of its own."""
-        course = self.copy()
-        course.episode = episode_of(self.scenario)
-        course.episode.controlled = self.episode.controlled
-        course.go(self.position)
-        return course
+    def copy_with_episode(self) -> Timeline:
+        """Return a copy with an episode of its own, at the same position."""
+        timeline = self.copy()
+        timeline.episode = make_episode(self.scenario)
+        timeline.episode.controlled = self.episode.controlled
+        timeline.seek(self.position)
+        return timeline
 
     @property
     def length(self) -> int:
-        """Steps so far, those that were undone included."""
+        """Number of steps, undone steps included."""
         return len(self.steps)
 
     def state_at(self, position: int) -> str:
-        """The digest of the state after so many steps."""
+        """Return the digest of the state after `position` steps."""
         return self.steps[position - 1].state if position else self.start
 
-    def take(self, action: str) -> TimelineStep | str:
-        """Take an action; the steps that had been undone are forgotten.
+    def step(self, action: str) -> TimelineStep | str:
+        """Take an action, and drop the undone steps.
 
         Returns:
-            The step, or why there is none.
+            The step, or the reason why the action is refused.
 
         Raises:
-            RuleError: a rule failed, and the course is as it was before.
+            RuleError: a rule failed, and the timeline is unchanged.
         """
         episode = self.episode
-        if refusal := episode.refusal(action):
-            return refusal
+        if reason := episode.refusal_reason(action):
+            return reason
         if episode.outcome:
             return "the episode is over"
         try:
             episode.step(action)
-            taken = TimelineStep(action, float(episode.reward), episode.outcome, episode.state())
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            self.go(self.position)
+            step = TimelineStep(action, float(episode.reward), episode.outcome, episode.state())
+        except (Exception, Stopped) as error:  # any error of a custom rule
+            self.seek(self.position)
             raise make_rule_error(error) from error
-        self._parts_from_before(action)
-        self.forget_beyond(self.position)
-        self.steps.append(taken)
-        self.sights.append(episode.sight)
+        self._limit_comparison(action)
+        self.truncate(self.position)
+        self.steps.append(step)
+        self.view_hashes.append(episode.view_hash)
         self.position += 1
-        self.by_hand = True
-        self._keep()
-        return taken
+        self.has_new_steps = True
+        self._save_snapshot()
+        return step
 
-    def _parts_from_before(self, action: str) -> None:
-        """Compare no further than the same actions were taken."""
-        before, here = self.before, self.position
-        if before and here < before.shared and before.course.steps[here].action != action:
-            self.before = before._replace(shared=here) if here >= before.difference.step else None
+    def _limit_comparison(self, action: str) -> None:
+        """End the comparison at the current position if `action` is not the compared action; drop
+        the comparison if the first difference lies beyond."""
+        old, here = self.comparison, self.position
+        if old and here < old.num_steps and old.timeline.steps[here].action != action:
+            self.comparison = old._replace(num_steps=here) if here >= old.difference.step else None
 
-    def go(self, position: int, anew: bool = True) -> None:
-        """Be at a position.
+    def seek(self, position: int, from_snapshot: bool = True) -> None:
+        """Move the episode to a position.
 
         Args:
-            position: steps from the beginning.
-            anew: from the nearest snapshot before, whatever was played in the episode; else from
-                where it is, if that is not beyond.
+            position: number of steps from the beginning.
+            from_snapshot: always restore the nearest earlier snapshot, as needed if another
+                timeline has used the episode; else continue from the current state if possible.
         """
-        nearest = max(at for at in self._keys if at <= position)
-        if anew or not nearest <= self.position <= position:
+        nearest = max(at for at in self._snapshots if at <= position)
+        if from_snapshot or not nearest <= self.position <= position:
             self.position = nearest
-            self.episode.restore(self._keys[nearest])
-        for taken in self.steps[self.position : position]:
-            self.episode.step(taken.action)
+            self.episode.restore(self._snapshots[nearest])
+        for step in self.steps[self.position : position]:
+            self.episode.step(step.action)
         self.position = position
 
-    def forget_beyond(self, position: int) -> None:
-        """Forget the steps after so many."""
-        del self.steps[position:], self.sights[position + 1 :]
-        self._keys = {at: key for at, key in self._keys.items() if at <= position}
+    def truncate(self, position: int) -> None:
+        """Drop all steps after the first `position` ones."""
+        del self.steps[position:], self.view_hashes[position + 1 :]
+        self._snapshots = {at: key for at, key in self._snapshots.items() if at <= position}
 
-    def _keep(self) -> None:
-        """Keep a snapshot now and then; of those long ago, fewer and fewer."""
+    def _save_snapshot(self) -> None:
+        """Save a snapshot every 16 steps, and thin out old snapshots."""
         if self.position % _EVERY:
             return
-        self._keys[self.position] = self.episode.snapshot()
-        self._keys = {
-            at: key for at, key in self._keys.items() if at % _distance(self.position - at) == 0
+        self._snapshots[self.position] = self.episode.snapshot()
+        self._snapshots = {
+            at: snapshot
+            for at, snapshot in self._snapshots.items()
+            if at % _snapshot_interval(self.position - at) == 0
         }
 
-    def played(self) -> EpisodeSummary | None:
-        """What was played, in figures, now or when it was left; None without a step."""
+    def summarize(self) -> EpisodeSummary | None:
+        """Return the summary of the furthest position, now or when the session last left the
+        timeline; None without a step."""
         episode = self.episode
-        here = EpisodeSummary(self.seed, episode.steps, episode.total, episode.ending)
-        furthest = max(self.told or here, here, key=lambda played: played.steps)
+        now = EpisodeSummary(self.seed, episode.steps, episode.total, episode.ending)
+        furthest = max(self.summary or now, now, key=lambda summary: summary.steps)
         return furthest if furthest.steps else None
 
 
-def _distance(age: int) -> int:
-    """Steps between two snapshots that were made so many steps ago."""
-    return int(_EVERY << (age // _LATELY).bit_length())
-
-
-# ---- lineage -------------------------------------------------------------------------------------
-
-_KEPT = 20
-"""Games that were left and can be gone back to."""
-
-
-class LeftSession(NamedTuple):
-    """A game that was left for another one."""
-
-    course: Timeline
-    played: EpisodeSummary | None
-    """None where no step was taken."""
+def _snapshot_interval(age: int) -> int:
+    """Return the number of steps between two snapshots that are `age` steps old."""
+    return int(_EVERY << (age // _RECENT).bit_length())
 
 
 class SessionHistory:
-    """The games before and after the present one, oldest first."""
+    """Timelines before and after the current one, oldest first."""
 
     def __init__(self) -> None:
-        self.before: list[LeftSession] = []
-        self.after: list[LeftSession] = []
-        self._forgotten: list[tuple[str, EpisodeSummary]] = []
+        self.before: list[Timeline] = []
+        self.after: list[Timeline] = []
+        self._dropped: list[tuple[str, EpisodeSummary]] = []
 
-    def leave(self, left: LeftSession) -> None:
-        """Keep a game as the one before this, those that came after it before it."""
-        self.before += [*self.after, left]
+    def append(self, timeline: Timeline) -> None:
+        """Add a timeline right before the current one, behind all others."""
+        self.before += [*self.after, timeline]
         self.after = []
-        while len(self.before) > _KEPT:
-            self._forgotten += _titled(self.before.pop(0))
+        while len(self.before) > _MAX_HISTORY:
+            self._dropped += _titled_summary(self.before.pop(0))
 
-    def back(self, present: LeftSession) -> Timeline:
-        """The game before, in place of the present one, which comes after it."""
-        self.after.insert(0, present)
-        return self.before.pop().course
+    def go_back(self, current: Timeline) -> Timeline:
+        """Return the previous timeline, and move `current` behind it."""
+        self.after.insert(0, current)
+        return self.before.pop()
 
-    def on(self, present: LeftSession) -> Timeline:
-        """The game after, in place of the present one, which comes before it."""
-        self.before.append(present)
-        return self.after.pop(0).course
+    def go_forward(self, current: Timeline) -> Timeline:
+        """Return the next timeline, and move `current` before it."""
+        self.before.append(current)
+        return self.after.pop(0)
 
-    def titled(self, present: LeftSession) -> list[tuple[str, EpisodeSummary]]:
-        """All that were played, in their order, each with what its scenario is called."""
-        games = (*self.before, present, *self.after)
-        return self._forgotten + [told for left in games for told in _titled(left)]
+    def titled_summaries(self, current: Timeline) -> list[tuple[str, EpisodeSummary]]:
+        """Return scenario name and summary of all episodes with a step, in order."""
+        summary = current.summarize()
+        return [
+            *self._dropped,
+            *(pair for timeline in self.before for pair in _titled_summary(timeline)),
+            *([(current.scenario.name, summary)] if summary else []),
+            *(pair for timeline in self.after for pair in _titled_summary(timeline)),
+        ]
 
 
-def _titled(left: LeftSession) -> list[tuple[str, EpisodeSummary]]:
-    return [(left.course.scenario.name, left.played)] if left.played else []
+def _titled_summary(timeline: Timeline) -> list[tuple[str, EpisodeSummary]]:
+    """Return scenario name and summary of a past timeline, as a list of at most one pair."""
+    if timeline.summary is None or not timeline.is_listed:
+        return []
+    return [(timeline.scenario.name, timeline.summary)]

@@ -1,4 +1,4 @@
-"""Files of pictures, written one picture at a time: PNG, GIF, MP4."""
+"""Writers of PNG, GIF and MP4 files, one picture at a time."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from numpy.typing import NDArray
 _STOPPED = "the encoder stopped; is the disk full?"
 
 Picture = NDArray[np.uint8]
-"""(H, W, 3) red, green, blue."""
+"""(H, W, 3) uint8 red, green, blue."""
 
 
-class PictureFile:
-    """A file that pictures go into; at any time it holds no more than two of them in memory.
+class PictureWriter:
+    """Base class of writers; holds at most two pictures in memory.
 
     Args:
-        path: of a file that is there and may be written.
+        path: existing file to write to.
         fps: pictures a second.
+
+    Attributes:
+        moves: whether the file shows more than one picture.
     """
 
     moves: ClassVar[bool] = True
-    """Whether it shows more than one picture."""
 
     def __init__(self, path: Path, fps: float) -> None:
         self.path = path
         self.fps = fps
 
     def add(self, picture: Picture) -> None:
-        """Take the next picture, of the size of the first.
+        """Add the next picture, of the size of the first.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the picture cannot be written.
         """
         raise NotImplementedError
 
@@ -44,43 +46,43 @@ class PictureFile:
         """Finish the file.
 
         Args:
-            count: how many pictures it was given.
+            count: number of pictures added.
 
         Raises:
-            OSError: not all of it could be written.
+            OSError: the file is incomplete.
         """
 
     def stop(self) -> None:
-        """Let go of the file, which nobody will look at."""
+        """Release the file without finishing it."""
 
 
-class Png(PictureFile):
-    """The last picture."""
+class Png(PictureWriter):
+    """PNG file of the last picture."""
 
     moves = False
     _last: Picture
 
     def add(self, picture: Picture) -> None:
-        """Keep the picture until another comes."""
+        """Keep the picture until the next one."""
         self._last = picture
 
     def close(self, count: int) -> None:
-        """Write the picture."""
+        """Write the picture to the file."""
         import imageio.v3
 
         # on its own it does not let go of a file that it could not write
         self.path.write_bytes(imageio.v3.imwrite("<bytes>", self._last, extension=".png"))
 
 
-class Mp4(PictureFile):
-    """A video."""
+class Mp4(PictureWriter):
+    """MP4 video."""
 
     options: ClassVar[Mapping[str, Any]] = {"macro_block_size": 2}
 
     _encoder: Generator[None, Picture | None, None] | None = None
 
     def add(self, picture: Picture) -> None:
-        """Hand the picture to the encoder, a process of its own."""
+        """Send the picture to the encoder process."""
         if self._encoder is None:
             height, width, _ = picture.shape
             self._encoder = imageio_ffmpeg().write_frames(
@@ -93,31 +95,31 @@ class Mp4(PictureFile):
             next(self._encoder)
         try:
             self._encoder.send(np.ascontiguousarray(picture))
-        except OSError:  # it says it with its whole command line
+        except OSError:  # its message is the whole command line
             raise OSError(_STOPPED) from None
 
     def close(self, count: int) -> None:
-        """Let the encoder finish, and read back what it has written: it does not say how it ended.
+        """Finish the video, and count its frames again, as the encoder does not report errors.
 
         Raises:
-            OSError: the file is not whole.
+            OSError: the file is incomplete.
         """
         self.stop()
         try:
-            found, _ = imageio_ffmpeg().count_frames_and_secs(self.path)
+            frames, _ = imageio_ffmpeg().count_frames_and_secs(self.path)
         except RuntimeError:
-            found = 0
-        if found != count:
+            frames = 0
+        if frames != count:
             raise OSError(_STOPPED)
 
     def stop(self) -> None:
-        """Let go of the file, which nobody will look at."""
+        """Stop the encoder."""
         if self._encoder is not None:
             self._encoder.close()
 
 
-class _Film(Mp4):
-    """A video without loss, to make something else of."""
+class _LosslessVideo(Mp4):
+    """Lossless intermediate video."""
 
     options: ClassVar[Mapping[str, Any]] = {
         "codec": "libx264rgb",
@@ -128,49 +130,55 @@ class _Film(Mp4):
     }
 
 
-class Gif(PictureFile):
-    """An animation that repeats, in the 256 colours that suit the whole of it best.
+class Gif(PictureWriter):
+    """Looping GIF with the 256 colours that suit all pictures best.
 
-    These are known at the end, and until then the pictures are in a film beside it.
+    The colours are known at the end; until then the pictures are in a lossless video beside the
+    file.
     """
 
     def __init__(self, path: Path, fps: float) -> None:
         super().__init__(path, fps)
-        self._film = _Film(path.with_suffix(".mkv"), fps)
+        self._video = _LosslessVideo(path.with_suffix(".mkv"), fps)
         self._colors = path.with_suffix(".png")
 
     def add(self, picture: Picture) -> None:
-        """Put the picture into the film."""
-        self._film.add(picture)
+        """Add the picture to the intermediate video."""
+        self._video.add(picture)
 
     def close(self, count: int) -> None:
-        """Choose the colours, and make the animation of the film."""
+        """Choose the colours, and convert the intermediate video."""
         try:
-            self._film.close(count)
-            film, colors = str(self._film.path), str(self._colors)
-            _ffmpeg("-i", film, "-vf", "palettegen=reserve_transparent=0", colors)
-            use = "paletteuse=dither=none:diff_mode=rectangle"
-            _ffmpeg("-i", film, "-i", colors, "-lavfi", use, str(self.path))
+            self._video.close(count)
+            video, colors = str(self._video.path), str(self._colors)
+            _run_ffmpeg("-i", video, "-vf", "palettegen=reserve_transparent=0", colors)
+            filters = "paletteuse=dither=none:diff_mode=rectangle"
+            _run_ffmpeg("-i", video, "-i", colors, "-lavfi", filters, str(self.path))
         finally:
             self.stop()
 
     def stop(self) -> None:
-        """Let go of the file, which nobody will look at."""
-        self._film.stop()
-        for path in (self._film.path, self._colors):
+        """Stop the encoder, and remove the intermediate files."""
+        self._video.stop()
+        for path in (self._video.path, self._colors):
             path.unlink(missing_ok=True)
 
 
-def _ffmpeg(*words: str) -> None:
-    command = [imageio_ffmpeg().get_ffmpeg_exe(), "-v", "quiet", "-y", *words]
+def _run_ffmpeg(*arguments: str) -> None:
+    """Run the encoder with command-line arguments.
+
+    Raises:
+        OSError: the encoder failed.
+    """
+    command = [imageio_ffmpeg().get_ffmpeg_exe(), "-v", "quiet", "-y", *arguments]
     if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:
         raise OSError(_STOPPED)
 
 
 def imageio_ffmpeg() -> Any:
-    """The module that knows where the encoder is; it has no types."""
+    """Return the untyped module that finds the encoder."""
     return importlib.import_module("imageio_ffmpeg")
 
 
-FORMATS: dict[str, type[PictureFile]] = {".gif": Gif, ".mp4": Mp4, ".png": Png}
-"""Kinds of files, by suffix."""
+FORMATS: dict[str, type[PictureWriter]] = {".gif": Gif, ".mp4": Mp4, ".png": Png}
+"""Writers by file suffix."""

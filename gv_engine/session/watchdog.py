@@ -1,9 +1,9 @@
-"""Rules that do not come to an end: noticed while they run, named, and stopped if somebody says so.
+"""Detection of rules that do not end: they are found while they run, named, and stopped.
 
-A thread looks several times a second at what the main thread is doing, so that nothing is to be
-done for a call of a rule. Where it has been the same call for too long, whoever guards is asked in
-the main thread, again and again while the rule goes on, and may have `Stopped` raised in it. What a
-rule leaves to a library written in C cannot be stopped before it comes back, but the process ended.
+A thread looks several times a second at the main thread's stack, so rule calls cost nothing. If the
+same call has run for too long, a callback in the main thread decides, again and again, whether to
+raise `Stopped` in it. Code in C libraries cannot be stopped before it returns; the process can be
+ended.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ if sys.platform == "win32":
         interrupt_main(_ALARM)
 
     def _alarm_every(seconds: float) -> None:
-        pass  # there is no such clock
+        pass  # Windows has no interval timer
 
 else:
     _ALARM = signal.SIGALRM
 
     def _interrupt(thread: int) -> None:
-        signal.pthread_kill(thread, _ALARM)  # which ends a sleep, too
+        signal.pthread_kill(thread, _ALARM)  # also interrupts a sleep
 
     def _alarm_every(seconds: float) -> None:
-        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # also where no thread can run
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # also while no thread can run
 
 
 PATIENCE = 2.0
-"""Seconds after which somebody who watches wants to know."""
-_GRACE, _LONGEST = 3.0, 1e6  # s beyond the limit, for what cannot be stopped, and at most
-_LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two looks: as a rule, and until one has stopped
-_AT_ONCE = 1.0  # s in which another Ctrl-C is the same one, as what starts us may hand on its own
+"""Seconds after which a waiting player wants to know the reason."""
+_GRACE_SECONDS, _MAX_SECONDS = 3.0, 1e6  # time after the limit until the exit, and its maximum
+_LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two checks: normally, and while stopping a rule
+_SAME_SIGINT = 1.0  # s in which two SIGINTs count as one, as a parent process may send its own
 
 
 class StuckRule(NamedTuple):
-    """A rule that has been running for long.
+    """Rule that has been running for a long time.
 
     Attributes:
-        name: of its function.
+        name: name of its function.
         place: file and line where it is now.
-        seconds: so long.
+        seconds: running time.
     """
 
     name: str
@@ -72,35 +72,36 @@ class StuckRule(NamedTuple):
 
 
 class Watchdog:
-    """Watches the rules that the main thread runs, as a context manager; elsewhere it does nothing.
+    """Context manager that watches the rules of the main thread; does nothing in other threads.
 
     Args:
         limit: seconds that one call may take.
-        overrun: asked from then on, ten times a second in midst of the rule: whether to stop it.
-        ends: whether the process is ended where the rule cannot be stopped, some seconds later.
+        overrun: asked ten times a second from then on, in the main thread, whether to stop the
+            rule.
+        ends: whether to end the process some seconds later if the rule cannot be stopped.
     """
 
     def __init__(
         self, limit: float, overrun: Callable[[StuckRule], bool], ends: bool = False
     ) -> None:
         self._limit, self._overrun, self._ends = limit, overrun, ends
-        self._patience = min(limit + _GRACE, _LONGEST)
-        self._unanswered: float | None = None  # since when the main thread has not looked
-        self._call: FrameType | None = None  # that of the rule which runs now
+        self._patience = min(limit + _GRACE_SECONDS, _MAX_SECONDS)
+        self._unanswered: float | None = None  # time of the first unhandled signal
+        self._call: FrameType | None = None  # frame of the running rule
         self._since = 0.0
         self._tries = 0
-        self._asking = False
+        self._is_asking = False
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="gv-engine guard", daemon=True)
+        self._thread = threading.Thread(target=self._monitor, name="gv-engine guard", daemon=True)
         self._before: Any = None
 
     def __enter__(self) -> Watchdog:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(_ALARM, self._look)
+            self._before = signal.signal(_ALARM, self._on_alarm)
             self._thread.start()
             if self._ends:
                 _alarm_every(_LOOK_EVERY)
-                self._put_off_the_end()
+                self._postpone_exit()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -111,51 +112,56 @@ class Watchdog:
                 _alarm_every(0)
                 faulthandler.cancel_dump_traceback_later()
             signal.signal(_ALARM, self._before)
-            self._let_go()
+            self._forget_call()
 
-    def _watch(self) -> None:
+    def _monitor(self) -> None:
+        """Signal the main thread while a rule runs in it; the body of the thread."""
         main = threading.main_thread().ident
         assert main is not None, "it runs"
         while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
             if self._ends:
-                self._put_off_the_end()
-            # what the main thread holds is let go there, not in midst of this thread
-            if self._call is not None or _rule_of(sys._current_frames()[main]):
+                self._postpone_exit()
+            # locals of the main thread must be released there, not in this thread
+            if self._call is not None or _rule_frames(sys._current_frames()[main]):
                 _interrupt(main)
                 now = time.monotonic()
                 self._unanswered = since = self._unanswered or now
-                stack = _rule_of(sys._current_frames()[main])
+                stack = _rule_frames(sys._current_frames()[main])
                 if self._ends and stack and now - since > self._patience:
-                    _burn(f"{self._runaway(stack, now)} ran for {now - since:.0f} s and was ended")
+                    _exit(
+                        f"{self._stuck_rule(stack, now)} ran for {now - since:.0f} s and was ended"
+                    )
             else:
                 self._unanswered = None
 
-    def _put_off_the_end(self) -> None:
-        """Let the process end by itself if C keeps all threads from coming here again."""
+    def _postpone_exit(self) -> None:
+        """Restart the timer that ends the process if C code blocks all threads."""
         faulthandler.dump_traceback_later(self._patience, exit=True, file=2)
 
-    def _look(self, number: int, frame: FrameType | None) -> None:
-        """In the main thread, between two of its instructions."""
+    def _on_alarm(self, number: int, frame: FrameType | None) -> None:
+        """Handle the signal in the main thread: stop the current rule if it exceeds the limit."""
         self._unanswered = None
-        if self._asking:
+        if self._is_asking:
             return
         now = time.monotonic()
-        stack = _rule_of(frame)
+        stack = _rule_frames(frame)
         call = stack[-1] if stack else None
         if call is None or call is not self._call or _is_debugged():
-            self._let_go()
+            self._forget_call()
             self._call, self._since = call, now
-        elif now - self._since >= self._limit and (self._tries or self._asks(stack, now)):
+        elif now - self._since >= self._limit and (self._tries or self._ask_overrun(stack, now)):
             self._stop(stack, now)
 
-    def _asks(self, stack: list[FrameType], now: float) -> bool:
-        self._asking = True
+    def _ask_overrun(self, stack: list[FrameType], now: float) -> bool:
+        """Return whether the callback wants the stuck rule to be stopped."""
+        self._is_asking = True
         try:
-            return self._overrun(self._runaway(stack, now))
+            return self._overrun(self._stuck_rule(stack, now))
         finally:
-            self._asking = False
+            self._is_asking = False
 
-    def _runaway(self, stack: list[FrameType], now: float) -> StuckRule:
+    def _stuck_rule(self, stack: list[FrameType], now: float) -> StuckRule:
+        """Return name, place and running time of the rule on a stack."""
         inner = list(dropwhile(lambda frame: not is_rule_frame(frame), stack))
         place = format_place(inner[0].f_code.co_filename, inner[0].f_lineno)
         *_, called = filter(
@@ -164,26 +170,29 @@ class Watchdog:
         return StuckRule(called.f_code.co_qualname, place, now - self._since)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
-        """Raise in the rule, or in what of others it has called; the engine is left whole."""
-        runaway = self._runaway(stack, now)
-        stopped = Stopped(f"{runaway} ran for {runaway.seconds:.0f} s and was stopped")
+        """Raise `Stopped` in the rule, or in code of others that it has called, but not in the
+        engine's."""
+        rule = self._stuck_rule(stack, now)
+        stopped = Stopped(f"{rule} ran for {rule.seconds:.0f} s and was stopped")
         self._tries += 1
-        if self._tries > 1:  # it has caught the first one; then its next line raises too
+        if self._tries > 1:  # the rule has caught the first one; its next line raises too
             for frame in filter(is_rule_frame, stack):
                 frame.f_trace = _raising(stopped)
             sys.settrace(_ignore)
         if not any(map(is_engine_frame, takewhile(lambda frame: not is_rule_frame(frame), stack))):
             raise stopped
 
-    def _let_go(self) -> None:
+    def _forget_call(self) -> None:
+        """Forget the current rule, and stop tracing."""
         self._call = None
         self._tries = 0
         if sys.gettrace() is _ignore:
             sys.settrace(None)
 
 
-def _rule_of(frame: FrameType | None) -> list[FrameType]:
-    """The frames of a rule that runs, the innermost first and its own last; none if none does."""
+def _rule_frames(frame: FrameType | None) -> list[FrameType]:
+    """Return the frames of a running rule, the innermost first and the rule's own last; empty if no
+    rule runs."""
     stack: list[FrameType] = []
     last = 0
     while frame is not None:
@@ -195,20 +204,21 @@ def _rule_of(frame: FrameType | None) -> list[FrameType]:
 
 
 def _is_debugged() -> bool:
-    """Whether somebody looks into the rule and takes their time."""
+    """Return whether a debugger is active."""
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
     stepped = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
     return stepped or sys.gettrace() not in (None, _ignore)
 
 
 def _ignore(frame: FrameType, event: str, argument: Any) -> None:
-    """Trace function of what is called now: it is left alone."""
+    """Trace function that traces nothing."""
 
 
 def _raising(stopped: Stopped) -> Callable[..., Any]:
-    """A trace function that raises at the next line."""
+    """Return a trace function that raises at the next line."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        """Raise at the next line."""
         if event == "line":
             raise stopped
         return trace
@@ -217,17 +227,17 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
 
 
 class HardTimeout:
-    """Ends the process if what runs while it is lit takes too long, as a context manager.
+    """Context manager that ends the process if watched code takes too long.
 
-    For compiled code, which nothing else ends; it has to let other threads run.
+    For compiled code, which cannot be stopped otherwise; the code must release the GIL.
 
     Args:
-        limit: seconds that it may burn.
+        limit: seconds that the code may take.
     """
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self._burns_until, self._says = math.inf, ""
+        self._deadline, self._message = math.inf, ""
         self._over = threading.Event()
 
     def __enter__(self) -> HardTimeout:
@@ -238,27 +248,29 @@ class HardTimeout:
         self._over.set()
 
     @contextmanager
-    def lit(self, says: str) -> Iterator[None]:
-        """Burn meanwhile; at its end the process says this."""
-        self._says, self._burns_until = says, time.monotonic() + self.limit
+    def watch(self, message: str) -> Iterator[None]:
+        """Watch the code of the block; if it takes too long, print the message and end the
+        process."""
+        self._message, self._deadline = message, time.monotonic() + self.limit
         try:
             yield
         finally:
-            self._burns_until = math.inf
+            self._deadline = math.inf
 
     def _watch(self) -> None:
+        """End the process after the deadline; the body of the thread."""
         while not self._over.wait(min(self.limit / 8, PATIENCE)):
-            if time.monotonic() > self._burns_until:
-                _burn(self._says)
+            if time.monotonic() > self._deadline:
+                _exit(self._message)
 
 
 @contextmanager
-def force_exit_after(seconds: float, says: str) -> Iterator[None]:
-    """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds, or
-    SIGTERM where something heeds it.
+def force_exit_after(seconds: float, message: str) -> Iterator[None]:
+    """End the process with a message if code in the block does not react to Ctrl-C within some
+    seconds, or to SIGTERM where it has a handler.
 
-    Another Ctrl-C, a second later or more, ends it. For compiled code in the main thread, as
-    `HardTimeout`.
+    A second Ctrl-C, at least a second later, ends it at once. For compiled code in the main thread,
+    like `HardTimeout`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -266,7 +278,7 @@ def force_exit_after(seconds: float, says: str) -> Iterator[None]:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-    thread = threading.Thread(target=_heed, args=(ours, seconds, says), daemon=True)
+    thread = threading.Thread(target=_handle_signals, args=(ours, seconds, message), daemon=True)
     thread.start()
     try:
         yield
@@ -277,25 +289,27 @@ def force_exit_after(seconds: float, says: str) -> Iterator[None]:
         ours.close()
 
 
-def _heed(ours: socket.socket, seconds: float, says: str) -> None:
-    """Listen to the numbers of signals until nobody sends them any more."""
-    came, first = 0, math.inf
+def _handle_signals(ours: socket.socket, seconds: float, message: str) -> None:
+    """Read signal numbers until the socket closes, and end the process if the main thread does not
+    react in time."""
+    signal_number, first = 0, math.inf
     while True:
         try:
             number = ours.recv(1)
         except TimeoutError:
-            _burn(says, 128 + came)
+            _exit(message, 128 + signal_number)
         if not number:
             return
         if number[0] in (signal.SIGINT, signal.SIGTERM):
             now = time.monotonic()
-            if number[0] == signal.SIGINT and now - first > _AT_ONCE:
-                _burn(says, 128 + signal.SIGINT)
-            came, first = number[0], min(first, now)
+            if number[0] == signal.SIGINT and now - first > _SAME_SIGINT:
+                _exit(message, 128 + signal.SIGINT)
+            signal_number, first = number[0], min(first, now)
             ours.settimeout(seconds)
 
 
-def _burn(says: str, code: int = 1) -> NoReturn:
+def _exit(message: str, code: int = 1) -> NoReturn:
+    """Print a message, and end the process at once with an exit code."""
     sys.stdout.flush()
-    complain(says)
+    complain(message)
     os._exit(code)

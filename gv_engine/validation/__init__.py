@@ -1,1 +1,2 @@
-"""What `gv-engine check` finds out about a scenario by playing it."""
+"""Checks of scenarios for `gv-engine check` and `gv-engine solve`: they play the scenario, compare
+backends, search for mistakes and for solutions."""

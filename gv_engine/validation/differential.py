@@ -1,4 +1,5 @@
-"""The object world and the compiled world side by side, until they differ or a rule goes wrong.
+"""Differential tests of scenarios: the object world and the compiled world run in lockstep and must
+be equal; batches must equal single worlds; and rules must keep their contracts.
 
 Then several worlds of either kind in turns, each compared with the same world alone.
 """
@@ -33,90 +34,90 @@ from gv_engine.rules.world import World
 from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import HardTimeout
-from gv_engine.validation.invariants import fault_of_observation, fault_of_row
+from gv_engine.validation.invariants import find_observation_fault, find_row_fault
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
 
-# ---- promises ------------------------------------------------------------------------------------
+# ---- contracts -----------------------------------------------------------------------------------
 
-_EDIT = (RESET, TRANSITION)
-_DRAW = (*_EDIT, VISIBILITY, OBSERVATION)
-_ENGINES = [name for name, thing in vars(World).items() if isinstance(thing, property)]
-_LONGEST_WATCHED = 50  # steps of an episode; broken promises show soon
+_MAY_EDIT = (RESET, TRANSITION)
+_MAY_USE_RNG = (*_MAY_EDIT, VISIBILITY, OBSERVATION)
+_ENGINE_FIELDS = [name for name, thing in vars(World).items() if isinstance(thing, property)]
+_WATCHED_STEPS = 50  # steps of an episode; contracts break early
 
 
-def broken(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
-    """Play random episodes in the object world.
-
-    Returns:
-        A sentence for each promise that a function broke, with its name, file and line.
-    """
-    found: dict[str, None] = {}
+def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
+    """Play random episodes in the object world, and return a sentence for each contract that a
+    function breaks, with name, file and line."""
+    messages: dict[str, None] = {}
     simulation = Simulation(scenario)
-    simulation.watch(lambda *rule: _watched(found, *rule))
+    simulation.watch(lambda *rule: _watch_function(messages, *rule))
     for number in range(episodes):
-        chance = np.random.default_rng([seed, number])
+        rng = np.random.default_rng([seed, number])
         observation = np.zeros((*scenario.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
         try:
             simulation.reset(np.random.default_rng(seed + number))
-            for _ in range(_LONGEST_WATCHED):
+            for _ in range(_WATCHED_STEPS):
                 for agent in simulation.agents:
                     simulation.observe(*observation, agent)
-                chosen = chance.integers(len(scenario.actions), size=len(simulation.agents))
-                simulation.step(*(scenario.actions[number] for number in chosen))
+                action_indices = rng.integers(len(scenario.actions), size=len(simulation.agents))
+                simulation.step(*(scenario.actions[number] for number in action_indices))
                 if simulation.world.terminated or simulation.world.truncated:
                     break
         except Exception:
             continue  # a fault of another kind, for others to report
-    return list(found)
+    return list(messages)
 
 
-def _watched(
-    found: dict[str, None], system: System, part: str, function: Callable[..., Any]
+def _watch_function(
+    messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The function, and a look at everything before and after."""
+    """Return a wrapper of `function` that compares the world before and after each call, and adds
+    messages to `found`."""
     phase = system.phase if part == "function" else None
-    engines = _ENGINES if phase in _EDIT and system.objects is None else []
+    engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
 
-    def tell(fault: str) -> None:
-        found[f"{_title(system, part)}, {fault}"] = None
+    def report(fault: str) -> None:
+        """Add a message about a broken contract."""
+        messages[f"{_describe_function(system, part)}, {fault}"] = None
 
-    def watched(w: Any, *rest: Any) -> Any:
-        worlds = [w, *(thing.world for thing in rest if hasattr(thing, "world"))]
-        rows = [] if phase in _EDIT else [world.snapshot() for world in worlds]
-        figures = [_figure(w, name) for name in engines]
-        chance = _global_generators()
-        result = function(w, *rest)
-        if _global_generators() != chance:
-            tell("draws from a global generator, which no seed of the world reaches")
+    def watched(w: Any, *arguments: Any) -> Any:
+        """Call the function, and report broken contracts."""
+        worlds = [w, *(thing.world for thing in arguments if hasattr(thing, "world"))]
+        rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
+        field_values = [_read_field(w, name) for name in engines]
+        rng_state = _global_rng_state()
+        result = function(w, *arguments)
+        if _global_rng_state() != rng_state:
+            report("draws from a global generator, which no seed of the world reaches")
         if phase is TRANSITION and result is not None:
-            tell(f"returns {type(result).__name__}; transitions edit the state, return nothing")
-        for name, value in zip(engines, figures, strict=True):
-            now = _figure(w, name)
-            if now is not value and (name not in AGENT_COLUMNS or now != value):
-                tell(f"writes w.{name}, which is set by the engine; rules only read it")
+            report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
+        for name, value in zip(engines, field_values, strict=True):
+            new_value = _read_field(w, name)
+            if new_value is not value and (name not in AGENT_COLUMNS or new_value != value):
+                report(f"writes w.{name}, which is set by the engine; rules only read it")
         for world, row in zip(worlds, rows, strict=bool(rows)):
-            now = world.snapshot()
-            if now["rng"] != row["rng"] and phase not in _DRAW:
-                tell("draws by chance; it must give the same for the same step")
-            now["rng"] = row["rng"]
-            if now.tobytes() != row.tobytes():
-                tell("edits the state, which it may only look at")
+            new_value = world.snapshot()
+            if new_value["rng"] != row["rng"] and phase not in _MAY_USE_RNG:
+                report("draws by chance; it must give the same for the same step")
+            new_value["rng"] = row["rng"]
+            if new_value.tobytes() != row.tobytes():
+                report("edits the state, which it may only look at")
         return result
 
     return watched
 
 
-def _figure(w: Any, name: str) -> Any:
-    """What the engine sets, those of agents as they are now."""
-    value = getattr(w, name)
+def _read_field(world: Any, name: str) -> Any:
+    """Return a field of the world that the engine sets; fields of agents as a copy."""
+    value = getattr(world, name)
     return [*value] if name in AGENT_COLUMNS else value
 
 
-def _title(system: System, part: str) -> str:
-    """A system, or its `remember` or `when`: name, file and line, and what it is."""
+def _describe_function(system: System, part: str) -> str:
+    """Return name, file and line of a system, or of its `remember` or `when` function."""
     if part == "function":
         return f"{system.title}, a {system.phase.label}"
     helper = getattr(system, part)
@@ -124,7 +125,8 @@ def _title(system: System, part: str) -> str:
     return f"{unwrap_partials(helper).__name__} ({file}:{line}), the {part} of {system.name}"
 
 
-def _global_generators() -> tuple[Any, ...]:
+def _global_rng_state() -> tuple[Any, ...]:
+    """Return the state of Python's and NumPy's global RNGs."""
     legacy: Any = np.random.get_state()  # noqa: NPY002  # to see whether others draw from it
     return random.getstate(), legacy[1].tobytes(), legacy[2:]
 
@@ -132,18 +134,18 @@ def _global_generators() -> tuple[Any, ...]:
 # ---- lockstep ------------------------------------------------------------------------------------
 
 _AGAIN = "a second time"
-_LONGEST = 200  # steps of an episode; most of what goes wrong does so soon
-_WORLDS = 4  # that take turns
-_ALL = np.arange(_WORLDS)
+_MAX_STEPS = 200  # steps of an episode; most of what goes wrong does so soon
+_BATCH_SIZE = 4  # that take turns
+_ALL_WORLDS = np.arange(_BATCH_SIZE)
 _TURNS = 6  # of them for each episode that is played
 
 
 class Report(NamedTuple):
-    """Findings of a comparison.
+    """Result of a differential test.
 
     Attributes:
-        episodes, steps: so many were played.
-        fault: the first thing that is wrong, and where; empty if nothing is.
+        episodes, steps: numbers of episodes and steps played.
+        fault: first error and its place; empty if there is none.
     """
 
     episodes: int
@@ -152,10 +154,12 @@ class Report(NamedTuple):
 
 
 class _Fault(Exception):
+    """Error that a check found."""
+
     pass
 
 
-def play_in_lockstep(
+def run_differential_test(
     scenario: Scenario,
     episodes: int = 10,
     seed: int = 0,
@@ -163,104 +167,107 @@ def play_in_lockstep(
     limit: float = math.inf,
     policy: str = "",
 ) -> Report:
-    """Play episodes, and after each step look at all that there is.
+    """Play episodes in two worlds at once, and check everything after each step.
 
-    The world is whole (see `gv_engine.validation.invariants`), the observation lies in its space,
-    and the compiled world equals the object world: its whole row, observation, reward term by term,
-    ends, success and action mask. Episodes are random, and every second one keeps to the mask,
-    unless a policy plays them. At last several worlds take turns in a batch, with different
-    actions, and with resets now of these, now of those; what each of them does and shows must be
-    what it does and shows alone.
+    Checks that the world is consistent (see `gv_engine.validation.invariants`), that the
+    observation lies in its space, and that the compiled world equals the object world: the whole
+    row, observation, reward terms, ends, success and action mask. Episodes are random, every second
+    one within the action mask, unless a policy plays them. Finally several worlds run in a batch,
+    with different actions and resets at different times; each must equal the same world alone.
 
     Args:
-        scenario: what is played.
-        episodes: how many, of at most 200 steps.
-        seed: of the first; the next ones follow.
-        compiled: whether there is a compiled world to compare with; if not, a second object world
-            shows whether equal seeds give equal episodes.
-        limit: seconds for a compiled step; one that takes longer ends the process.
-        policy: what plays, as in a rollout of that seed, see `gv_engine.rollout.policy`.
+        scenario: scenario to test.
+        episodes: number of episodes, of at most 200 steps.
+        seed: seed of the first episode; the others use the next seeds.
+        compiled: whether to compare with a compiled world; else with a second object world, which
+            finds differences between runs with equal seeds.
+        limit: seconds for a compiled step; a longer one ends the process.
+        policy: plays the episodes as in a rollout with that seed, see `gv_engine.rollout.policy`.
 
     Raises:
         PolicyError: there is no such policy.
-        DoesNotCompileError: there is none, though `compiled` says so.
+        DoesNotCompileError: the scenario does not compile, and `compiled` is True.
     """
-    worlds = {"object": _one(scenario, "object", False)}
+    worlds = {"object": _make_env(scenario, "object", False)}
     if compiled:
-        worlds["compiled"] = _one(scenario, "compiled", True)
+        worlds["compiled"] = _make_env(scenario, "compiled", True)
     else:
-        worlds[_AGAIN] = _one(scenario, "object", False)
+        worlds[_AGAIN] = _make_env(scenario, "object", False)
     steps = 0
-    actor = _Policy(scenario, policy) if policy else _Chance(scenario)
-    with HardTimeout(limit) as fuse:
+    player = _PolicyActions(scenario, policy) if policy else _RandomActions(scenario)
+    with HardTimeout(limit) as timeout:
         for number in range(episodes):
-            actor.begin(seed, number)
+            player.begin(seed, number)
             action: NDArray[np.int64] | None = None
-            for step in range(_LONGEST + 1):
+            for step in range(_MAX_STEPS + 1):
                 try:
-                    seen = _advance(worlds, seed + number, action, fuse)
-                    _inspect(scenario, worlds, seen)
+                    outputs = _step_all(worlds, seed + number, action, timeout)
+                    _check_step(scenario, worlds, outputs)
                 except _Fault as fault:
-                    taken = () if action is None else action.tolist()
-                    did = ", ".join(scenario.action_names[each] for each in taken) or "reset"
-                    where = f"seed {seed + number}, step {step}, {did}"
-                    return Report(number + 1, steps, f"{where}: {fault}")
+                    indices = () if action is None else action.tolist()
+                    names = ", ".join(scenario.action_names[each] for each in indices) or "reset"
+                    place = f"seed {seed + number}, step {step}, {names}"
+                    return Report(number + 1, steps, f"{place}: {fault}")
                 steps += action is not None
-                if np.all(seen["terminated"] | seen["truncated"]):
+                if np.all(outputs["terminated"] | outputs["truncated"]):
                     break
-                action = actor.act(seen)
+                action = player.act(outputs)
     kinds = dict.fromkeys(env.world for env in worlds.values())
-    faults = (_fault_of_turns(scenario, kind, _TURNS * episodes, seed) for kind in kinds)
+    faults = (_find_batch_fault(scenario, kind, _TURNS * episodes, seed) for kind in kinds)
     return Report(episodes, steps, next(filter(None, faults), ""))
 
 
-class _Chance:
-    """Draws actions, of all that there are and of those that would do something, in turn."""
+class _RandomActions:
+    """Random actions; every second episode keeps to the action mask."""
 
     def __init__(self, scenario: Scenario) -> None:
         agents, actions = scenario.layout.agents, len(scenario.actions)
         self._agents = agents
         self._kinds = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
-        self._drawing = self._kinds[0]
+        self._current = self._kinds[0]
 
     def begin(self, seed: int, number: int) -> None:
-        """Draw for an episode."""
-        self._drawing = self._kinds[number % 2]
+        """Start an episode with its own RNG."""
+        self._current = self._kinds[number % 2]
         first = self._agents * number
-        self._drawing.begin(range(self._agents), seed, range(first, first + self._agents))
+        self._current.begin(range(self._agents), seed, range(first, first + self._agents))
 
-    def act(self, seen: dict[str, Any]) -> NDArray[np.int64]:
-        """(A,) actions."""
-        mask = seen["action_mask"].reshape(self._agents, -1)
-        return self._drawing.act({}, {"action_mask": mask}).copy()
+    def act(self, outputs: dict[str, Any]) -> NDArray[np.int64]:
+        """Return (A,) random actions."""
+        mask = outputs["action_mask"].reshape(self._agents, -1)
+        return self._current.act({}, {"action_mask": mask}).copy()
 
 
-class _Policy:
-    """Acts as in a rollout."""
+class _PolicyActions:
+    """Actions of a policy as in a rollout."""
 
-    def __init__(self, scenario: Scenario, named: str) -> None:
+    def __init__(self, scenario: Scenario, name: str) -> None:
         self._several = scenario.layout.agents > 1
-        self._policy = load_policies(named, scenario, 1, len(scenario.actions))
+        self._policy = load_policies(name, scenario, 1, len(scenario.actions))
 
     def begin(self, seed: int, number: int) -> None:
-        """Act in an episode."""
+        """Start an episode."""
         self._policy.begin([0], seed, [number])
 
-    def act(self, seen: dict[str, Any]) -> NDArray[np.int64]:
-        """(A,) actions."""
-        shown = seen["observation"]
+    def act(self, outputs: dict[str, Any]) -> NDArray[np.int64]:
+        """Return (A,) actions of the policy."""
+        observations = outputs["observation"]
         if self._several:
-            each = list(shown.values())
-            shown = {name: np.stack([own[name] for own in each]) for name in each[0]}
-        many = {name: np.asarray(array)[None] for name, array in shown.items()}
-        chosen: NDArray[np.int64] = self._policy.act(
-            many, {"action_mask": seen["action_mask"][None]}
+            per_agent = list(observations.values())
+            observations = {
+                name: np.stack([observation[name] for observation in per_agent])
+                for name in per_agent[0]
+            }
+        batched = {name: np.asarray(array)[None] for name, array in observations.items()}
+        actions: NDArray[np.int64] = self._policy.act(
+            batched, {"action_mask": outputs["action_mask"][None]}
         )
-        return chosen.reshape(-1)
+        return actions.reshape(-1)
 
 
-class _Together:
-    """One world of several agents, which shows of each what `GridEnv` shows of one."""
+class _MultiAgentEnv:
+    """One world of several agents with the interface of `GridEnv`; outputs have an axis of
+    agents."""
 
     def __init__(self, scenario: Scenario, world: str, checked: bool) -> None:
         self.scenario, self._names = scenario, scenario.sharing.names
@@ -271,28 +278,31 @@ class _Together:
         self.observation_space = self._form.space
 
     def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What the level of a seed shows, and its info."""
+        """Return observations and info of the level of a seed."""
         self._batch.set_generator(0, np.random.default_rng(seed))
         self._batch.step(np.full(len(self._names), RESTART), DISABLED)
         return self._observation(), self._info()
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Any, ...]:
-        """What comes of (A,) actions, with (A,) rewards and ends."""
+        """Take (A,) actions, and return observations, (A,) rewards, terminated and truncated, and
+        the info."""
         self._batch.step(actions, DISABLED)
         out = self._batch.outputs
         ended = out.rewards.copy(), out.terminated.copy(), out.truncated.copy()
         return self._observation(), *ended, self._info()
 
     def snapshot(self) -> NDArray[Any]:
-        """The world as one row."""
+        """Return the world as a row."""
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
+        """Return the observation of each agent by name."""
         arrays = self._batch.outputs.get_arrays(self._form.source_arrays)
-        each = zip(self._names, *arrays, strict=True)
-        return {name: self._form.encode(*shown) for name, *shown in each}
+        agents = zip(self._names, *arrays, strict=True)
+        return {name: self._form.encode(*parts) for name, *parts in agents}
 
     def _info(self) -> dict[str, Any]:
+        """Return reward terms, success and action masks of the last step."""
         out = self._batch.outputs
         terms = dict(zip(self.scenario.reward_names, out.terms.T.copy(), strict=True))
         return {
@@ -302,37 +312,44 @@ class _Together:
         }
 
 
-def _one(scenario: Scenario, world: str, checked: bool) -> GridEnv | _Together:
-    """One world, checked if it is compiled."""
+def _make_env(scenario: Scenario, world: str, checked: bool) -> GridEnv | _MultiAgentEnv:
+    """Return an environment of one world."""
     if scenario.layout.agents > 1:
-        return _Together(scenario, world, checked)
+        return _MultiAgentEnv(scenario, world, checked)
     return GridEnv(scenario, world=world, checked=checked)
 
 
-def _advance(
-    worlds: dict[str, GridEnv | _Together],
+def _step_all(
+    worlds: dict[str, GridEnv | _MultiAgentEnv],
     seed: int,
     action: NDArray[np.int64] | None,
-    fuse: HardTimeout,
+    timeout: HardTimeout,
 ) -> dict[str, Any]:
-    """Take a step, or reset, in every world; what the object world shows, by name."""
-    shown: dict[str, dict[str, Any]] = {}
-    failed: dict[str, str] = {}
+    """Take a step, or reset if `action` is None, in every world.
+
+    Returns:
+        Outputs of the object world by name, and under "others" those of the other worlds.
+
+    Raises:
+        _Fault: a rule failed.
+    """
+    outputs: dict[str, dict[str, Any]] = {}
+    errors: dict[str, str] = {}
     for name, env in worlds.items():
         reward: Any = 0.0
         terminated = truncated = np.False_
-        says = _endless(env.scenario, action is None, fuse.limit)
+        message = _timeout_message(env.scenario, action is None, timeout.limit)
         try:
-            with fuse.lit(says) if name == "compiled" else nullcontext():
+            with timeout.watch(message) if name == "compiled" else nullcontext():
                 if action is None:
                     observation, info = env.reset(seed=seed)
                 else:
-                    told = (
+                    result = (
                         env.step(int(action[0])) if isinstance(env, GridEnv) else env.step(action)
                     )
-                    observation, reward, terminated, truncated, info = told
+                    observation, reward, terminated, truncated, info = result
         except RuleError as error:
-            failed[name] = str(error)
+            errors[name] = str(error)
             continue
         try:
             row = env.snapshot()
@@ -340,7 +357,7 @@ def _advance(
             raise _Fault(
                 f"{error} in the {name} world, and would be another number in the other"
             ) from None
-        shown[name] = {
+        outputs[name] = {
             "observation": observation,
             "reward": reward,
             "reward_terms": info["reward_terms"],
@@ -350,16 +367,17 @@ def _advance(
             "action_mask": info["action_mask"],
             "row": row,
         }
-    if len(set(failed.values())) == 1 and not shown:
-        raise _Fault(next(iter(failed.values())))
-    if failed:
-        said = (f"{name} world: {failed.get(name, 'goes on')}" for name in worlds)
-        how = "only one world fails" if shown else "both worlds fail, in other words"
-        raise _Fault(f"{how}; {', '.join(said)}")
-    return shown["object"] | {"others": list(shown.values())[1:]}
+    if len(set(errors.values())) == 1 and not outputs:
+        raise _Fault(next(iter(errors.values())))
+    if errors:
+        messages = (f"{name} world: {errors.get(name, 'goes on')}" for name in worlds)
+        problem = "only one world fails" if outputs else "both worlds fail, in other words"
+        raise _Fault(f"{problem}; {', '.join(messages)}")
+    return outputs["object"] | {"others": list(outputs.values())[1:]}
 
 
-def _endless(scenario: Scenario, resets: bool, limit: float) -> str:
+def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
+    """Return the message about a compiled step that takes too long."""
     acting = (RESET,) if resets else (TRANSITION, REWARD, TERMINATING)
     rules = [
         call.name
@@ -373,64 +391,69 @@ def _endless(scenario: Scenario, resets: bool, limit: float) -> str:
     )
 
 
-def _inspect(
-    scenario: Scenario, worlds: dict[str, GridEnv | _Together], seen: dict[str, Any]
+def _check_step(
+    scenario: Scenario, worlds: dict[str, GridEnv | _MultiAgentEnv], outputs: dict[str, Any]
 ) -> None:
-    for other in seen["others"]:
+    """Check the outputs of a step.
+
+    Raises:
+        _Fault: two worlds differ, or the world or an observation is inconsistent.
+    """
+    for other in outputs["others"]:
         for name in other:
-            for place, left, right in _differences(name, seen[name], other[name]):
+            for place, left, right in _differences(name, outputs[name], other[name]):
                 if _AGAIN in worlds:
                     raise _Fault(
                         f"{place} is {left}, and {right} when the same seed is played {_AGAIN}: a "
                         f"rule remembers something, or draws from elsewhere than w.rng or rng"
                     )
                 raise _Fault(f"{place} is {left} in the object world, {right} in the compiled one")
-    if fault := fault_of_row(scenario, seen["row"]):
-        raise _Fault(fault)
-    shown, space = seen["observation"], worlds["object"].observation_space
-    for observation in shown.values() if scenario.layout.agents > 1 else (shown,):
-        if fault := fault_of_observation(scenario, observation):
-            raise _Fault(fault)
+    if message := find_row_fault(scenario, outputs["row"]):
+        raise _Fault(message)
+    observations, space = outputs["observation"], worlds["object"].observation_space
+    for observation in observations.values() if scenario.layout.agents > 1 else (observations,):
+        if message := find_observation_fault(scenario, observation):
+            raise _Fault(message)
         if observation not in space:
             raise _Fault(f"the observation lies outside of {space}")
 
 
-def _fault_of_turns(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
-    """What is wrong with several worlds that take turns, as a sentence; empty if nothing is."""
-    many, alone = (make_batch(scenario, n, kind, checked=True) for n in (_WORLDS, 1))
-    chance, shape = np.random.default_rng([seed, _WORLDS]), (_WORLDS, scenario.layout.agents)
-    for i in range(_WORLDS):
-        many.set_generator(i, np.random.default_rng(seed + i))
+def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
+    """Return an error message if a world in a batch differs from the same world alone; else ""."""
+    batch, single = (make_batch(scenario, n, kind, checked=True) for n in (_BATCH_SIZE, 1))
+    rng, shape = np.random.default_rng([seed, _BATCH_SIZE]), (_BATCH_SIZE, scenario.layout.agents)
+    for i in range(_BATCH_SIZE):
+        batch.set_generator(i, np.random.default_rng(seed + i))
     actions = np.full(shape, RESTART)  # (N, A)
     for turn in range(turns):
-        mode = int(chance.choice([NEXT_STEP, SAME_STEP]))
-        where = f"turn {turn} of {_WORLDS} {kind} worlds"
+        mode = int(rng.choice([NEXT_STEP, SAME_STEP]))
+        turn_name = f"turn {turn} of {_BATCH_SIZE} {kind} worlds"
         try:
-            before = many.snapshot(_ALL)
-            many.step(actions.ravel(), mode)
-            # in any order, so that one world is not always behind the same other one
-            for i in chance.permutation(_WORLDS).tolist():
-                found = _after(many, i, actions[i], mode)
-                expected = _alone(alone, before[i : i + 1].reshape(()), actions[i], mode)
+            before = batch.snapshot(_ALL_WORLDS)
+            batch.step(actions.ravel(), mode)
+            # in any order, so that a world does not always follow the same other one
+            for i in rng.permutation(_BATCH_SIZE).tolist():
+                outputs = _read_outputs(batch, i, actions[i], mode)
+                expected = _step_alone(single, before[i : i + 1].reshape(()), actions[i], mode)
                 for name in expected:
-                    for place, one, other in _differences(name, found[name], expected[name]):
+                    for place, left, right in _differences(name, outputs[name], expected[name]):
                         return (
-                            f"{where}, world {i} of seed {seed + i}: {place} is {one}, and {other} "
-                            f"when the world takes the turn alone: a rule remembers something from "
-                            f"another world, or from before"
+                            f"{turn_name}, world {i} of seed {seed + i}: {place} is {left}, and "
+                            f"{right} when the world takes the turn alone: a rule remembers "
+                            f"something from another world, or from before"
                         )
         except RuleError as error:
-            return f"{where}: {error}"
-        actions = chance.integers(len(scenario.actions), size=shape)
+            return f"{turn_name}: {error}"
+        actions = rng.integers(len(scenario.actions), size=shape)
         if turn % 8 == 7:
-            actions[:] = np.where(chance.integers(2, size=(_WORLDS, 1)), RESTART, KEEP)
+            actions[:] = np.where(rng.integers(2, size=(_BATCH_SIZE, 1)), RESTART, KEEP)
     return ""
 
 
-def _alone(
+def _step_alone(
     batch: Backend, row: NDArray[Any], actions: NDArray[np.int64], mode: int
 ) -> dict[str, Any]:
-    """What there is after a turn of the world of a row, in a batch of one, by name."""
+    """Return the outputs of a world by name after a step in a batch of one."""
     if actions[0] == KEEP:
         return {"row": row}
     if actions[0] == RESTART:
@@ -438,37 +461,38 @@ def _alone(
     else:
         batch.restore(0, row)
     batch.step(actions, mode)
-    return _after(batch, 0, actions, mode)
+    return _read_outputs(batch, 0, actions, mode)
 
 
-def _after(batch: Backend, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
-    """What world i shows after a turn, and its row, by name."""
+def _read_outputs(batch: Backend, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
+    """Return the outputs and the row of world i, by name."""
     out, agents = batch.outputs, len(actions)
-    own = slice(i * agents, (i + 1) * agents) if agents > 1 else i
-    over = np.all(out.terminated[own] | out.truncated[own])
-    ended = actions[0] >= 0 and mode == SAME_STEP and over
+    own_slots = slice(i * agents, (i + 1) * agents) if agents > 1 else i
+    is_over = np.all(out.terminated[own_slots] | out.truncated[own_slots])
+    has_final = actions[0] >= 0 and mode == SAME_STEP and is_over
     shown = {
-        name: array[own]
+        name: array[own_slots]
         for name, array in vars(out).items()
-        if ended or not name.startswith("final_")
+        if has_final or not name.startswith("final_")
     }
     return {**shown, "row": batch.snapshot(i)}
 
 
 def _differences(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
-    """(place, one value, the other value) of all numbers that differ."""
+    """Yield (place, value, other value) for all numbers that differ."""
     if _is_record(left) and left.tobytes() == right.tobytes():
         return  # as nearly always, and found out twenty times as fast
     names = left if isinstance(left, dict) else left.dtype.names if _is_record(left) else ()
     for part in names or ():
         yield from _differences(f"{name}.{part}".removeprefix("row."), left[part], right[part])
     if not names:
-        one, other = np.asarray(left), np.asarray(right)
-        for index in np.argwhere((one != other) & ~((one != one) & (other != other))):
-            at = tuple(index.tolist())
-            place = f"{name}{list(at)}" if at else name
-            yield place, one[at], other[at]
+        values, others = np.asarray(left), np.asarray(right)
+        for index in np.argwhere((values != others) & ~((values != values) & (others != others))):
+            position = tuple(index.tolist())
+            place = f"{name}{list(position)}" if position else name
+            yield place, values[position], others[position]
 
 
 def _is_record(value: Any) -> bool:
+    """Return whether a value is a NumPy record or record array."""
     return isinstance(value, np.ndarray | np.void) and value.dtype.names is not None

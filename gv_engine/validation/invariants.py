@@ -1,4 +1,4 @@
-"""Whether the action mask keeps its word: of what it says does nothing, all does the same."""
+"""Invariants of worlds and observations, properties of levels, and a check of action masks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from gv_engine.world.world import ObjectWorld
 # ---- invariants ----------------------------------------------------------------------------------
 
 
-def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
-    """What is wrong with a world, as a sentence; empty if nothing is.
+def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
+    """Return an error message for an inconsistent world; empty if the world is consistent.
 
     Args:
-        scenario: whose world it is.
+        scenario: scenario of the world.
         row: () array of `scenario.layout.dtype`.
     """
     rows = row.reshape(1)
@@ -34,26 +34,27 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
         return fault
     for name, column in compute_derived_columns(scenario.layout, rows).items():
         for i in np.flatnonzero(row[name] != column[0])[:1].tolist():
-            kept, derived = row[name].flat[i], column[0].flat[i]
-            return f"w.{name}[{i}] is {kept}, and {derived} by where things stand"
+            stored, derived = row[name].flat[i], column[0].flat[i]
+            return f"w.{name}[{i}] is {stored}, and {derived} by where things stand"
     height, width = int(row["height"]), int(row["width"])
     layers = [row[name][:height, :width] for name in scenario.layout.layers]
     # Floor, where there is nothing
     kinds = np.concatenate([row["kind"]["value"][cells].ravel() for cells in layers])
-    return _unlisted(scenario, kinds, scenario.objects, "stands on the grid", "state_space")
+    return _find_unlisted(scenario, kinds, scenario.objects, "stands on the grid", "state_space")
 
 
-def fault_of_observation(scenario: Scenario, observation: Arrays) -> str:
-    """What is wrong with an observation, as a sentence; empty if nothing is.
+def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
+    """Return an error message for an observation outside of the scenario's observation space; empty
+    if it lies inside.
 
     Args:
-        scenario: whose observation space it should lie in.
-        observation: of one world, as `GridEnv` returns it.
+        scenario: scenario of the observation.
+        observation: observation of one world from `GridEnv`.
     """
     shown = np.concatenate([observation["grid"].reshape(-1, 3), observation["item"][None]])
     kinds, states, colors = shown.T
     allowed = (HIDDEN, NONE_GRID_OBJECT, *scenario.observation_objects)
-    fault = _unlisted(scenario, kinds, allowed, "is seen", "observation_space")
+    fault = _find_unlisted(scenario, kinds, allowed, "is seen", "observation_space")
     if fault:
         return fault
     for color in sorted({*colors.tolist()} - {*scenario.observation_colors}):
@@ -65,34 +66,37 @@ def fault_of_observation(scenario: Scenario, observation: Arrays) -> str:
     return ""
 
 
-def _unlisted(
-    scenario: Scenario, kinds: NDArray[Any], allowed: Iterable[int], does: str, space: str
+def _find_unlisted(
+    scenario: Scenario, kinds: NDArray[Any], allowed: Iterable[int], verb: str, space: str
 ) -> str:
+    """Return an error message for the first object type that is not `allowed`; empty if all are
+    allowed."""
     for kind in sorted({*kinds.tolist()} - {*allowed}):
-        return f"{scenario.types[kind].name} {does}, which {space}.objects does not list"
+        return f"{scenario.types[kind].name} {verb}, which {space}.objects does not list"
     return ""
 
 
 # ---- levels --------------------------------------------------------------------------------------
 
 
-def level_of_seed(scenario: Scenario, seed: int) -> ObjectWorld:
-    """The level of a seed."""
+def make_level(scenario: Scenario, seed: int) -> ObjectWorld:
+    """Return the world of a seed after the reset."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(seed))
     return simulation.world
 
 
-def where_are(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[np.bool_]:
-    """(H, W) where objects of these types are, of one colour if it is given."""
+def find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
+    """Return an (H, W) bool array of the cells with objects of these types, and of this colour if
+    given."""
     cells = world.cells()
-    there = np.isin(cells[..., 0], list(kinds))
-    return there if color is None else there & (cells[..., 2] == color)
+    mask = np.isin(cells[..., 0], list(kinds))
+    return mask if color is None else mask & (cells[..., 2] == color)
 
 
-def open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
-    """(H, W) the cells that some agent may come to, if only walls stand in its way."""
-    open_cells = ~where_are(world, {WALL})
+def find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
+    """Return an (H, W) bool array of the cells that agents can reach if only walls block them."""
+    open_cells = ~find_objects(world, {WALL})
     reached = np.zeros_like(open_cells)
     for agent in world.agents():
         reached[world.position.y[agent], world.position.x[agent]] = True
@@ -108,12 +112,12 @@ def open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
         reached = grown
 
 
-def always(there: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-    """y, x of the cells where something is in each of some levels, (H, W) each; none if they differ
-    in size."""
-    if len({each.shape for each in there}) > 1:
+def cells_in_all_levels(masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
+    """Return the (y, x) cells that are True in the (H, W) masks of all levels; none if the sizes
+    differ."""
+    if len({mask.shape for mask in masks}) > 1:
         return []
-    return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(there)).tolist()]
+    return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
 
 
 # ---- masks ---------------------------------------------------------------------------------------
@@ -121,60 +125,63 @@ def always(there: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
 _LEVELS, _STEPS = 3, 20
 
 
-class _Outcome(NamedTuple):
-    """What a step comes to: whether the episode is over, the rewards, and all else."""
+class _StepOutcome(NamedTuple):
+    """Result of a step: whether the episode ended, the reward terms, and the bytes of everything
+    else."""
 
     over: bool
     terms: tuple[float, ...]
     rest: bytes
 
 
-def misleading(scenario: Scenario) -> list[str]:
-    """A sentence for the first action that the mask of a level played at random leaves out, though
-    it does something that others which are left out do not."""
+def find_mask_faults(scenario: Scenario) -> list[str]:
+    """Return a sentence for the first action that the mask excludes although the action has an
+    effect, in short random episodes; else an empty list."""
     if scenario.layout.agents > 1:
         return []
     simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
     for seed in range(_LEVELS):
-        chance = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         simulation.reset(np.random.default_rng(seed))
         for step in range(_STEPS):
             simulation.valid_actions(mask)
-            shut = [
+            masked = [
                 action for action, valid in zip(scenario.actions, mask, strict=True) if not valid
             ]
             before = simulation.world.snapshot()
-            outcomes = {action: _outcome(simulation, before, action) for action in shut}
+            outcomes = {action: _step_outcome(simulation, before, action) for action in masked}
             counts = Counter(outcomes.values())
             if len(counts) > 1:
-                # of two that differ the quieter one
+                # if two outcomes are equally frequent, the one with less effect
                 usual = max(counts, key=lambda o: (counts[o], not o.over, -sum(map(abs, o.terms))))
-                return [_told(outcomes, usual, f"level {seed}, step {step}")]
+                return [_describe_fault(outcomes, usual, f"level {seed}, step {step}")]
             simulation.world.restore(before)
-            simulation.step(scenario.actions[chance.integers(len(scenario.actions))])
+            simulation.step(scenario.actions[rng.integers(len(scenario.actions))])
             if simulation.world.terminated or simulation.world.truncated:
                 break
     return []
 
 
-def _outcome(simulation: Simulation, before: np.ndarray, action: int) -> _Outcome:
+def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
+    """Return the outcome of an action in the world of a row."""
     world = simulation.world
-    world.restore(before)
+    world.restore(row)
     simulation.step(action)
     after = world.snapshot()
     rest = b"".join(after[name].tobytes() for name in after.dtype.names or () if name != "action")
-    return _Outcome(bool(world.terminated), simulation.terms, rest)
+    return _StepOutcome(bool(world.terminated), simulation.terms, rest)
 
 
-def _told(outcomes: dict[int, _Outcome], usual: _Outcome, where: str) -> str:
-    action, found = next(item for item in outcomes.items() if item[1] != usual)
-    if found.over != usual.over:
-        does = "ends the episode; give the terminating function answers="
-    elif found.terms != usual.terms:
-        does = "changes a reward; give the reward function answers="
+def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
+    """Return the message about the first masked action whose outcome differs from the usual one."""
+    action, outcome = next(item for item in outcomes.items() if item[1] != usual)
+    if outcome.over != usual.over:
+        effect = "ends the episode; give the terminating function answers="
+    elif outcome.terms != usual.terms:
+        effect = "changes a reward; give the reward function answers="
     else:
-        does = (
+        effect = (
             "does what others do not; give its rule when=, which is true of it, and put rules that "
             "happen by themselves behind it"
         )
-    return f"the action mask leaves {Action(action).name} out ({where}), and yet it {does}"
+    return f"the action mask leaves {Action(action).name} out ({place}), and yet it {effect}"

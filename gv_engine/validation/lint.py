@@ -1,7 +1,7 @@
-"""What is most likely a slip in a scenario that is sound otherwise: a rule that never acts, say.
+"""Lint: likely mistakes in valid scenarios, such as rules that never act.
 
-docs/checking.md has them as a table. Where a rule of an author's own may do anything, nothing is
-concluded from what the engine's rules do.
+docs/checking.md lists the kinds of mistakes. Some checks skip scenarios with custom rules, as these
+may do anything.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from gv_engine.scenario.fields import YamlNode, format_message, mapping, suggest
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.sprite_paths import missing_drawings
+from gv_engine.session.sprite_paths import find_missing_sprites
 from gv_engine.validation.invariants import (
-    always,
-    level_of_seed,
-    misleading,
-    open_to_agents,
-    where_are,
+    cells_in_all_levels,
+    find_mask_faults,
+    find_objects,
+    find_reachable,
+    make_level,
 )
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
@@ -52,15 +52,15 @@ from systems.movers import let_pass
 from systems.queries import matches_mission
 from systems.transition import follow, hold_down, move_agent, push, slide, switch
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- unused actions ------------------------------------------------------------------------------
 
 
-def unanswered(scenario: Scenario) -> list[str]:
-    """A sentence for each action that asks for a rule, and that none of the rules names."""
-    calls = list(_calls(scenario))
+def find_unused_actions(scenario: Scenario) -> list[str]:
+    """Return a sentence for each action that needs a rule but appears in none."""
+    calls = list(_all_calls(scenario))
     if any(call.system.is_processor for call in calls):  # whose code is anywhere
         return []
-    named = {name for call in calls for name in _names(call)}
+    named = {name for call in calls for name in _used_names(call)}
     return [
         f"nothing acts on {action.name}; give a rule {{name: …, on_action: {action.name}}}, or "
         f"take it out of the action_space"
@@ -69,410 +69,419 @@ def unanswered(scenario: Scenario) -> list[str]:
     ]
 
 
-def undeclared(scenario: Scenario) -> list[str]:
-    """A sentence for each function that names an action which the scenario has not declared."""
-    own = [command.name for command in scenario.own_actions]
-    said = {
+def find_undeclared_actions(scenario: Scenario) -> list[str]:
+    """Return a sentence for each function that uses an undeclared action."""
+    declared = [command.name for command in scenario.own_actions]
+    messages = {
         f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
-        f"which no action_space declares{suggestion(action.name, own, 'declared')}"
-        for call in _calls(scenario)
-        for function, uses in _functions(call).items()
-        for _, value in uses
-        for action in _actions(value)
-        if action.is_custom and action.name not in own
+        f"which no action_space declares{suggestion(action.name, declared, 'declared')}"
+        for call in _all_calls(scenario)
+        for function, names in _called_functions(call).items()
+        for _, value in names
+        for action in _actions_in(value)
+        if action.is_custom and action.name not in declared
     }
-    return sorted(said)
+    return sorted(messages)
 
 
-def _calls(scenario: Scenario) -> Iterator[Call]:
-    """All calls of a scenario, also those within others."""
+def _all_calls(scenario: Scenario) -> Iterator[Call]:
+    """Yield all rule calls of a scenario, nested ones included."""
     for member in scenario.members:
         for phase in Phase:
             for call in member.calls(phase):
                 yield from call.walk()
 
 
-def _functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
-    """The functions that a call leads to, with the names that they use."""
+def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
+    """Return the functions that a call uses, with the names they read."""
     system = call.system
     return find_functions([*system.functions, system.objects, *call.arguments.values()])
 
 
-def _actions(value: Any) -> Iterator[Action]:
+def _actions_in(value: Any) -> Iterator[Action]:
+    """Yield the actions in a value, or in a tuple or list."""
     for part in value if isinstance(value, tuple | list) else (value,):
         if isinstance(part, Action):
             yield part
 
 
-def _names(call: Call) -> Iterator[str]:
-    """The names in a call, and in the functions that it leads to."""
-    found = _functions(call)
-    values = [*call.arguments.values(), *(value for uses in found.values() for _, value in uses)]
-    yield from (action.name for value in values for action in _actions(value))
-    yield from find_strings(found)
-    for function in found:
+def _used_names(call: Call) -> Iterator[str]:
+    """Yield the names in a call and in its functions."""
+    called = _called_functions(call)
+    values = [*call.arguments.values(), *(value for uses in called.values() for _, value in uses)]
+    yield from (action.name for value in values for action in _actions_in(value))
+    yield from find_strings(called)
+    for function in called:
         yield from function.__code__.co_names
 
 
-# ---- findings ------------------------------------------------------------------------------------
+# ---- mistakes ------------------------------------------------------------------------------------
 
 _LEVELS = 20
 _STEPS = 100
-_OFTEN = 10
-"""So many times a condition is true for other actions, before that tells anything."""
-_LISTS = {
+_MIN_MATCHES = 10  # number of true conditions before a conclusion
+_RULE_KEYS = {
     TRANSITION: "transition_functions",
     REWARD: "reward_functions",
     TERMINATING: "terminating_function",
     SUCCESS: "success_function",
 }
+# Columns too common to tell rules apart
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
-"""Columns of components that tell no rule from others."""
 _MOVE = get_system(move_agent)
-_MAKE_WAY = [get_system(rule) for rule in (push, let_pass)]
-"""Rules that change what blocks the move of the same step."""
-_GO_BY_MOVE = [get_system(rule) for rule in (slide, hold_down)]
+# Rules that clear the cell for a move in the same step
+_BEFORE_MOVE = [get_system(rule) for rule in (push, let_pass)]
+_AFTER_MOVE = [get_system(rule) for rule in (slide, hold_down)]
 _FOLLOW = get_system(follow)
 _SET_STATES = [get_system(rule) for rule in (switch, hold_down)]
 
 
 class Finding(NamedTuple):
-    """Something that is most likely a slip.
+    """Likely mistake in a scenario.
 
     Attributes:
-        name: of what kind, see docs/checking.md.
-        says: where, what was found, and the likely fix.
+        name: kind of mistake, see docs/checking.md.
+        message: place, problem, and likely fix.
     """
 
     name: str
-    says: str
+    message: str
 
 
-def findings(scenario: Scenario) -> list[Finding]:
-    """What is found in a scenario, or in each that it mixes."""
-    return [finding for finding, _ in placed_findings(scenario)]
+def find_mistakes(scenario: Scenario) -> list[Finding]:
+    """Return the findings for a scenario, or for all members of a mixture."""
+    return [finding for finding, _ in find_placed_mistakes(scenario)]
 
 
-def placed_findings(scenario: Scenario) -> list[tuple[Finding, ProblemPlace]]:
-    """The same, each with its place, as far as it has one."""
-    found = [each for member in scenario.members for each in _Examiner(member).findings()]
-    said = [("action", says) for says in (*unanswered(scenario), *undeclared(scenario))]
-    said += [("mask", says) for says in misleading(scenario)]
-    return [*found, *((Finding(name, says), ProblemPlace()) for name, says in said)]
+def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace]]:
+    """Return the findings with their places, where known."""
+    mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
+    actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
+    others = [("action", message) for message in actions]
+    others += [("mask", message) for message in find_mask_faults(scenario)]
+    return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
 
 
-def rule_place(scenario: Scenario, says: str) -> ProblemPlace:
-    """Where the rule stands that a message names; nowhere if it names none."""
-    for phase, key in _LISTS.items():
+def find_rule_place(scenario: Scenario, message: str) -> ProblemPlace:
+    """Return the place of the rule that a message names; an empty place if it names none."""
+    for phase, key in _RULE_KEYS.items():
         for number, call in enumerate(scenario.calls(phase)):
-            if any(re.search(rf"\b{part.name}\b", says) for part in call.walk()):
+            if any(re.search(rf"\b{part.name}\b", message) for part in call.walk()):
                 node = mapping(scenario.document.root).get(key)
-                listed = node is not None and isinstance(node.value, list)
-                return ProblemPlace(f"{key}[{number}]" if listed else key)
+                is_list = node is not None and isinstance(node.value, list)
+                return ProblemPlace(f"{key}[{number}]" if is_list else key)
     return ProblemPlace()
 
 
-class _Slip(NamedTuple):
-    """What a look has found.
+class _Mistake(NamedTuple):
+    """Mistake that a check found.
 
     Attributes:
-        node: where it stands in the text.
-        says: what it is, and the likely fix.
-        cells: y, x on the map that it is about.
+        node: YAML node with the mistake.
+        message: problem and likely fix.
+        cells: (y, x) map cells of the mistake.
     """
 
     node: YamlNode
-    says: str
+    message: str
     cells: Sequence[tuple[int, int]] = ()
 
 
-class _Examiner:
+class _Linter:
+    """Checks of one scenario that is no mixture; each `check_…` method yields mistakes of one
+    kind."""
+
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [level_of_seed(scenario, seed) for seed in range(_LEVELS)]
+        self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
         calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
         parts = (part.system for call in calls for part in call.walk())
-        # of an author's own rules nobody knows what they make
+        # custom rules may make anything
         self._known = all(
             is_engine_module(system.function.__module__) and not system.objects for system in parts
         )
 
     def findings(self) -> Iterator[tuple[Finding, ProblemPlace]]:
+        """Yield the findings of all checks with their places."""
         label = self._scenario.document.label
-        for name, look in _LOOKS.items():
-            for node, says, cells in look(self):
+        for name, check in _CHECKS.items():
+            for node, message, cells in check(self):
                 place = node.place._replace(cells=(*node.place.cells, *cells))
-                yield Finding(name, format_message(label, node, says)), place
-        for line in missing_drawings(self._scenario):
-            named = re.search(r"objects\.(\w+): ", line)
-            place = mapping(self._top["objects"])[named[1]].place if named else ProblemPlace()
-            yield Finding("drawing", line), place
+                yield Finding(name, format_message(label, node, message)), place
+        for message in find_missing_sprites(self._scenario):
+            match = re.search(r"objects\.(\w+): ", message)
+            place = mapping(self._top["objects"])[match[1]].place if match else ProblemPlace()
+            yield Finding("drawing", message), place
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
-        """The item of a list, or what else stands there."""
+        """Return an item of a list in the scenario, or the value itself if it is no list."""
         node = self._top.get(key, self._scenario.document.root)
         return node.value[number] if isinstance(node.value, list) else node
 
     def _rules(self, *phases: Phase) -> Iterator[tuple[YamlNode, Call]]:
-        """All rules of some phases, also those within others."""
+        """Yield all rules of some phases with their nodes, nested rules included."""
         for phase in phases:
             for number, call in enumerate(self._scenario.calls(phase)):
-                yield from _parts(self._entry(_LISTS[phase], number), call)
+                yield from _nested_rules(self._entry(_RULE_KEYS[phase], number), call)
 
     # ---- objects -----------------------------------------------------------------------------
 
-    def states(self) -> Iterator[_Slip]:
-        """States that bring alike components."""
-        named = mapping(self._top["objects"]) if "objects" in self._top else {}
+    def check_states(self) -> Iterator[_Mistake]:
+        """Yield object types whose states all have the same component."""
+        nodes = mapping(self._top["objects"]) if "objects" in self._top else {}
         for kind in self._scenario.layout.types:
-            if kind.name in named and len(kind.state_components) > 1:
-                alike = set.intersection(*(set(parts) for parts in kind.state_components))
-                if alike:
-                    parts = ", ".join(sorted(cls.__name__ for cls, _ in alike))
-                    yield _Slip(
-                        named[kind.name],
+            if kind.name in nodes and len(kind.state_components) > 1:
+                shared = set.intersection(*(set(parts) for parts in kind.state_components))
+                if shared:
+                    parts = ", ".join(sorted(cls.__name__ for cls, _ in shared))
+                    yield _Mistake(
+                        nodes[kind.name],
                         f"every state of {kind.name} brings {parts}, so that no state changes it; "
                         f"put it under `components`, or take it out of one state",
                     )
 
-    def legend(self) -> Iterator[_Slip]:
-        """Characters of the legend that no map has."""
+    def check_legend(self) -> Iterator[_Mistake]:
+        """Yield characters of the legend that appear on no map."""
         if "legend" not in self._top or self._scenario.document.variants:
             return
         for character, node in mapping(self._top["legend"]).items():
-            if not node.file and not any(character in text for text in self._maps()):
-                says = f"no map has the character {character!r}; draw it, or take this out"
-                yield _Slip(node, says)
+            if not node.file and not any(character in text for text in self._map_texts()):
+                message = f"no map has the character {character!r}; draw it, or take this out"
+                yield _Mistake(node, message)
 
-    def _on_map(self, there: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-        """The cells of the map where something is in each level; none where there is no map."""
-        return always(there) if "map" in self._top else []
+    def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
+        """Return the map cells that are True in the masks of all levels; none without a map."""
+        return cells_in_all_levels(masks) if "map" in self._top else []
 
-    def _maps(self) -> list[str]:
+    def _map_texts(self) -> list[str]:
+        """Return the texts of all maps."""
         nodes = [self._top[key] for key in ("map", "maps") if key in self._top]
-        return [each.text for node in nodes for each in _flat(node)]
+        return [scalar.text for node in nodes for scalar in _scalars(node)]
 
     # ---- rules -------------------------------------------------------------------------------
 
-    def rules(self) -> Iterator[_Slip]:
-        """Rules for what there never is."""
+    def check_rules(self) -> Iterator[_Mistake]:
+        """Yield rules for object types or components that no level ever has."""
         if not self._known:
             return
-        kinds, types = self._possible(), self._scenario.types
+        kinds, types = self._possible_types(), self._scenario.types
         columns = {column_name(cls) for kind in kinds for cls in types[kind].component_classes}
         for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
-            wanted = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
-            absent = [f"a {types[kind].name}" for kind in wanted if kind not in kinds]
-            asked = _columns_of(call, types) - _COMMON
-            if not absent and asked and not asked & columns:
-                absent = [f"an object with the component {' or '.join(sorted(asked))}"]
-            if absent:
-                yield _Slip(
+            types_used = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
+            missing = [f"a {types[kind].name}" for kind in types_used if kind not in kinds]
+            columns_of_rule = _columns_used(call, types) - _COMMON
+            if not missing and columns_of_rule and not columns_of_rule & columns:
+                missing = [f"an object with the component {' or '.join(sorted(columns_of_rule))}"]
+            if missing:
+                yield _Mistake(
                     node,
-                    f"{call.name} never acts: no map, place or rule ever makes {absent[0]}; put "
+                    f"{call.name} never acts: no map, place or rule ever makes {missing[0]}; put "
                     f"one into the level, or take the rule out",
                 )
 
-    def order(self) -> Iterator[_Slip]:
-        """Rules that make way for a move, and come after it; and others the other way round."""
+    def check_order(self) -> Iterator[_Mistake]:
+        """Yield rules that clear the cell for a move but come after the move, and rules that follow
+        a move but come before it."""
         rules = [*self._rules(TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
             moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
-            if moved and call.system in _MAKE_WAY:
-                yield _Slip(node, f"{call.name} makes way for a move; put it before move_agent")
-            if moves and not moved and call.system in _GO_BY_MOVE:
-                says = f"{call.name} goes by where a move has led; put it behind move_agent"
-                yield _Slip(node, says)
+            if moved and call.system in _BEFORE_MOVE:
+                yield _Mistake(node, f"{call.name} makes way for a move; put it before move_agent")
+            if moves and not moved and call.system in _AFTER_MOVE:
+                message = f"{call.name} goes by where a move has led; put it behind move_agent"
+                yield _Mistake(node, message)
             for other in after if call.system is _FOLLOW else ():
                 followed = other.arguments.get("object_type") == call.arguments["other_type"]
                 if followed and other.system in _SET_STATES:
-                    yield _Slip(node, f"follow is a step late; put it behind {other.name}")
+                    yield _Mistake(node, f"follow is a step late; put it behind {other.name}")
 
-    def colors(self) -> Iterator[_Slip]:
-        """Things whose colour none of those has that they follow."""
+    def check_colors(self) -> Iterator[_Mistake]:
+        """Yield objects that follow others by colour, where no object to follow has their
+        colour."""
         follows: dict[int, list[tuple[YamlNode, Call]]] = {}
         for node, call in self._rules(TRANSITION) if self._known else ():
             if call.system is _FOLLOW:
                 follows.setdefault(call.arguments["object_type"], []).append((node, call))
         types = self._scenario.types
         for kind, rules in follows.items():
-            led = [call.arguments["other_type"] for _, call in rules]
-            if any(each.leaves in led for each in types):
+            leaders = [call.arguments["other_type"] for _, call in rules]
+            if any(other.leaves in leaders for other in types):
                 continue  # one may come from what is used up
-            said: set[int] = set()
+            reported: set[int] = set()
             for seed, world in enumerate(self._levels):
-                things = range(len(world.everyone) + 1, world.capacity)
-                there = {world.color.value[e] for e in things if world.kind.value[e] in led}
-                for y, x in np.argwhere(where_are(world, {kind})).tolist():
+                entities = range(len(world.everyone) + 1, world.capacity)
+                colors = {world.color.value[e] for e in entities if world.kind.value[e] in leaders}
+                for y, x in np.argwhere(find_objects(world, {kind})).tolist():
                     color = int(world.cells()[y, x, 2])
-                    if color not in there | said:
-                        said.add(color)
-                        others = " or ".join(types[other].name for other in led)
-                        yield _Slip(
+                    if color not in colors | reported:
+                        reported.add(color)
+                        others = " or ".join(types[other].name for other in leaders)
+                        yield _Mistake(
                             rules[0][0],
                             f"the {types[kind].name} at row {y + 1}, column {x + 1} is "
                             f"{COLORS[color]}, and no {others} is, so that it never moves; give "
                             f"one its colour" + f" (level of seed {seed})" * bool(seed),
-                            self._on_map([where_are(w, {kind}, color) for w in self._levels]),
+                            self._map_cells([find_objects(w, {kind}, color) for w in self._levels]),
                         )
 
-    def missions(self) -> Iterator[_Slip]:
-        """A mission about what there never is."""
+    def check_missions(self) -> Iterator[_Mistake]:
+        """Yield the mission if no level has an object that it asks for."""
         if "mission" in self._top and self._known:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
             if not any(matches_mission(w, agent, e) for w, e in entities for agent in w.agents()):
-                yield _Slip(
+                yield _Mistake(
                     self._top["mission"],
                     "no level has what it asks for; put one into the level, or ask for another",
                 )
 
-    def _possible(self) -> set[int]:
-        """The types that there may ever be, but not more than the text names or levels show."""
-        found = {FLOOR}
+    def _possible_types(self) -> set[int]:
+        """Return the object types that the text names or the levels show, with those that they turn
+        into."""
+        types = {FLOOR}
         for world in self._levels:
-            found |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
+            types |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
         keys = ("legend", "place", "draw", "reset_function")
-        named = {
+        names = {
             part.text.rpartition(":")[2]
             for key in keys
             if key in self._top
-            for part in _flat(self._top[key])
+            for part in _scalars(self._top[key])
         }
-        found |= {kind.index for kind in self._scenario.layout.types if kind.name in named}
-        drawn = {character for text in self._maps() for character in text}
-        found |= {symbol.kind for character, symbol in LEGEND.items() if character in drawn}
+        types |= {kind.index for kind in self._scenario.layout.types if kind.name in names}
+        characters = {character for text in self._map_texts() for character in text}
+        types |= {symbol.kind for character, symbol in LEGEND.items() if character in characters}
         while True:
-            left = {self._scenario.types[kind].leaves for kind in found} - {None, *found}
-            if not left:
-                return found
-            found |= {kind for kind in left if kind is not None}
+            new_types = {self._scenario.types[kind].leaves for kind in types} - {None, *types}
+            if not new_types:
+                return types
+            types |= {kind for kind in new_types if kind is not None}
 
-    def actions(self) -> Iterator[_Slip]:
-        """Rules whose condition holds for actions alone that the scenario has not."""
+    def check_actions(self) -> Iterator[_Mistake]:
+        """Yield rules whose condition holds only for actions that the scenario lacks."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
         rules = [
             (node, call, call.make_condition(call.system.when))
             for node, call in self._rules(TRANSITION)
         ]
-        asked = [(node, call, when) for node, call, when in rules if when]
-        counts = np.zeros((len(asked), len(tried)), np.int64)
-        for world in self._played(tried):
-            for number, (_, _, when) in enumerate(asked):
+        conditional_rules = [(node, call, when) for node, call, when in rules if when]
+        counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
+        for world in self._random_worlds(tried):
+            for number, (_, _, when) in enumerate(conditional_rules):
                 counts[number] += [
                     any(when(world, agent, action) for agent in world.agents()) for action in tried
                 ]
-        for (node, call, _), count in zip(asked, counts, strict=True):
-            answered = {action for action, times in zip(tried, count, strict=True) if times}
-            needs = [ACTIONS[action] for action in sorted(answered.difference(own))]
-            if count.sum() >= _OFTEN and answered.isdisjoint(own):
-                yield _Slip(
+        for (node, call, _), count in zip(conditional_rules, counts, strict=True):
+            matching = {action for action, matches in zip(tried, count, strict=True) if matches}
+            missing = [ACTIONS[action] for action in sorted(matching.difference(own))]
+            if count.sum() >= _MIN_MATCHES and matching.isdisjoint(own):
+                yield _Mistake(
                     node,
-                    f"{call.name} never acts: it waits for {' or '.join(needs)}, which "
+                    f"{call.name} never acts: it waits for {' or '.join(missing)}, which "
                     f"`action_space` has not; add it there, or take the rule out",
                 )
 
-    def _played(self, actions: list[int]) -> Iterator[ObjectWorld]:
-        """Worlds in which random actions were taken, even those that the scenario has not."""
+    def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
+        """Yield worlds of short random episodes, with actions that the scenario lacks too."""
         simulation = Simulation(self._scenario)
         for seed in range(2):
-            chance = np.random.default_rng(seed)
+            rng = np.random.default_rng(seed)
             try:
                 simulation.reset(np.random.default_rng(seed))
                 for _ in range(_STEPS):
                     yield simulation.world
-                    simulation.step(*chance.choice(actions, len(simulation.agents)).tolist())
+                    simulation.step(*rng.choice(actions, len(simulation.agents)).tolist())
             except Exception:
                 continue  # a rule that is not defined here, as others report
 
     # ---- ends --------------------------------------------------------------------------------
 
-    def goals(self) -> Iterator[_Slip]:
-        """Ends at objects that no way leads to."""
+    def check_goals(self) -> Iterator[_Mistake]:
+        """Yield ends at objects that agents can never reach."""
         types = self._scenario.types
         leaps = any(
-            "telepod" in _columns_of(call, types) or WALL in call.arguments.values()
+            "telepod" in _columns_used(call, types) or WALL in call.arguments.values()
             for _, call in self._rules(TRANSITION)
         )
         for node, call in self._rules(TERMINATING, SUCCESS) if self._known and not leaps else ():
-            columns = _columns_of(call, types) - _COMMON
-            wanted = {call.arguments.get("object_type", -1)} | {
+            columns = _columns_used(call, types) - _COMMON
+            goal_types = {call.arguments.get("object_type", -1)} | {
                 kind.index
                 for kind in self._scenario.layout.types
                 if columns & {column_name(cls) for cls in kind.component_classes}
             }
-            there = [where_are(world, wanted) for world in self._levels]
-            ways = map(open_to_agents, self._levels)
-            reached = [(goal & way).any() for goal, way in zip(there, ways, strict=True)]
-            if all(goal.any() for goal in there) and not any(reached):
-                says = f"{call.name} is never met: walls are around all that it waits for"
-                yield _Slip(node, says, self._on_map(there))
+            goal_masks = [find_objects(world, goal_types) for world in self._levels]
+            areas = map(find_reachable, self._levels)
+            reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
+            if all(goal.any() for goal in goal_masks) and not any(reached):
+                message = f"{call.name} is never met: walls are around all that it waits for"
+                yield _Mistake(node, message, self._map_cells(goal_masks))
 
-    def rewards(self) -> Iterator[_Slip]:
-        """Rewards that another one takes back in the same step."""
+    def check_rewards(self) -> Iterator[_Mistake]:
+        """Yield rewards that always cancel an earlier reward."""
         rules = [*enumerate(self._scenario.calls(REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
-            alike = one.system is other.system and one.agent_mask == other.agent_mask
-            if alike and is_engine_module(one.system.function.__module__):
-                paid = [name for name in one.arguments if name.startswith("reward")]
-                numbers = [(one.arguments[name], other.arguments[name]) for name in paid]
-                if not all(isinstance(value, float | int) for pair in numbers for value in pair):
+            is_equal = one.system is other.system and one.agent_mask == other.agent_mask
+            if is_equal and is_engine_module(one.system.function.__module__):
+                reward_names = [name for name in one.arguments if name.startswith("reward")]
+                pairs = [(one.arguments[name], other.arguments[name]) for name in reward_names]
+                if not all(isinstance(value, float | int) for pair in pairs for value in pair):
                     continue
-                rest = one.arguments.keys() - paid
-                alike = all(one.arguments[name] == other.arguments[name] for name in rest)
-                if alike and any(a for a, _ in numbers) and all(a == -b for a, b in numbers):
-                    yield _Slip(
-                        self._entry(_LISTS[REWARD], number),
+                other_names = one.arguments.keys() - reward_names
+                is_equal = all(one.arguments[name] == other.arguments[name] for name in other_names)
+                if is_equal and any(a for a, _ in pairs) and all(a == -b for a, b in pairs):
+                    yield _Mistake(
+                        self._entry(_RULE_KEYS[REWARD], number),
                         f"{one.name} always cancels {one.name} above; take both out, or change one",
                     )
 
 
-_LOOKS: dict[str, Callable[[_Examiner], Iterable[_Slip]]] = {
-    "state": _Examiner.states,
-    "legend": _Examiner.legend,
-    "rule": _Examiner.rules,
-    "order": _Examiner.order,
-    "color": _Examiner.colors,
-    "mission": _Examiner.missions,
-    "action": _Examiner.actions,
-    "goal": _Examiner.goals,
-    "reward": _Examiner.rewards,
+# Checks by kind of mistake
+_CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
+    "state": _Linter.check_states,
+    "legend": _Linter.check_legend,
+    "rule": _Linter.check_rules,
+    "order": _Linter.check_order,
+    "color": _Linter.check_colors,
+    "mission": _Linter.check_missions,
+    "action": _Linter.check_actions,
+    "goal": _Linter.check_goals,
+    "reward": _Linter.check_rewards,
 }
-"""What looks for findings, by their name."""
 
 
-def _parts(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
-    """A rule and those within it, each with where it stands."""
+def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
+    """Yield a rule and the rules nested in it, with their nodes."""
     yield node, call
-    said = node.value if isinstance(node.value, dict) else {}
+    fields = node.value if isinstance(node.value, dict) else {}
     for name, argument in call.arguments.items():
         if is_nested_call(argument):
             inner = argument if isinstance(argument, tuple) else (argument,)
-            below = said.get(name, node)
+            below = fields.get(name, node)
             nodes = below.value if isinstance(below.value, list) else [below] * len(inner)
-            for each, part in zip(nodes, inner, strict=True):
-                yield from _parts(each, part)
+            for inner_node, part in zip(nodes, inner, strict=True):
+                yield from _nested_rules(inner_node, part)
 
 
-def _flat(node: YamlNode) -> Iterator[YamlNode]:
-    """All scalars of a node."""
+def _scalars(node: YamlNode) -> Iterator[YamlNode]:
+    """Yield all scalars of a node."""
     if isinstance(node.value, dict | list):
         parts = node.value.values() if isinstance(node.value, dict) else node.value
         for part in parts:
-            yield from _flat(part)
+            yield from _scalars(part)
     else:
         yield node
 
 
-def _columns_of(call: Call, types: ObjectTypes) -> set[str]:
-    """Names that the functions of a rule say themselves: columns of components among them."""
+def _columns_used(call: Call, types: ObjectTypes) -> set[str]:
+    """Return the component columns that a rule of the engine names; empty for custom rules."""
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()
-    codes = [getattr(each, "__code__", None) for each in system.functions]
+    codes = [getattr(function, "__code__", None) for function in system.functions]
     columns = {column_name(cls) for kind in types for cls in kind.component_classes}
     return columns & {name for code in codes if code for name in code.co_names}

@@ -1,4 +1,4 @@
-"""Can it be won? The shortest way to success, by a breadth-first search over states."""
+"""Solver: breadth-first search for the shortest path to a success."""
 
 from __future__ import annotations
 
@@ -33,18 +33,15 @@ from gv_engine.vector.planning import (
 )
 from gv_engine.world.simulation import Simulation
 
-_SURVEYED = 200_000
-"""States of each level of many."""
+_SURVEY_STATES = 200_000  # maximum states for each level of a survey
 
-_MOST_JOINT = 1024
-"""Ways for several agents to act at once."""
+_MAX_JOINT_ACTIONS = 1024  # maximum number of joint actions of several agents
 
-_TOGETHER = 1 << 23
-"""Bytes of what follows states that are expanded together."""
+_BATCH_BYTES = 1 << 23  # bytes of the successors of states that are expanded at once
 
 
 class Verdict(Enum):
-    """Whether a level can be won."""
+    """Result of a search."""
 
     WON = "can be won"
     LOST = "cannot be won"
@@ -52,15 +49,15 @@ class Verdict(Enum):
 
 
 class Solution(NamedTuple):
-    """What a search has found.
+    """Result of a search, with the path.
 
     Attributes:
         verdict: whether the level can be won.
-        actions: numbers in the scenario's action space, a shortest way; () if none was found. Of
-            several agents, a tuple of them for each step.
-        met: how many states were met.
-        depth: after how many steps the search has ended.
-        by_chance: something in the level is drawn, so that the way holds for its seed alone.
+        actions: shortest path as indices in the scenario's action space, () if none was found; for
+            several agents a tuple for each step.
+        met: number of states met.
+        depth: number of steps searched.
+        by_chance: whether steps of the level are random, so that the path holds for this seed only.
     """
 
     verdict: Verdict
@@ -70,27 +67,28 @@ class Solution(NamedTuple):
     by_chance: bool
 
 
-class _Draws(Exception):
-    """A step has drawn, so that states differ by what they will draw, too."""
+class _RandomStep(Exception):
+    """A step used the RNG, so that the search must compare RNG states too."""
 
 
 class Solver:
-    """Searches levels of one scenario, each of them once, whichever seeds it has.
+    """Searches the levels of one scenario, equal levels once.
 
-    A win is an end of the episode that the `success_function` calls one; without it, any end by the
-    `terminating_function`. Several agents search together: all of them win, or any of them where
-    the episode is over as soon as one is done. Where a step draws, the search takes the very draws
-    that follow from the seed: states that will draw something else are different ones.
+    A win is an end of the episode that the `success_function` accepts; without one, any end by the
+    `terminating_function`. Several agents search together: all of them must win, or any of them if
+    the first end ends the episode. Random steps follow the RNG of the seed, and states with
+    different RNG states are different states.
 
     Args:
-        scenario: whose levels they are.
-        states: the search gives up after so many.
-        seconds: or after so long, of this process's time, so that no other one changes its answers.
+        scenario: scenario of the levels.
+        states: maximum number of states of a search.
+        seconds: time limit of a search, in CPU time of this process, so that other processes do not
+            change results.
         checked: as for `make_batch`.
 
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
-        SeveralAgentsError: there are more ways for agents to act at once than a search can try.
+        SeveralAgentsError: agents have too many joint actions for a search.
     """
 
     def __init__(
@@ -107,42 +105,43 @@ class Solver:
         self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
         self._actions = _joint_actions(scenario)
         self._by_steps = depends_on_steps(scenario)
-        self._worlds = _worlds(scenario, checked)
-        # to look may draw, which changes nothing that the agent does
-        blind = _blind(scenario)
-        self._blind = self._worlds if blind is scenario else _worlds(blind, checked)
+        self._worlds = _make_worlds(scenario, checked)
+        # random observations do not change the effect of actions
+        blind = _make_blind(scenario)
+        self._blind = self._worlds if blind is scenario else _make_worlds(blind, checked)
         followers = scenario.layout.dtype.itemsize * len(self._actions)
-        self._together = max(1, _TOGETHER // followers)
+        self._together = max(1, _BATCH_BYTES // followers)
         self._searched: dict[int, Solution] = {}
 
     @property
     def num_levels(self) -> int:
-        """How many levels it has searched in which nothing is drawn, equal ones once."""
+        """Number of different levels without random steps searched so far."""
         return len(self._searched)
 
     def solve(self, seed: int, ends: float | None = None) -> Solution:
-        """Search the level of a seed, unless that of another seed was the same.
+        """Return the solution of the level of a seed; equal levels are searched once.
 
         Args:
-            seed: of the level.
-            ends: the `time.process_time` when it gives up, rather than after the solver's seconds.
+            seed: seed of the level.
+            ends: `time.process_time` at which the search gives up; by default after the solver's
+                seconds.
 
         Raises:
-            RuleError: a rule is not defined on a state.
+            RuleError: a rule failed on a state.
         """
         self._worlds.set_generator(0, np.random.default_rng(seed))
         self._worlds.reset(np.arange(len(self._worlds)) == 0)
         return self.solve_from(self._worlds.snapshot(0), ends)
 
     def solve_from(self, row: NDArray[Any], ends: float | None = None) -> Solution:
-        """Search from a state.
+        """Return the solution from a state.
 
         Args:
-            row: a () row of the scenario's layout.
+            row: () row of the scenario's layout.
             ends: as for `solve`.
 
         Raises:
-            RuleError: a rule is not defined on a state.
+            RuleError: a rule failed on a state.
         """
         start = row[None]
         level = int(hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
@@ -150,79 +149,91 @@ class Solver:
             ends = time.process_time() + self._seconds if ends is None else ends
             try:
                 self._searched[level] = self._search(self._blind, start, False, ends)
-            except _Draws:
+            except _RandomStep:
                 return self._search(self._worlds, start, True, ends)
         return self._searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
-        how = draws, self._by_steps, worlds.uses_compiled_code
-        states, known = start, hash_states(start, *how)
-        steps: list[Any] = []  # (n,) for each step: from which state before it, and by which action
+        """Search breadth-first from a state, and return the solution.
+
+        Args:
+            worlds: worlds that take the steps.
+            start: (1,) row.
+            draws: whether steps may use the RNG.
+            ends: `time.process_time` at which the search gives up.
+
+        Raises:
+            _RandomStep: a step used the RNG although `draws` is False.
+        """
+        key_options = draws, self._by_steps, worlds.uses_compiled_code
+        states, seen_keys = start, hash_states(start, *key_options)
+        steps: list[Any] = []  # for each step (n,) parents and actions
         while len(states):
             if len(steps) == self._limit:
                 break
             layer: list[Any] = []
             for begin in range(0, len(states), self._together):
-                if len(known) > self._states or time.process_time() > ends:
-                    return Solution(Verdict.UNKNOWN, (), len(known), len(steps), draws)
-                some = states[begin : begin + self._together]
-                found = expand_states(worlds, some, self._actions)
-                rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
-                if not draws and _have_drawn(some, found.rows):
-                    raise _Draws
+                if len(seen_keys) > self._states or time.process_time() > ends:
+                    return Solution(Verdict.UNKNOWN, (), len(seen_keys), len(steps), draws)
+                chunk = states[begin : begin + self._together]
+                successors = expand_states(worlds, chunk, self._actions)
+                rows, num_actions = successors.rows.reshape(-1), successors.rows.shape[1]
+                if not draws and _used_rng(chunk, successors.rows):
+                    raise _RandomStep
                 won = self._wins(rows)
                 if won.any():
                     state, action = divmod(int(won.argmax()), num_actions)
-                    back = [action, *_way_back(steps, begin + state)][::-1]
-                    way = self._actions[back].tolist()
-                    way = [tuple(each) if isinstance(each, list) else each for each in way]
-                    return Solution(Verdict.WON, tuple(way), len(known), len(way), draws)
-                keys, first = np.unique(hash_states(rows, *how), return_index=True)
-                place = np.searchsorted(known, keys)
-                unknown = known.take(place, mode="clip") != keys
-                known = np.insert(known, place[unknown], keys[unknown])
-                new = first[unknown & (rows["terminated"][first] == 0)]
-                words = view_as_words(rows.take(new))
-                layer.append((begin + new // num_actions, new % num_actions, words))
-            before, by, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
-            steps.append((before, by))
+                    indices = [action, *_trace_back(steps, begin + state)][::-1]
+                    path = self._actions[indices].tolist()
+                    path = [tuple(each) if isinstance(each, list) else each for each in path]
+                    return Solution(Verdict.WON, tuple(path), len(seen_keys), len(path), draws)
+                keys, first = np.unique(hash_states(rows, *key_options), return_index=True)
+                place = np.searchsorted(seen_keys, keys)
+                unknown = seen_keys.take(place, mode="clip") != keys
+                seen_keys = np.insert(seen_keys, place[unknown], keys[unknown])
+                new_rows = first[unknown & (rows["terminated"][first] == 0)]
+                words = view_as_words(rows.take(new_rows))
+                layer.append((begin + new_rows // num_actions, new_rows % num_actions, words))
+            parents, actions, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
+            steps.append((parents, actions))
             states = words.view(start.dtype)[:, 0]
-        return Solution(Verdict.LOST, (), len(known), len(steps), draws)
+        return Solution(Verdict.LOST, (), len(seen_keys), len(steps), draws)
 
     def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """(n,) which states are wins."""
+        """Return an (n,) bool array of the states that are wins."""
         if not self._tells_success:
             return np.asarray(rows["terminated"] != 0)
-        each, played = rows["success"][:, 1:] != 0, rows["member"]
-        every = (each | ~self._scenario.present_agents(played)).all(axis=1)
-        return np.asarray(np.where(self._one_suffices[played], each.any(axis=1), every))
+        won, members = rows["success"][:, 1:] != 0, rows["member"]
+        all_won = (won | ~self._scenario.present_agents(members)).all(axis=1)
+        return np.asarray(np.where(self._one_suffices[members], won.any(axis=1), all_won))
 
 
 def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
-    """(a,) the actions, or (a, A) all that several agents can do at once."""
+    """Return the (a,) actions of one agent, or the (a, A) joint actions of several agents."""
     count, agents = len(scenario.actions), scenario.layout.agents
     if agents == 1:
         return np.arange(count)
-    if count**agents > _MOST_JOINT:
+    if count**agents > _MAX_JOINT_ACTIONS:
         raise SeveralAgentsError(
             f"{scenario.name}: {agents} agents have {count**agents:,} ways to act at once, and a "
-            f"search tries {_MOST_JOINT:,} at most; take fewer agents or actions"
+            f"search tries {_MAX_JOINT_ACTIONS:,} at most; take fewer agents or actions"
         )
     return np.indices((count,) * agents).reshape(agents, -1).T.copy()
 
 
 class Survey:
-    """Searches the levels of several seeds, within one limit of seconds.
+    """Searches the levels of several seeds within one time limit.
 
     Args:
-        scenario: whose levels they are.
-        seeds: of them.
-        seconds: for all of them together; what is not found by then is left out, but for the first.
+        scenario: scenario of the levels.
+        seeds: seeds of the levels.
+        seconds: time limit for all levels; levels without a result by then are left out, except the
+            first.
         checked: as for `Solver`.
-        told: is called after each level.
+        on_level: called after each level.
 
     Attributes:
-        found: what was found, by seed.
+        solutions: results by seed.
     """
 
     def __init__(
@@ -231,64 +242,64 @@ class Survey:
         seeds: Sequence[int],
         seconds: float,
         checked: bool = False,
-        told: Callable[[], object] = lambda: None,
+        on_level: Callable[[], object] = lambda: None,
     ) -> None:
-        self._solver = Solver(scenario, _SURVEYED, seconds, checked)
+        self._solver = Solver(scenario, _SURVEY_STATES, seconds, checked)
         self._seconds, self._ends = seconds, time.process_time() + seconds
         self._asked = 0
-        self.found: dict[int, Solution] = {}
+        self.solutions: dict[int, Solution] = {}
         for seed in seeds:
             self.add(seed)
-            told()
+            on_level()
 
     def add(self, seed: int) -> None:
         """Search the level of one more seed."""
         self._asked += 1
         solution = self._solver.solve(seed, self._ends)
         in_time = time.process_time() < self._ends or solution.verdict is not Verdict.UNKNOWN
-        if in_time or not self.found:
-            self.found[seed] = solution
+        if in_time or not self.solutions:
+            self.solutions[seed] = solution
 
     @property
     def all_alike(self) -> bool:
-        """Whether all seeds give one level, in which nothing is drawn."""
-        by_chance = any(solution.by_chance for solution in self.found.values())
+        """True if all seeds give the same level without random steps."""
+        by_chance = any(solution.by_chance for solution in self.solutions.values())
         return self._asked > 1 and not by_chance and self._solver.num_levels == 1
 
     @property
     def extent(self) -> str:
-        """How many it has searched, and how far."""
-        limits = f"{_SURVEYED:,} states of each and {self._seconds:g} s of computing in all"
-        extent = f"{len(self.found)} of {self._asked} levels"
+        """Number of searched levels, and the limits, as text."""
+        limits = f"{_SURVEY_STATES:,} states of each and {self._seconds:g} s of computing in all"
+        extent = f"{len(self.solutions)} of {self._asked} levels"
         return f"{'the one level' if self.all_alike else extent}, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
-        """Of which levels that is true."""
-        return [seed for seed, solution in self.found.items() if solution.verdict is verdict]
+        """Return the seeds of the levels with a verdict."""
+        return [seed for seed, solution in self.solutions.items() if solution.verdict is verdict]
 
     def __str__(self) -> str:
-        won, lost, open = map(self.seeds, Verdict)
+        won, lost, unknown = map(self.seeds, Verdict)
         parts = []
         if won:
-            steps = sorted({len(self.found[seed].actions) for seed in won})
-            through = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else f"{steps[0]}"
-            which = "" if self.all_alike else f"{len(won)} of {len(self.found)} levels, "
-            parts.append(f"{which}in {through} steps at least")
+            steps = sorted({len(self.solutions[seed].actions) for seed in won})
+            length = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else f"{steps[0]}"
+            count = "" if self.all_alike else f"{len(won)} of {len(self.solutions)} levels, "
+            parts.append(f"{count}in {length} steps at least")
         if lost:
-            parts.append(f"not that of seed {_named(lost)}")
-        if open:
-            parts.append(f"no way found within the limits for seed {_named(open)}")
-        if any(solution.by_chance for solution in self.found.values()):
+            parts.append(f"not that of seed {_format_seeds(lost)}")
+        if unknown:
+            parts.append(f"no way found within the limits for seed {_format_seeds(unknown)}")
+        if any(solution.by_chance for solution in self.solutions.values()):
             parts.append("each with the draws of its seed")
         return "; ".join(parts)
 
 
+# Letters of a solution, for an agent that faces up
 _STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT}
-"""The letters of a solution, for an agent that looks up."""
 
 
 def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[str]]:
-    """What came of the solution that a level of a pack brings: facts, and what is wrong."""
+    """Return facts and error messages about the solution that a pack gives for its level."""
     level = scenario.document.pack_level
     if level is None or not level.solution:
         return [], []
@@ -305,31 +316,32 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
     return [], [f"{level.credit}: its solution of {len(level.solution)} steps does not win"]
 
 
-def _named(seeds: list[int]) -> str:
+def _format_seeds(seeds: list[int]) -> str:
+    """Return the first five seeds as text."""
     return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)
 
 
-def _way_back(steps: list[Any], state: int) -> Iterator[int]:
-    """The actions that led to a state, the last one first."""
-    for before, by in reversed(steps):
-        yield int(by[state])
-        state = before[state]
+def _trace_back(steps: list[Any], state: int) -> Iterator[int]:
+    """Yield the actions that led to a state, the last one first."""
+    for parents, actions in reversed(steps):
+        yield int(actions[state])
+        state = parents[state]
 
 
-def _have_drawn(states: NDArray[Any], followers: NDArray[Any]) -> bool:
-    """Whether a generator is not as it was a step before."""
+def _used_rng(states: NDArray[Any], followers: NDArray[Any]) -> bool:
+    """Return whether any successor's RNG state differs from its parent's."""
     return bool((followers["rng"] != states["rng"][:, None]).any())
 
 
-def _worlds(scenario: Scenario, checked: bool) -> Backend:
-    """Compiled worlds if there can be any; rather those of `check`, if it has left them, than new
-    ones."""
+def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
+    """Return compiled worlds, checked ones of `gv-engine check` if these are cached and others are
+    not; object worlds if a custom rule does not compile."""
     try:
         size = get_expansion_size(scenario)
         worlds = CompiledBatch(scenario, size, checked=checked)
         if not (checked or worlds.load()):
-            kept = CompiledBatch(scenario, size, checked=True)
-            worlds = kept if kept.load() else worlds
+            cached = CompiledBatch(scenario, size, checked=True)
+            worlds = cached if cached.load() else worlds
         worlds.prepare()
         return worlds
     except BuiltInDoesNotCompileError:
@@ -338,15 +350,17 @@ def _worlds(scenario: Scenario, checked: bool) -> Backend:
         return make_batch(scenario, 1, "object", checked=checked)
 
 
-def _blind(scenario: Scenario) -> Scenario:
-    """The scenario, seen through its walls if its own way to look may draw."""
-    seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
+def _make_blind(scenario: Scenario) -> Scenario:
+    """Return the scenario with full visibility if its visibility or observation functions may use
+    the RNG, else the scenario itself."""
+    transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:
-        looks = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
-        if not any(call.system.objects or uses_name(call.system.function, "rng") for call in looks):
+        """Return a member with full visibility if its visibility may use the RNG."""
+        calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
+        if not any(call.system.objects or uses_name(call.system.function, "rng") for call in calls):
             return member
-        schedule = {**member.schedule, VISIBILITY: (seen,), OBSERVATION: ()}
+        schedule = {**member.schedule, VISIBILITY: (transparent,), OBSERVATION: ()}
         return replace(member, schedule=schedule)
 
     members = tuple(map(blinded, scenario.members))

@@ -16,7 +16,7 @@ from gv_engine.benchmark.entry import (
     BenchmarkEntry,
     BenchmarkError,
     EntryPart,
-    scenarios,
+    all_scenarios,
 )
 
 LENGTHS = tuple(k % 7 for k in range(TESTED))
@@ -26,7 +26,7 @@ CURVE = ((4096, 0.1), (8192, 0.75))
 
 @pytest.fixture
 def entry(tmp_path: Path) -> BenchmarkEntry:
-    return BenchmarkEntry(tmp_path / "mine", "Mine", "of a test").begin()
+    return BenchmarkEntry(tmp_path / "mine", "Mine", "of a test").create()
 
 
 def put(entry: BenchmarkEntry, **changes: Any) -> None:
@@ -40,30 +40,30 @@ def put(entry: BenchmarkEntry, **changes: Any) -> None:
 
 def test_what_is_written_is_read_back(entry):
     part = EntryPart("keydoor-5x5", 3, DIGEST, LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
-    entry.add(part)
-    assert entry.parts() == {("keydoor-5x5", 3): part}
+    entry.append(part)
+    assert entry.read_parts() == {("keydoor-5x5", 3): part}
     assert (entry.path / PARTS_FILE).stat().st_size < 2500
     assert BenchmarkEntry.read(entry.path) == entry
 
 
 def test_an_entry_may_be_meant_for_some_scenarios(tmp_path):
     some = ("memory-[59]*", "sokoban")
-    entry = BenchmarkEntry(tmp_path / "some", "Some", scenarios=some).begin()
+    entry = BenchmarkEntry(tmp_path / "some", "Some", scenarios=some).create()
     assert BenchmarkEntry.read(entry.path) == entry
-    assert entry.meant_for == ["memory-5x5", "sokoban", "memory-9x9"]
+    assert entry.scenario_names == ["memory-5x5", "sokoban", "memory-9x9"]
 
 
 def test_parts_come_from_the_smallest_scenario_on_and_by_seed(entry):
     asked = [("keydoor-9x9", 0), ("keydoor-5x5", 9), ("keydoor-5x5", 2)]
     for scenario, seed in asked:
-        entry.add(EntryPart(scenario, seed, DIGEST, LENGTHS))
-    assert [*entry.parts()] == asked[::-1]
+        entry.append(EntryPart(scenario, seed, DIGEST, LENGTHS))
+    assert [*entry.read_parts()] == asked[::-1]
 
 
 def test_a_part_that_is_made_again_takes_the_place_of_the_old_one(entry):
     for digest in (DIGEST, DIGEST[::-1]):
-        entry.add(EntryPart("keydoor-5x5", 3, digest, LENGTHS))
-    assert [part.digest for part in entry.parts().values()] == [DIGEST[::-1]]
+        entry.append(EntryPart("keydoor-5x5", 3, digest, LENGTHS))
+    assert [part.digest for part in entry.read_parts().values()] == [DIGEST[::-1]]
 
 
 def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
@@ -71,23 +71,23 @@ def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
     put(entry)
     with (entry.path / PARTS_FILE).open("ab") as file:
         file.write(b'{"scenario": "keyd')
-    assert [seed for _, seed in entry.parts()] == [3]
-    entry.add(EntryPart("keydoor-5x5", 4, DIGEST, LENGTHS))
-    assert [seed for _, seed in entry.parts()] == [3, 4]
+    assert [seed for _, seed in entry.read_parts()] == [3]
+    entry.append(EntryPart("keydoor-5x5", 4, DIGEST, LENGTHS))
+    assert [seed for _, seed in entry.read_parts()] == [3, 4]
 
 
 def test_processes_write_to_one_entry(entry):
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         parts = [EntryPart("keydoor-5x5", k % 10, f"{k:064x}", LENGTHS) for k in range(80)]
-        list(pool.map(entry.add, parts))
+        list(pool.map(entry.append, parts))
     lines = (entry.path / PARTS_FILE).read_text("utf-8").splitlines()
     assert {json.loads(line)["digest"] for line in lines} == {f"{k:064x}" for k in range(80)}
 
 
 def test_all_grids_that_tell_success_are_played():
-    assert len(scenarios()) > 100
-    assert {"sokoban", "patrol", "MiniGrid-MemoryS7-v0"} <= scenarios().keys()
-    assert not {"MiniGrid-Playground-v0", "hunt"} & scenarios().keys()
+    assert len(all_scenarios()) > 100
+    assert {"sokoban", "patrol", "MiniGrid-MemoryS7-v0"} <= all_scenarios().keys()
+    assert not {"MiniGrid-Playground-v0", "hunt"} & all_scenarios().keys()
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_all_grids_that_tell_success_are_played():
 )
 def test_a_wrong_part_is_told(entry, changes, message):
     put(entry)
-    assert [part.lengths for part in entry.parts().values()] == [LENGTHS]
+    assert [part.lengths for part in entry.read_parts().values()] == [LENGTHS]
     put(entry, **changes)
     with pytest.raises(BenchmarkError, match=message) as told:
-        entry.parts()
+        entry.read_parts()
     assert str(told.value).startswith(f"{entry.path / PARTS_FILE}:2: ")
 
 
@@ -143,15 +143,15 @@ def test_a_wrong_part_is_told(entry, changes, message):
 def test_a_wrong_part_is_not_added(entry, changes, message):
     part = EntryPart("keydoor-5x5", 3, DIGEST, LENGTHS)
     with pytest.raises(BenchmarkError, match=f"mine: no such part is added, .*{message}"):
-        entry.add(replace(part, **changes))
-    assert not entry.parts()
+        entry.append(replace(part, **changes))
+    assert not entry.read_parts()
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "7", '"part"', "[" * 100_000, "\xff"])
 def test_what_is_no_json_is_told(entry, text):
     (entry.path / PARTS_FILE).write_bytes(text.encode("latin-1") + b"\n")
     with pytest.raises(BenchmarkError, match=r"parts\.jsonl:1") as told:
-        entry.parts()
+        entry.read_parts()
     assert str(told.value).count("parts.jsonl:1") == 1
 
 
@@ -159,7 +159,7 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
     with pytest.raises(BenchmarkError, match="is no entry: there is no entry"):
         BenchmarkEntry.read(tmp_path)
     with pytest.raises(FileExistsError, match="is there already, and is no entry"):
-        BenchmarkEntry(tmp_path, "Other").begin()
+        BenchmarkEntry(tmp_path, "Other").create()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from gv_engine import GridVectorEnv
 from gv_engine.benchmark import entry, runner
-from gv_engine.benchmark.entry import TESTED, EntryPart, played_scenario, split_levels
-from gv_engine.benchmark.runner import Making, played
+from gv_engine.benchmark.entry import TESTED, EntryPart, find_scenario, split_levels
+from gv_engine.benchmark.runner import PartRunner, measure_lengths
 from gv_engine.envs import level_sets
 from gv_engine.envs.level_sets import LevelsError
 from tests.comparing import same
@@ -65,20 +65,20 @@ def test_each_level_has_its_own_place_whatever_the_seed(tmp_path, monkeypatch):
     """Number k is the same level in all parts, so that they can be compared one by one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(OWN)
-    first, other = (Making("./own.py:CallablePolicy").part(LEVEL, seed) for seed in (0, 7))
+    first, other = (PartRunner("./own.py:CallablePolicy").run(LEVEL, seed) for seed in (0, 7))
     assert same(first.lengths, other.lengths)
-    shortest = np.array(Making("solver").part(LEVEL, 0).lengths)
-    random = np.array(Making("random").part(LEVEL, 0).lengths)
+    shortest = np.array(PartRunner("solver").run(LEVEL, 0).lengths)
+    random = np.array(PartRunner("random").run(LEVEL, 0).lengths)
     assert shortest.min() > 3
     won = random > 0
     assert won.any()
     assert (random >= shortest)[won].all()
-    assert not same(tuple(random.tolist()), played(LEVEL, "random", 1))
+    assert not same(tuple(random.tolist()), measure_lengths(LEVEL, "random", 1))
 
 
 def test_a_part_repeats():
-    part = Making("valid").part(LEVEL, 3)
-    assert part == Making("valid").part(LEVEL, 3)
+    part = PartRunner("valid").run(LEVEL, 3)
+    assert part == PartRunner("valid").run(LEVEL, 3)
     assert (part.held_out, part.different, part.steps) == (True, 21, 0)
     assert isinstance(part, EntryPart)
 
@@ -97,11 +97,11 @@ def test_a_run_that_may_have_learned_the_test_is_not_held_out(
     name, levels, learned, held_out, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "_by_policy", lambda *_: {"lengths": (0,) * TESTED})
+    monkeypatch.setattr(runner, "_run_policy", lambda *_: {"lengths": (0,) * TESTED})
     (tmp_path / "run").mkdir()
-    assert not Making(name).part(LEVEL, 0).held_out  # it does not tell
-    digest = played_scenario(learned).identity.digest
+    assert not PartRunner(name).run(LEVEL, 0).held_out  # it does not tell
+    digest = find_scenario(learned).identity.digest
     (tmp_path / "run/run.json").write_text(
         json.dumps({"levels": levels, "scenario": {"digest": digest}})
     )
-    assert Making(name).part(LEVEL, 0).held_out == held_out
+    assert PartRunner(name).run(LEVEL, 0).held_out == held_out

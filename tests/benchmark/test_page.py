@@ -14,7 +14,7 @@ from gv_engine.benchmark.entry import (
     BenchmarkEntry,
     BenchmarkError,
     EntryPart,
-    scenarios,
+    all_scenarios,
 )
 from tests import ROOT
 
@@ -40,18 +40,18 @@ def entries(tmp_path: Path) -> list[BenchmarkEntry]:
     """A learner with all seeds of a level and one of another; and the shortest ways."""
     won, lost = (8,) * TESTED, (0,) * TESTED
     half = won[: TESTED // 2] + lost[: TESTED // 2]
-    learner = BenchmarkEntry(tmp_path / "learner", "Learner", "it learns").begin()
+    learner = BenchmarkEntry(tmp_path / "learner", "Learner", "it learns").create()
     curve = ((1000, 0.0), (3000, 1.0))
     for seed in range(SEEDS):
-        learner.add(
+        learner.append(
             EntryPart(
                 LEVEL, seed, DIGEST, won if seed else half, TESTED, True, lost, 4000, 2.0, curve
             )
         )
-    learner.add(EntryPart("memory-9x9", 4, DIGEST, half[50:] + lost[:50], 7, False))
-    solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").begin()
+    learner.append(EntryPart("memory-9x9", 4, DIGEST, half[50:] + lost[:50], 7, False))
+    solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").create()
     ways = (4,) * (TESTED - 50) + lost[:50]
-    solver.add(EntryPart(LEVEL, 0, DIGEST, ways))
+    solver.append(EntryPart(LEVEL, 0, DIGEST, ways))
     return [learner, solver]
 
 
@@ -78,17 +78,17 @@ def test_what_is_missing_is_said(entries):
     assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
     assert effort == ["`memory-9x9`", "0", "0.0", "–"]
     assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
-    count = len(scenarios())
+    count = len(all_scenarios())
     assert f"11 of {10 * count:,} parts are there." in text
     assert f"Means over 1 of all {count} scenarios, those in which no entry lacks a seed:" in text
 
 
 def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
-    other = BenchmarkEntry(tmp_path / "other", "Other", scenarios=(LEVEL, "sokoban")).begin()
+    other = BenchmarkEntry(tmp_path / "other", "Other", scenarios=(LEVEL, "sokoban")).create()
     for seed in range(SEEDS):
-        other.add(EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED))
+        other.append(EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED))
     text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
-    count = len(scenarios())
+    count = len(all_scenarios())
     assert f"21 of {10 * (count + 2):,} parts are there." in text
     _, whole, some = text.split("Means over ")
     assert whole.startswith(f"1 of all {count} scenarios")
@@ -102,8 +102,8 @@ def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
 
 
 def test_who_has_learned_the_test_is_marked_and_nobody_else(entries, tmp_path):
-    other = BenchmarkEntry(tmp_path / "other", "Other").begin()
-    other.add(EntryPart(LEVEL, 0, DIGEST, (8,) * TESTED, held_out=False))
+    other = BenchmarkEntry(tmp_path / "other", "Other").create()
+    other.append(EntryPart(LEVEL, 0, DIGEST, (8,) * TESTED, held_out=False))
     told, _ = row("\n\n".join(page.Comparison([*entries, other]).sections("images")), LEVEL)
     assert told[0] == f"`{LEVEL}`"
     assert told[3:] == ["100.0 % (91.7 to 100.0)", "0.0 %", "100.0 %, 1 of 10 *"]

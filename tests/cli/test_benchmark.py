@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.benchmark.entry import TESTED, BenchmarkEntry, EntryPart, played_scenario
-from gv_engine.benchmark.runner import Making
+from gv_engine.benchmark.entry import TESTED, BenchmarkEntry, EntryPart, find_scenario
+from gv_engine.benchmark.runner import PartRunner
 from gv_engine.cli import main
 from tests.learning.drawn import drawn
 
@@ -17,16 +17,16 @@ def made(tmp_path, monkeypatch) -> list[tuple[str, int]]:
     """The parts that were made, by which nothing is played."""
     found: list[tuple[str, int]] = []
 
-    def part(making: Making, scenario: str, seed: int) -> EntryPart:
+    def part(making: PartRunner, scenario: str, seed: int) -> EntryPart:
         if len(found) == 3 and (scenario, seed) not in found:
             found.append((scenario, seed))
             raise KeyboardInterrupt
         found.append((scenario, seed))
-        digest = played_scenario(scenario).identity.digest
+        digest = find_scenario(scenario).identity.digest
         return EntryPart(scenario, seed, digest, (seed,) * TESTED)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Making, "part", part)
+    monkeypatch.setattr(PartRunner, "part", part)
     return found
 
 
@@ -38,7 +38,7 @@ def test_it_goes_on_where_it_was_stopped(made, capsys):
     levels = ["keydoor-5x5", "keydoor-7x7", "keydoor-9x9"]
     asked = [(level, seed) for level in levels for seed in range(2)]
     assert made == [*asked[:4], *asked[3:]]
-    assert [*BenchmarkEntry.read(Path("mine")).parts()] == asked
+    assert [*BenchmarkEntry.read(Path("mine")).read_parts()] == asked
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("\t")[0] == "scenario"
     assert lines[1:] == [f"{level}\t200\t–\t50.0 % (0.0 to 100.0), 2 of 10" for level in levels]
@@ -50,7 +50,7 @@ def test_it_goes_on_where_it_was_stopped(made, capsys):
 def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
     words = ["benchmark", "mine", "--scenario", "keydoor-5x5", "--seeds", "0:2"]
     assert main([*words, "--policy", "valid"]) == 0
-    BenchmarkEntry.read(Path("mine")).add(EntryPart("keydoor-5x5", 1, "ab" * 32, (3,) * TESTED))
+    BenchmarkEntry.read(Path("mine")).append(EntryPart("keydoor-5x5", 1, "ab" * 32, (3,) * TESTED))
     made.clear()
     capsys.readouterr()
     assert main(["benchmark", "mine", "--show"]) == 0
@@ -121,13 +121,13 @@ def test_what_cannot_be_done_is_told(words, message, made, capsys):
 def test_an_entry_keeps_its_settings(made, capsys):
     BenchmarkEntry(
         Path("mine"), "Mine", "", "ppo", {"memory": False, "steps": 5, "until": 0.9}
-    ).begin()
+    ).create()
     assert main(["benchmark", "mine", "--steps", "6"]) == 2
     assert "mine was made with --steps 5, not 6: leave it out" in capsys.readouterr().err
-    BenchmarkEntry(Path("other"), "Other").begin()
+    BenchmarkEntry(Path("other"), "Other").create()
     assert main(["benchmark", "other"]) == 2
     assert "other was made by another program: --show prints it" in capsys.readouterr().err
-    BenchmarkEntry(Path("wrong"), "Wrong", "", "ppo", {"memory": 1}).begin()
+    BenchmarkEntry(Path("wrong"), "Wrong", "", "ppo", {"memory": 1}).create()
     pytest.importorskip("torch")
     assert main(["benchmark", "wrong"]) == 1
     assert "settings of an entry of ppo are memory (bool), steps (int), until" in (

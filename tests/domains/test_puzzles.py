@@ -11,8 +11,8 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.scenario.library import COURSE, PUZZLES
-from gv_engine.session.catalogue import Entry, beside_in_pack, load_playable
-from gv_engine.session.sprite_paths import broken_drawings, missing_drawings
+from gv_engine.session.catalogue import Entry, level_beside, load_playable
+from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
 from gv_engine.validation.solver import Solution, Solver, Verdict
 from gv_engine.world.simulation import Simulation
 
@@ -58,12 +58,12 @@ def test_there_are_forty_beside_the_tutorial():
 
 def test_the_course_leads_from_the_first_level_to_levels_by_chance():
     found = [load_playable(LEVELS[0])]
-    while following := beside_in_pack(found[-1], 1):
+    while following := level_beside(found[-1], 1):
         found.append(following)
     names = [source.replace("#", "-") for source in LEVELS]
     assert [scenario.name for scenario in found] == [*names, COURSE[-1]]
-    assert beside_in_pack(found[0], -1) is None
-    before = beside_in_pack(found[1], -1)
+    assert level_beside(found[0], -1) is None
+    before = level_beside(found[1], -1)
     assert before
     assert before.name == found[0].name
 
@@ -71,7 +71,7 @@ def test_the_course_leads_from_the_first_level_to_levels_by_chance():
 @pytest.mark.parametrize("pack", PACKS)
 def test_all_that_is_in_it_is_drawn(pack: str):
     scenario = Scenario.load(pack)
-    assert [*missing_drawings(scenario), *broken_drawings(scenario)] == []
+    assert [*find_missing_sprites(scenario), *find_broken_sprites(scenario)] == []
 
 
 @pytest.mark.compiled

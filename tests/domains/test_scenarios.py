@@ -10,7 +10,7 @@ from gv_engine.envs.factory import make_env, make_vector_env
 from gv_engine.scenario.library import gym_id, list_grid_names
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import list_built_in_names
-from gv_engine.validation.invariants import fault_of_row
+from gv_engine.validation.invariants import find_row_fault
 from tests.comparing import same, under_hash_seeds
 
 DOMAINS = [
@@ -43,7 +43,7 @@ def test_a_random_player_meets_nothing_unlisted(name):
     env = GridEnv(name, world="object", max_steps=40)
     for shown in played(env, 3, 200):
         assert shown[0] in env.observation_space
-        assert not fault_of_row(env.scenario, env.snapshot())
+        assert not find_row_fault(env.scenario, env.snapshot())
 
 
 @pytest.mark.parametrize("name", list_built_in_names())

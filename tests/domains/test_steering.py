@@ -50,7 +50,7 @@ def room(desk: Desk, folder: Path, more: str = "") -> PlayScreen:
 
 
 def taken(screen: PlayScreen) -> list[str]:
-    return [step.action for step in screen.game.taken]
+    return [step.action for step in screen.game.past_steps]
 
 
 def test_an_agent_that_has_to_turn_turns_and_goes_in_one_press(desk: Desk, tmp_path: Path):
@@ -94,7 +94,7 @@ def test_each_action_is_undone_and_replayed_as_one_of_its_own(desk: Desk, tmp_pa
     desk.press("Home", "Down", "Right", "Right")
     assert screen.frame.success
     replay = Replay.from_line(screen.game.replay().to_line())
-    again = Session.of(replay, screen.game.scenario)
+    again = Session.from_replay(replay, screen.game.scenario)
     assert (again.difference, again.length) == (None, 5)
 
 
@@ -157,7 +157,7 @@ def test_in_a_terminal_too(tmp_path: Path):
     for key in ("Up", "Left", "V", "V", "Left"):
         screen.press(key)
         screen.lines(80, 24)
-    assert [step.action for step in game.taken] == [LEFT, FORWARD, LEFT, FORWARD, LEFT]
+    assert [step.action for step in game.past_steps] == [LEFT, FORWARD, LEFT, FORWARD, LEFT]
     screen.press("V")
     screen.lines(80, 24)
     screen.press("Slash")

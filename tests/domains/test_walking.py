@@ -132,7 +132,7 @@ def test_what_was_seen_is_remembered_as_it_was_and_forgotten_by_undo():
     assert (game.frame().limit_to_explored().grid == known[0]).all()
     game.redo(2)
     assert (game.frame().limit_to_explored().grid == known[2]).all()
-    again = Session.of(game.replay(), game.scenario)
+    again = Session.from_replay(game.replay(), game.scenario)
     again.seek(2)
     assert (again.frame().limit_to_explored().grid == known[2]).all()
     whole = game.frame().grid

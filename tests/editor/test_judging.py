@@ -5,33 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.background_check import BackgroundChecker, Judgement, judgements
-from gv_engine.editor.document import EditorDocument, new_work
+from gv_engine.editor.background_check import BackgroundChecker, CheckState, check_level
+from gv_engine.editor.document import EditorDocument, new_document
 from gv_engine.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
 
 
-def last(made: EditorDocument) -> Judgement:
+def last(made: EditorDocument) -> CheckState:
     assert made.scenario
-    return [*judgements(made.scenario)][-1]
+    return [*check_level(made.scenario)][-1]
 
 
 @pytest.mark.compiled
 def test_whether_and_in_how_many_steps_a_level_can_be_won():
-    made = new_work("room")
+    made = new_document("room")
     assert last(made)[:3] == ((), 10, "")
     for cell in ((4, 7), (5, 6)):
         paint(made, cell, {"object": "Wall"})
     told = last(made)
-    assert (told.steps, told.says, told.is_lost) == (None, "Cannot be won", True)
+    assert (told.steps, told.message, told.is_lost) == (None, "Cannot be won", True)
     (slip,) = [fault for fault in told.faults if fault.place.path == "terminating_function"]
     assert slip.is_slip
-    assert "walls are around all that it waits for" in slip.says
+    assert "walls are around all that it waits for" in slip.message
 
 
 @pytest.mark.compiled
 def test_of_drawn_levels_more_seeds_are_tried():
-    made = new_work("room")
+    made = new_document("room")
     paint(made, (1, 2), {"agent": "any"})
     told = last(made)
     assert told.levels.startswith("20 of 20 levels, in ")
@@ -40,12 +40,12 @@ def test_of_drawn_levels_more_seeds_are_tried():
 
 def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
     (tmp_path / "own.py").write_text(BREAKS)
-    text = new_work("room").manuscript.text.replace(
+    text = new_document("room").buffer.text.replace(
         "- turn_agent", "- turn_agent\n  - ./own.py:drop"
     )
     made = EditorDocument(TextBuffer(text, tmp_path / "own.yaml"))
     assert made.scenario
-    (fault,) = next(judgements(made.scenario)).faults
+    (fault,) = next(check_level(made.scenario)).faults
     assert fault.place.path == "transition_functions[2]"
 
 
@@ -61,18 +61,18 @@ def drop(w: World) -> int:
 
 @pytest.mark.slow
 def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said():
-    made, judge = new_work("room"), BackgroundChecker()
+    made, judge = new_document("room"), BackgroundChecker()
     try:
         judge.ask(made.scenario)
         paint(made, (1, 2), {"agent": "RIGHT"})
         judge.ask(made.scenario)
-        found, until = Judgement(), time.monotonic() + 60
-        while judge.waits and time.monotonic() < until:
+        found, until = CheckState(), time.monotonic() + 60
+        while judge.is_waiting and time.monotonic() < until:
             found = judge.answer() or found
             time.sleep(0.05)
         assert found.steps == 9
         judge.ask(None)
-        assert not judge.waits
+        assert not judge.is_waiting
         assert judge.answer() is None
     finally:
         judge.close()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gv_engine.editor.document import STARTERS, EditorDocument, new_work, open_work
+from gv_engine.editor.document import STARTERS, EditorDocument, new_document, open_document
 from gv_engine.editor.map_model import Brushes
 from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError, put
@@ -39,11 +39,11 @@ def work(text: str = ICE) -> EditorDocument:
 
 
 def paint(made: EditorDocument, cell: tuple[int, int], thing: dict[str, Any]) -> None:
-    made.edit(lambda _: made.sketch.painted([(cell, thing)]))
+    made.edit(lambda _: made.map.paint([(cell, thing)]))
 
 
 def entries(made: EditorDocument) -> dict[str, Any]:
-    found: dict[str, Any] = made.said["legend"]
+    found: dict[str, Any] = made.values["legend"]
     return found
 
 
@@ -51,7 +51,7 @@ def test_a_thing_takes_the_character_that_it_has():
     made = work()
     paint(made, (1, 3), {"object": "Coin"})
     paint(made, (2, 2), {"object": "Key", "color": "YELLOW"})
-    assert made.sketch.rows == ["#####", "#>iC#", "#EKE#", "#####"]
+    assert made.map.rows == ["#####", "#>iC#", "#EKE#", "#####"]
     assert list(entries(made)) == ["i", "C"]
     assert not made.faults
 
@@ -59,10 +59,10 @@ def test_a_thing_takes_the_character_that_it_has():
 def test_a_thing_without_a_character_gets_one():
     made = work()
     paint(made, (1, 3), {"object": "Gem", "state": "CUT", "color": "RED"})
-    assert made.sketch.rows[1] == "#>iG#"
+    assert made.map.rows[1] == "#>iG#"
     assert entries(made)["G"] == {"object": "Gem", "state": "CUT", "color": "RED"}
     paint(made, (2, 3), {"object": "Gem"})
-    assert made.sketch.rows[2] == "#ECg#"
+    assert made.map.rows[2] == "#ECg#"
     assert entries(made)["g"] == "Gem"
     assert not made.faults
 
@@ -70,24 +70,24 @@ def test_a_thing_without_a_character_gets_one():
 def test_what_is_beneath_stays_and_goes_last():
     made = work()
     paint(made, (1, 2), {"object": "Coin"})
-    assert made.sketch.thing((1, 2)) == {"object": "Coin", "ground": "Ice"}
+    assert made.map.thing((1, 2)) == {"object": "Coin", "ground": "Ice"}
     paint(made, (1, 2), {})
-    assert made.sketch.thing((1, 2)) == {"ground": "Ice"}
+    assert made.map.thing((1, 2)) == {"ground": "Ice"}
     paint(made, (1, 2), {})
-    assert made.sketch.thing((1, 2)) == {}
+    assert made.map.thing((1, 2)) == {}
     paint(made, (2, 2), {"object": "Ice"})
-    assert made.sketch.thing((2, 2)) == {"object": "Coin", "ground": "Ice"}
+    assert made.map.thing((2, 2)) == {"object": "Coin", "ground": "Ice"}
     assert not made.faults
 
 
 def test_the_one_agent_moves_and_several_do_not():
     made = work()
     paint(made, (1, 3), {"agent": "LEFT"})
-    assert made.sketch.rows[1] == "#.i<#"
-    assert made.sketch.agents() == [(1, 3, 2)]
+    assert made.map.rows[1] == "#.i<#"
+    assert made.map.agents() == [(1, 3, 2)]
     made = work(ICE + "agents: 2\n")
     paint(made, (1, 3), {"agent": "LEFT"})
-    assert made.sketch.rows[1] == "#>i<#"
+    assert made.map.rows[1] == "#>i<#"
 
 
 def test_characters_that_no_cell_has_any_more_go_unless_something_is_said_of_them():
@@ -96,34 +96,34 @@ def test_characters_that_no_cell_has_any_more_go_unless_something_is_said_of_the
     paint(made, (1, 2), {})
     paint(made, (1, 2), {})
     assert entries(made) == {"i": {"ground": "Ice"}}
-    assert "# slippery" in made.manuscript.text
+    assert "# slippery" in made.buffer.text
 
 
 def test_spaces_come_to_list_what_is_painted():
     listed = "state_space: {objects: [Wall, Floor, Exit, Ice], colors: [NONE]}\n"
     made = work(ICE.replace("C", ".", 1).replace("  C: Coin\n", "") + listed)
     paint(made, (1, 3), {"object": "Key", "color": "RED"})
-    assert made.said["state_space"]["objects"] == ["Wall", "Floor", "Exit", "Ice", "Key"]
-    assert made.said["state_space"]["colors"] == ["NONE", "RED"]
+    assert made.values["state_space"]["objects"] == ["Wall", "Floor", "Exit", "Ice", "Key"]
+    assert made.values["state_space"]["colors"] == ["NONE", "RED"]
     assert not made.faults
 
 
 def test_rooms_and_sizes():
-    made = new_work("blank")
-    made.edit(lambda _: made.sketch.room((0, 8), (6, 0)))
-    assert made.sketch.rows == ["#########", *["#.......#"] * 5, "#########"]
-    made.edit(lambda _: made.sketch.resized(4, 5))
-    assert made.sketch.rows == ["#####", "#...#", "#...#", "#####"]
-    made.edit(lambda _: made.sketch.resized(5, 4))
-    assert made.sketch.rows == ["####", "#..#", "#..#", "#..#", "####"]
+    made = new_document("blank")
+    made.edit(lambda _: made.map.draw_room((0, 8), (6, 0)))
+    assert made.map.rows == ["#########", *["#.......#"] * 5, "#########"]
+    made.edit(lambda _: made.map.resize(4, 5))
+    assert made.map.rows == ["#####", "#...#", "#...#", "#####"]
+    made.edit(lambda _: made.map.resize(5, 4))
+    assert made.map.rows == ["####", "#..#", "#..#", "#..#", "####"]
     with pytest.raises(EditError, match="1 to 512"):
-        made.edit(lambda _: made.sketch.resized(0, 4))
+        made.edit(lambda _: made.map.resize(0, 4))
 
 
 def test_what_is_alike_lies_together():
     made = work()
-    assert made.sketch.alike((2, 1)) == [(2, 1)]
-    assert len(made.sketch.alike((0, 0))) == 14
+    assert made.map.flood_fill((2, 1)) == [(2, 1)]
+    assert len(made.map.flood_fill((0, 0))) == 14
 
 
 def test_all_characters_may_be_taken():
@@ -135,65 +135,63 @@ def test_all_characters_may_be_taken():
 
 
 def test_every_usual_character_is_what_its_thing_says():
-    words = work().words
+    words = work().vocabulary
     for character, symbol in LEGEND.items():
         thing = words.things[character]
-        assert words.plain(dict(thing)) == thing
+        assert words.normalize_entry(dict(thing)) == thing
         shown = words.legend[character]
         assert shown == symbol
-        assert words.thing_of(symbol) == thing
+        assert words.thing_of_symbol(symbol) == thing
 
 
 def test_a_map_of_what_a_file_extends_becomes_its_own(tmp_path: Path):
     (tmp_path / "base.yaml").write_text(ICE)
     made = EditorDocument(TextBuffer("extends: base.yaml\n", tmp_path / "own.yaml"))
-    assert made.sketch.rows[1] == "#>i.#"
+    assert made.map.rows[1] == "#>i.#"
     paint(made, (1, 3), {"object": "Coin"})
-    assert (
-        made.manuscript.text == "extends: base.yaml\nmap: |\n  #####\n  #>iC#\n  #ECE#\n  #####\n"
-    )
+    assert made.buffer.text == "extends: base.yaml\nmap: |\n  #####\n  #>iC#\n  #ECE#\n  #####\n"
     assert not made.faults
 
 
 def test_the_level_of_a_variant_or_of_a_pack_is_edited():
     two = f"variants: {{a: {{}}, b: {{}}}}\nmap: |\n  #>E#\n{RULES}"
-    assert EditorDocument(TextBuffer(two), "b").sketch.path == ("map",)
+    assert EditorDocument(TextBuffer(two), "b").map.path == ("map",)
     own = f"variants:\n  a: {{}}\n  b:\n    map: |\n      #<E#\nmap: |\n  #>E#\n{RULES}"
     made = EditorDocument(TextBuffer(own), "b")
-    assert made.sketch.rows == ["#<E#"]
+    assert made.map.rows == ["#<E#"]
     pack = f"levels:\n  - {{title: one, map: '#>E#'}}\n  - map: |\n      #E<#\n{RULES}"
     made = EditorDocument(TextBuffer(pack), "2")
-    assert made.sketch.rows == ["#E<#"]
+    assert made.map.rows == ["#E<#"]
     paint(made, (0, 2), {"agent": "RIGHT"})
-    assert made.manuscript.text == pack.replace("E<", "E>")
+    assert made.buffer.text == pack.replace("E<", "E>")
     assert not made.faults
-    made = open_work(f"{SCENARIOS / 'sokoban' / 'scenario.yaml'}#2")
-    assert len(made.sketch.rows) > 3
+    made = open_document(f"{SCENARIOS / 'sokoban' / 'scenario.yaml'}#2")
+    assert len(made.map.rows) > 3
     with pytest.raises(EditError, match="another format"):
         paint(made, (1, 1), {})
 
 
 @pytest.mark.parametrize("name", ["keydoor-7x7", "empty-8x8", "boxes", "chase"])
 def test_a_level_that_rules_make_becomes_a_map(name: str):
-    made = open_work(name)
-    made.draw_level(3)
-    assert made.sketch.rows
+    made = open_document(name)
+    made.insert_level(3)
+    assert made.map.rows
     assert not made.faults
     assert made.scenario
     assert made.undo()
-    assert made.manuscript.text == open_work(name).manuscript.text
+    assert made.buffer.text == open_document(name).buffer.text
 
 
 @pytest.mark.parametrize("starter", STARTERS)
 def test_starters_begin_well(starter: str):
-    made = new_work(starter)
+    made = new_document(starter)
     assert bool(made.faults) == (starter == "blank")
-    assert made.sketch.rows
-    assert made.manuscript.is_changed
+    assert made.map.rows
+    assert made.buffer.is_changed
 
 
 def test_brushes_paint_what_the_level_has():
-    brushes = Brushes(work().words)
+    brushes = Brushes(work().vocabulary)
     assert brushes.names[:3] == ["Floor", "agent", "Wall"]
     assert {"Ice", "Coin", "Gem"} <= {*brushes.names}
     brushes.chosen = "Gem"
@@ -201,9 +199,9 @@ def test_brushes_paint_what_the_level_has():
     brushes.set_state(1)
     brushes.next_color()
     assert brushes.thing() == {"object": "Gem", "state": "CUT"}
-    brushes.take({"agent": "BACKWARD", "ground": "Ice"})
+    brushes.pick({"agent": "BACKWARD", "ground": "Ice"})
     assert brushes.thing() == {"agent": "BACKWARD"}
-    brushes.take({"ground": "Ice"})
+    brushes.pick({"ground": "Ice"})
     assert brushes.thing() == {"object": "Ice"}
     assert brushes.symbol("Door") == Symbol(*brushes_door(brushes))
 
@@ -216,18 +214,18 @@ def brushes_door(brushes: Brushes) -> tuple[int, int, int]:
 
 def test_a_name_is_edited_as_a_copy_and_a_file_as_itself(tmp_path: Path, monkeypatch: Any):
     monkeypatch.chdir(tmp_path)
-    assert open_work("ice").manuscript.file is None
-    assert open_work(str(SCENARIOS / "gallery" / "ice.yaml")).manuscript.file
-    assert open_work("fresh.yaml").manuscript.file == tmp_path / "fresh.yaml"
+    assert open_document("ice").buffer.file is None
+    assert open_document(str(SCENARIOS / "gallery" / "ice.yaml")).buffer.file
+    assert open_document("fresh.yaml").buffer.file == tmp_path / "fresh.yaml"
     for source in ("sokoban#2", "tutorial", "tutorial#6", "kick"):  # they need files beside them
-        made = open_work(source)
+        made = open_document(source)
         assert not made.faults
-        made.manuscript.save(tmp_path / "copy.yaml")
+        made.buffer.save(tmp_path / "copy.yaml")
         Scenario.load(tmp_path / "copy.yaml")
         (tmp_path / "copy.yaml").unlink()
-        assert made.sketch.rows
+        assert made.map.rows
     with pytest.raises(EditError, match="of the domain algebra"):
-        open_work("mathy-poly-simplify-easy")
+        open_document("mathy-poly-simplify-easy")
     (tmp_path / "broken.yaml").write_text("map: [")
     with pytest.raises(EditError, match="not valid YAML"):
-        open_work("broken.yaml")
+        open_document("broken.yaml")

@@ -5,41 +5,41 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.document import EditorDocument, Fault, new_work
+from gv_engine.editor.document import EditorDocument, Fault, new_document
 from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.rules.errors import ProblemPlace
-from gv_engine.validation.lint import placed_findings
+from gv_engine.validation.lint import find_placed_mistakes
 from tests.editor.test_rules import becomes
 from tests.editor.test_sketch import ICE, paint, work
 
 
 def test_undo_has_no_end():
     made = work()
-    texts = [made.manuscript.text]
+    texts = [made.buffer.text]
     for number in range(60):
-        made.put(("max_steps",), number + 1)
-        texts.append(made.manuscript.text)
+        made.set_value(("max_steps",), number + 1)
+        texts.append(made.buffer.text)
     for text in reversed(texts[:-1]):
         assert made.undo()
-        assert made.manuscript.text == text
+        assert made.buffer.text == text
     assert not made.undo()
     for text in texts[1:]:
         assert made.redo()
-        assert made.manuscript.text == text
+        assert made.buffer.text == text
     assert not made.redo()
 
 
 def test_a_stroke_is_undone_at_once():
     made = work()
     for x in (2, 3):
-        text = made.sketch.painted([((1, x), {"object": "Coin"})])
+        text = made.map.paint([((1, x), {"object": "Coin"})])
         made.edit(becomes(text), stroke=7)
-    made.edit(lambda _: made.sketch.painted([((2, 2), {})]), stroke=8)
+    made.edit(lambda _: made.map.paint([((2, 2), {})]), stroke=8)
     assert made.undo()
-    assert made.sketch.rows[2] == "#ECE#"
+    assert made.map.rows[2] == "#ECE#"
     assert made.undo()
-    assert made.manuscript.text == ICE
+    assert made.buffer.text == ICE
     assert not made.undo()
 
 
@@ -47,7 +47,7 @@ def test_an_edit_that_leaves_no_yaml_changes_nothing():
     made = work()
     with pytest.raises(EditError, match="not valid YAML"):
         made.edit(lambda text: text + "map: [\n")
-    assert made.manuscript.text == ICE
+    assert made.buffer.text == ICE
     assert not made.undo()
 
 
@@ -58,7 +58,7 @@ def test_faults_are_where_they_are():
     by_path = {fault.place.path: fault for fault in made.faults}
     assert made.cells_of(by_path["legend.C.state"]) == [(2, 2)]
     assert made.cells_of(by_path["map"]) == [(1, 3)]
-    assert by_path["map"].says.startswith("line 3: map: row 2, column 4: no '?'")
+    assert by_path["map"].message.startswith("line 3: map: row 2, column 4: no '?'")
     made.edit(lambda now: now.replace("#E", "#?", 1))
     assert made.cells_of(next(f for f in made.faults if f.place.path == "map")) == [(1, 3), (2, 1)]
     assert made.undo()
@@ -71,7 +71,7 @@ def test_faults_are_where_they_are():
 def test_what_is_said_of_an_object_is_about_its_cells():
     made = work()
     assert made.scenario
-    drawn = {place.path: place for _, place in placed_findings(made.scenario)}
+    drawn = {place.path: place for _, place in find_placed_mistakes(made.scenario)}
     assert made.cells_of(Fault("no gem.svg", drawn["objects.Gem"])) == []
     paint(made, (1, 3), {"object": "Gem"})
     assert made.cells_of(Fault("no gem.svg", drawn["objects.Gem"])) == [(1, 3)]
@@ -81,7 +81,7 @@ def test_what_is_said_of_an_object_is_about_its_cells():
 def test_a_file_that_cannot_be_read_is_edited_still():
     made = EditorDocument(TextBuffer(ICE.replace("legend:", "legend: 7\nlegend:")))
     assert made.faults
-    assert made.sketch.rows
+    assert made.map.rows
     made.undo()
 
 
@@ -94,37 +94,41 @@ def test_a_second_agent_is_marked():
 def test_saving_and_what_others_save(tmp_path: Path):
     file = tmp_path / "cave.yaml"
     file.write_bytes(ICE.replace("\n", "\r\n").encode())
-    made = EditorDocument(TextBuffer.of(file))
-    manuscript = made.manuscript
-    assert (made.title, manuscript.is_changed, manuscript.differs) == ("cave", False, False)
+    made = EditorDocument(TextBuffer.load(file))
+    manuscript = made.buffer
+    assert (made.title, manuscript.is_changed, manuscript.has_disk_changes) == (
+        "cave",
+        False,
+        False,
+    )
     paint(made, (1, 3), {"object": "Coin"})
     assert made.title == "cave *"
     manuscript.save()
-    assert (manuscript.is_changed, manuscript.differs) == (False, False)
+    assert (manuscript.is_changed, manuscript.has_disk_changes) == (False, False)
     assert file.read_bytes() == ICE.replace("i.#", "iC#").replace("\n", "\r\n").encode()
     time.sleep(0.01)
     file.write_text(ICE + "max_steps: 5\n")
-    assert manuscript.differs
-    manuscript.take()
+    assert manuscript.has_disk_changes
+    manuscript.load_from_disk()
     made.refresh()
-    assert (manuscript.is_changed, manuscript.differs) == (False, False)
+    assert (manuscript.is_changed, manuscript.has_disk_changes) == (False, False)
     assert made.scenario
     assert made.scenario.max_steps == 5
     assert made.undo()
-    assert (made.sketch.rows[1], manuscript.is_changed) == ("#>iC#", True)
+    assert (made.map.rows[1], manuscript.is_changed) == ("#>iC#", True)
     file.unlink()
-    assert manuscript.differs
+    assert manuscript.has_disk_changes
     manuscript.save()
     assert file.exists()
 
 
 def test_a_file_that_cannot_be_written_stays(tmp_path: Path):
-    made = new_work("room")
+    made = new_document("room")
     with pytest.raises(OSError, match="cannot be written"):
-        made.manuscript.save(tmp_path / "none" / "cave.yaml")
-    assert made.manuscript.file is None
+        made.buffer.save(tmp_path / "none" / "cave.yaml")
+    assert made.buffer.file is None
     with pytest.raises(ValueError, match="needs a name"):
-        made.manuscript.save()
+        made.buffer.save()
 
 
 def test_rules_beside_the_file_are_read_again(tmp_path: Path):
@@ -134,10 +138,10 @@ def test_rules_beside_the_file_are_read_again(tmp_path: Path):
     rules.write_text(rule)
     file = tmp_path / "cave.yaml"
     file.write_text(ICE.replace("[reach_exit]", "[reach_exit, './rules.py:gift']"))
-    made = EditorDocument(TextBuffer.of(file))
+    made = EditorDocument(TextBuffer.load(file))
     assert made.scenario
-    assert not made.rules_differ()
+    assert not made.have_rules_changed()
     rules.write_text(rule.replace("gift(", "present("))
-    assert made.rules_differ()
+    assert made.have_rules_changed()
     made.refresh()
-    assert "rules.py has no 'gift'" in made.faults[0].says
+    assert "rules.py has no 'gift'" in made.faults[0].message

@@ -137,7 +137,7 @@ def test_comments_stay_whatever_is_done(data: st.DataObject):
     text = data.draw(st.sampled_from(FILES)).read_text("utf-8")
     for _ in range(data.draw(st.integers(1, 4))):
         own_lines = re.findall(r"^\s*#.*", text, re.MULTILINE)
-        path = data.draw(st.sampled_from(paths(yaml_text.composed(text))))
+        path = data.draw(st.sampled_from(paths(yaml_text.compose_yaml(text))))
         change = data.draw(st.sampled_from(["put", "remove", "insert", "move"]))
         before = text
         try:
@@ -148,8 +148,8 @@ def test_comments_stay_whatever_is_done(data: st.DataObject):
             elif change == "insert":
                 text = yaml_text.insert(text, path, 0, {"name": "new"})
             else:
-                text = yaml_text.move(text, path, 0, yaml_text.length(text, path) - 1)
-            yaml_text.composed(text)
+                text = yaml_text.move(text, path, 0, yaml_text.list_length(text, path) - 1)
+            yaml_text.compose_yaml(text)
         except EditError:
             text = before  # an anchor that others need, or no list
             continue
@@ -159,5 +159,5 @@ def test_comments_stay_whatever_is_done(data: st.DataObject):
 
 
 def _span(text: str, path: tuple[Any, ...]) -> tuple[int, int]:
-    found = yaml_text._found(text, path)
+    found = yaml_text._require_entry(text, path)
     return yaml_text._span(text, found.node)

@@ -490,8 +490,8 @@ def test_minigrid_draws_the_level_with_what_the_agent_sees(size, monkeypatch):
         grid, cell, place, way, lit = asked[-1]
         assert same(grid.encode(), env.grid.encode())
         assert (cell, place, way) == (9, env.agent_pos, env.agent_dir)
-        inspection.look(env.snapshot())
-        sight = inspection.sight(env.scenario.visibility.name)
+        inspection.load(env.snapshot())
+        sight = inspection.visible_cells(env.scenario.visibility.name)
         assert np.array_equal(lit, sight.on_grid.T)
         env.get_frame(highlight=False)
         assert asked[-1][1] == 32

@@ -23,7 +23,7 @@ import numpy as np
 import yaml
 
 from gv_engine import GridVectorEnv
-from gv_engine.benchmark.entry import TESTED, scenarios
+from gv_engine.benchmark.entry import TESTED, all_scenarios
 from gv_engine.cli import main
 from gv_engine.cli.options import complain, say
 from gv_engine.cli.output import progress
@@ -41,8 +41,8 @@ from gv_engine.scenario.lookup import make_reference
 from gv_engine.scenario.map import frame_to_text
 from gv_engine.scenario.optional_deps import MINARI
 from gv_engine.session.catalogue import Entry, load_playable
-from gv_engine.session.replay import LINE_BEGINS, _sealed
-from gv_engine.session.rollout_games import RolloutGames
+from gv_engine.session.replay import LINE_BEGINS, _with_checksum
+from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings, new_file, recording_folder
@@ -277,7 +277,7 @@ class Replays:
         else:
             tree = tree | {"steps": []}
             tree["scenario"] = self._unknown(rng)
-        return _sealed(json.dumps(tree)[:-1].encode())
+        return _with_checksum(json.dumps(tree)[:-1].encode())
 
     def _unknown(self, rng: Random) -> dict[str, str]:
         """Return the identity of a scenario that is hostile as a whole."""
@@ -391,7 +391,7 @@ class Rollouts:
     @staticmethod
     def run(here: Path) -> None:
         with _heard(here):
-            say(RolloutGames(here).game(0).title)
+            say(RolloutSessions(here).open_session(0).title)
             env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
             EpisodeFolder(here, env, {"seed": 0, "policy": "random"}, go_on=True).close(True)
 
@@ -499,7 +499,7 @@ class Entries:
         self._part = {
             "scenario": _SMALL,
             "seed": 0,
-            "digest": scenarios()[_SMALL].identity.digest,
+            "digest": all_scenarios()[_SMALL].identity.digest,
             "lengths": [3] * TESTED,
             "curve": [[10, 0.5], [20, 1.0]],
             "steps": 20,

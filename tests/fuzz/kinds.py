@@ -43,7 +43,7 @@ from gv_engine.scenario.lookup import make_reference
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.session.catalogue import load_playable as load_playable
-from gv_engine.session.replay import Replay, ReplayError, _sealed
+from gv_engine.session.replay import Replay, ReplayError, _with_checksum
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.input.bindings import format_keys_file as keys_as_toml
@@ -220,13 +220,13 @@ class Replays:
         text = as_json(tree)
         if rng.random() < 0.2:
             text = edited(rng, text)
-        return {"a.gvreplay": _sealed(text.encode("utf-8", "replace"))}
+        return {"a.gvreplay": _with_checksum(text.encode("utf-8", "replace"))}
 
     def run(self, folder: Path) -> None:
         replay = Replay.load(folder / "a.gvreplay")
         if len(replay.steps) <= _MOST_STEPS:
             try:
-                Session.of(replay, replay.find(self._known.values()))
+                Session.from_replay(replay, replay.find(self._known.values()))
             except ReplayError as error:  # the command and the window put the file before it
                 raise ReplayError(f"{folder / 'a.gvreplay'}: {error}") from None
 

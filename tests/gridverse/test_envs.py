@@ -32,7 +32,7 @@ from gv_engine.gridverse import (
     visibility_function_registry,
 )
 from gv_engine.scenario.library import list_grid_names
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 
 AREA = [[-3, 0], [-2, 2]]
 
@@ -282,5 +282,5 @@ def test_what_equal_seeds_do_not_repeat_is_found(tmp_path, kind, name):
         "terminating_function": "reach_exit",
         kind: [f"./rules.py:{name}"],
     }
-    report = play_in_lockstep(Scenario.load(level, folder=tmp_path), compiled=False)
+    report = run_differential_test(Scenario.load(level, folder=tmp_path), compiled=False)
     assert "when the same seed is played a second time" in report.fault

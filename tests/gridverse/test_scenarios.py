@@ -14,7 +14,7 @@ from gv_engine.cli import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
 from gv_engine.rules.system import REGISTRIES, TRANSITION
-from gv_engine.validation.differential import broken
+from gv_engine.validation.differential import find_broken_contracts
 from tests import DATA
 
 R = "./object_rules.py:"
@@ -252,9 +252,9 @@ def test_objects_that_the_state_space_does_not_list():
 
 
 def fault(scenario):
-    from gv_engine.validation.differential import play_in_lockstep
+    from gv_engine.validation.differential import run_differential_test
 
-    return play_in_lockstep(scenario, 1, compiled=False).fault
+    return run_differential_test(scenario, 1, compiled=False).fault
 
 
 # ---- promises ------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_check_reports_broken_promises(key, name, says, tmp_path, capsys):
         "observation_function": sight(R + name),
     }.get(key, [R + name])
     rules = Path(shutil.copy(DATA / "object_rules.py", tmp_path))
-    (report,) = broken(Scenario.load({**ROOM, key: value}, folder=tmp_path))
+    (report,) = find_broken_contracts(Scenario.load({**ROOM, key: value}, folder=tmp_path))
     source = rules.read_text("utf-8").splitlines()
     line = next(i for i, text in enumerate(source, 1) if text.startswith(f"def {name}("))
     lines = {line, line - 1}  # that of a decorator, if there is one
@@ -297,12 +297,15 @@ def test_check_reports_broken_promises(key, name, says, tmp_path, capsys):
 
 @pytest.mark.compiled
 def test_sound_functions_are_left_in_peace(tmp_path, capsys):
-    assert broken(load(GEMS)) == []
-    assert broken(load(GEMS, observation_function=SIGHTS[-1])) == []
-    assert broken(Scenario.load("dynamic-obstacles-5x5")) == []
+    assert find_broken_contracts(load(GEMS)) == []
+    assert find_broken_contracts(load(GEMS, observation_function=SIGHTS[-1])) == []
+    assert find_broken_contracts(Scenario.load("dynamic-obstacles-5x5")) == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert broken(load(transition_functions=[R + "column_sound", R + "fresh"])) == []
+        assert (
+            find_broken_contracts(load(transition_functions=[R + "column_sound", R + "fresh"]))
+            == []
+        )
     file = Path(tmp_path, "scenario.yaml")
     file.write_text(yaml.safe_dump(ROOM), "utf-8")
     assert main(["check", str(file), "--episodes", "1"]) == 0

@@ -58,7 +58,7 @@ game.step("TURN_LEFT")
 game.undo()
 replay = Replay.from_bytes(game.replay().to_bytes())
 assert not Session.of(replay, replay.find()).difference
-assert not game.changed()
+assert not game.has_file_changes()
 """
 TERMINAL = """
 import gv_engine.ui.terminal.play

@@ -25,7 +25,7 @@ from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.learning.drawn import drawn
 
 PLAY = """
@@ -59,7 +59,7 @@ def test_episodes_do_not_depend_on_the_number_of_worlds(memory):
         level = "keydoor-5x5", "--policy", policy, "--seed", "0"
         game = begin_session(create_parser()[0].parse_args(["play", *level]))
         game.seek(game.length)
-        actions = [game.actions.index(taken.action) for taken in game.taken]
+        actions = [game.actions.index(taken.action) for taken in game.past_steps]
         of_first = found[0]["action"][: found[0]["episode_start"][1]].tolist()
         assert actions[: len(of_first)] == of_first
 
@@ -73,8 +73,8 @@ def test_a_policy_remembers_nothing_of_the_episode_before():
     for forgets in ([0, 1], [], [], [1]):
         policy.begin(forgets, 0, forgets)
         policy.act(seen, info)
-        assert policy.chances is not None
-        told.append(policy.chances)
+        assert policy.probabilities is not None
+        told.append(policy.probabilities)
     assert np.array_equal(told[3][1], told[0][1])
     assert not np.allclose(told[3][0], told[0][0])
 
@@ -89,9 +89,9 @@ def test_what_is_shut_is_never_done_unless_all_is():
     for _ in range(20):
         chosen = policy.act(seen, {"action_mask": masks})
         assert masks[np.arange(64), chosen][1:][masks[1:].any(1)].all()
-        assert policy.chances is not None
-        assert (policy.chances[0] > 0).all()
-        assert np.allclose(policy.chances.sum(1), 1)
+        assert policy.probabilities is not None
+        assert (policy.probabilities[0] > 0).all()
+        assert np.allclose(policy.probabilities.sum(1), 1)
 
 
 @pytest.mark.slow
@@ -161,8 +161,8 @@ OTHERS: dict[str, tuple[Any, Any, str]] = {
 def test_other_worlds_are_told_before_anything_is_played(learned, other, says):
     drawn(Path("run"), learned)
     job = Job(Scenario.load(other), "run", 0, 1, options={"world": "object"})
-    with closing(job.environment(1)) as env, pytest.raises(RunError) as told:
-        job.actor(env)
+    with closing(job.make_env(1)) as env, pytest.raises(RunError) as told:
+        job.make_policy(env)
     assert "run was trained on" in str(told.value)
     assert re.search(says.replace("{", r"\{"), str(told.value))
 
@@ -182,8 +182,8 @@ def test_it_acts_where_all_is_as_it_knows_it(learned, other):
     drawn(Path("run"), learned)
     scenario = Scenario.load(other).with_(max_steps=5)
     job = Job(scenario, "run", 0, 2, options={"world": "object"})
-    with closing(job.environment(2)) as env:
-        assert len([*job.episodes(env, job.actor(env), 0, 2)]) == 2
+    with closing(job.make_env(2)) as env:
+        assert len([*job.play(env, job.make_policy(env), 0, 2)]) == 2
 
 
 def test_whoever_lets_it_act_is_told():
@@ -194,7 +194,7 @@ def test_whoever_lets_it_act_is_told():
         lambda: begin_session(
             create_parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])
         ),
-        lambda: play_in_lockstep(other, 1, 5, compiled=False, policy="run"),
+        lambda: run_differential_test(other, 1, 5, compiled=False, policy="run"),
         lambda: [*get_plugin(other).iter_frames(other, "run", 0, 1)],
         lambda: [*get_plugin(algebra).iter_frames(algebra, "run", 0, 1)],
         lambda: load_policy("run", 1, 8),
@@ -309,14 +309,14 @@ def test_a_folder_without_a_policy_is_told(capsys):
 def test_it_plays_the_episodes_that_are_compared(level):
     drawn(Path("run"), level)
     scenario = Scenario.load(level).with_(max_steps=20)
-    report = play_in_lockstep(scenario, 2, 5, compiled=False, policy="run")
+    report = run_differential_test(scenario, 2, 5, compiled=False, policy="run")
     job = Job(scenario, "run", 5, 2, options={"world": "object"})
-    with closing(job.environment(2)) as env:
-        lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
+    with closing(job.make_env(2)) as env:
+        lengths = [episode.length for episode in job.play(env, job.make_policy(env), 0, 2)]
     assert report == (2, sum(lengths), "")
     with pytest.raises(PolicyError, match="run acts by what the representation default shows"):
-        replace(job, options={"observation_representation": "compact"}).actor(None)
+        replace(job, options={"observation_representation": "compact"}).make_policy(None)
     with pytest.raises(PolicyError, match=r"run/policy.npz is of a run; name its folder, run"):
         load_policy("run/policy.npz", 1, 6)
     with pytest.raises(PolicyError, match="no policy 'nobody'"):
-        play_in_lockstep(scenario, 2, 5, compiled=False, policy="nobody")
+        run_differential_test(scenario, 2, 5, compiled=False, policy="nobody")

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from gv_engine.benchmark import runner
-from gv_engine.benchmark.runner import Making
+from gv_engine.benchmark.runner import PartRunner
 from gv_engine.cli import create_parser, main, train, training_runs
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
@@ -417,18 +417,18 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
 
 
 def test_a_part_of_the_benchmark_is_a_run_that_stops_when_it_is_sure(monkeypatch):
-    monkeypatch.setattr(runner, "_SETTLED", 10_000)
-    monkeypatch.setattr(runner, "_SHORTER", 0.5)
+    monkeypatch.setattr(runner, "_PATIENCE", 10_000)
+    monkeypatch.setattr(runner, "_IMPROVEMENT", 0.5)
     settings = {"memory": False, "steps": 80_000, "until": 0.9}
-    part = Making("ppo", settings).part("keydoor-5x5", 1)
+    part = PartRunner("ppo", settings).run("keydoor-5x5", 1)
     assert (part.scenario, part.seed, part.held_out) == ("keydoor-5x5", 1, True)
     assert part.curve[-1][0] == part.steps
     assert 10_000 < part.steps < 80_000
     assert part.curve[-1][1] >= 0.9
     assert np.mean(np.array(part.lengths) > 0) > 0.3
-    again = Making("ppo", settings).part("keydoor-5x5", 1)
+    again = PartRunner("ppo", settings).run("keydoor-5x5", 1)
     assert replace(again, seconds=part.seconds) == part
-    assert sum(Making("ppo", settings).part("keydoor-5x5", 2).lengths) != sum(part.lengths)
+    assert sum(PartRunner("ppo", settings).run("keydoor-5x5", 2).lengths) != sum(part.lengths)
 
 
 def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):

@@ -21,7 +21,7 @@ from gv_engine.rollout.episode_folder import (
     EpisodeFolder,
     GrowingArray,
     RolloutError,
-    rows_of,
+    episode_rows,
 )
 from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.policy import (
@@ -62,7 +62,7 @@ def test_what_it_holds_is_declared(folder: Path):
     space = shown["grid"]
     bounds = {"low": space.low[0, 0].tolist(), "high": space.high[0, 0].tolist()}
     assert about["arrays"]["grid"] == grid | bounds
-    assert np.array_equal(episode_folder.bounds_of(about["arrays"]["grid"])[1], space.high)
+    assert np.array_equal(episode_folder.read_bounds(about["arrays"]["grid"])[1], space.high)
     assert set(arrays) == set(about["arrays"]) == {file.stem for file in folder.glob("*.npy")}
 
 
@@ -102,7 +102,7 @@ def test_a_flipped_bit_is_told(folder: Path):
 def test_an_interrupted_write_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
     written = EpisodeFolder(tmp_path / "out", env, {})
-    count, calls = GrowingArray.count, iter(range(9))
+    count, calls = GrowingArray.set_count, iter(range(9))
 
     def full(array: GrowingArray, number: int) -> None:
         count(array, number)
@@ -114,7 +114,7 @@ def test_an_interrupted_write_is_done_again(tmp_path: Path, monkeypatch: pytest.
     ):
         written.append(episode)
         with monkeypatch.context() as patched:
-            patched.setattr(GrowingArray, "count", full)
+            patched.setattr(GrowingArray, "set_count", full)
             with pytest.raises(OSError, match="full") if not number else nullcontext():
                 written.flush()
     written.close(complete=True)
@@ -199,7 +199,7 @@ def test_bounds_are_not_compared_as_a_huge_table(folder: Path):
     kind = {"dtype": "u1", "shape": [2000, 2000, 100]}
     bounds = {"low": np.zeros((2000, 1, 1)).tolist(), "high": np.ones((1, 2000, 100)).tolist()}
     with pytest.raises(ValueError, match="bounds of two shapes"):
-        episode_folder.bounds_of(kind | bounds)
+        episode_folder.read_bounds(kind | bounds)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_other_arrays_are_read_too(folder: Path):
     ],
 )
 def test_bounds_are_those_of_rows(kind: dict[str, Any], low: Any, high: Any):
-    found = episode_folder.bounds_of(kind)
+    found = episode_folder.read_bounds(kind)
     assert [bound.tolist() for bound in found] == [low, high]
     assert {bound.dtype.str for bound in found} == {kind["dtype"]}
 
@@ -351,7 +351,7 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
     for episode in episodes[:2]:
         first.append(episode)
     first.flush()
-    first.extend(rows_of(episodes[2:4]))
+    first.extend(episode_rows(episodes[2:4]))
     first.close(complete=False)
     _, about = episode_folder.read(tmp_path / "parts")
     assert (about["complete"], about["episodes"], about["steps"]) == (False, 4, sum(lengths[:4]))
@@ -387,7 +387,7 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
     assert env.labels.items() <= about.items()
     for name_ in env.recorded:
         space, kind = env.single_observation_space[name_], about["arrays"][name_]
-        low, high = episode_folder.bounds_of({**kind, "shape": space.shape})
+        low, high = episode_folder.read_bounds({**kind, "shape": space.shape})
         assert np.array_equal(low, space.low)
         assert np.array_equal(high, space.high)
         assert np.ndim(kind["low"]) <= 1
@@ -399,7 +399,7 @@ def test_a_tally_of_a_folder_is_that_of_its_episodes(
     tmp_path: Path, name: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ):
     """However many are read at once."""
-    monkeypatch.setattr(tallies, "_CHUNK", chunk)
+    monkeypatch.setattr(tallies, "_CHUNK_EPISODES", chunk)
     document, text, _, _ = CASES[name]
     env, episodes = played(document, text, 7)
     folder, one, kept = EpisodeFolder(tmp_path / "out", env, {}), EpisodeStats(), EpisodeStats()
@@ -408,7 +408,7 @@ def test_a_tally_of_a_folder_is_that_of_its_episodes(
         folder.append(episode)
     folder.close(complete=True)
     arrays, _ = episode_folder.read(tmp_path / "out")
-    kept.add_kept(env.scenario, arrays)
+    kept.add_folder(env.scenario, arrays)
     names = env.scenario.reward_names
     assert kept.rows(names, 2.0, kept) == one.rows(names, 2.0, one)
     assert kept.episodes == 7
@@ -419,16 +419,16 @@ def test_a_tally_of_a_folder_is_that_of_its_episodes(
     assert rows["steps per second"] == f"{episodes[0].length / 2:,.0f}"
     none = {key: array[:0] for key, array in arrays.items()}
     before = kept.rows(names, 2.0, kept)
-    kept.add_kept(env.scenario, none)
+    kept.add_folder(env.scenario, none)
     assert kept.rows(names, 2.0, kept) == before
 
 
 def test_a_tally_of_members_that_are_not_there_is_damaged():
     document, text, _, _ = CASES["fewer"]
     env, episodes = played(document, text, 3)
-    rows = {**rows_of(episodes), "episode_member": np.array([0, 1, 2])}
+    rows = {**episode_rows(episodes), "episode_member": np.array([0, 1, 2])}
     with pytest.raises(RolloutError, match="its members are not there"):
-        EpisodeStats().add_kept(env.scenario, rows)
+        EpisodeStats().add_folder(env.scenario, rows)
 
 
 def test_a_folder_that_is_given_up_is_gone(tmp_path: Path):
@@ -486,8 +486,8 @@ def test_a_shard_holds_the_rows_of_its_episodes():
     job = Job(Scenario.load(document), text, 5, 2, keep=True, masks=True, options=OBJECTS)
     shard = ShardPlayer(job).play(3, 4)
     _, episodes = played(document, text, 4, first=3)
-    assert same(shard.rows, rows_of(episodes))
-    assert (shard.tally.episodes, shard.seconds > 0) == (4, True)
+    assert same(shard.rows, episode_rows(episodes))
+    assert (shard.stats.episodes, shard.seconds > 0) == (4, True)
     assert ShardPlayer(replace(job, keep=False)).play(3, 4).rows == {}
 
 
@@ -495,16 +495,16 @@ def test_a_shard_holds_the_rows_of_its_episodes():
 def test_a_shard_of_known_ways_goes_them():
     ways = (ActionSequence(8, (4, 5, 4)), ActionSequence(3, (5, 4)))
     options = {**OBJECTS, "max_steps": 3}
-    job = Job(Scenario.load("empty-4x4"), "", 5, 1, keep=True, options=options, ways=ways[:1])
+    job = Job(Scenario.load("empty-4x4"), "", 5, 1, keep=True, options=options, sequences=ways[:1])
     rows = ShardPlayer(job).play(0, 1).rows
     assert (rows["action"].tolist(), rows["episode_seed"].tolist()) == ([4, 5, 4], [8])
     with pytest.raises(PolicyError, match="way 1 ends after 2 steps"):
-        ShardPlayer(replace(job, ways=ways)).play(1, 1)
+        ShardPlayer(replace(job, sequences=ways)).play(1, 1)
 
 
 def test_a_run_acts_by_the_default_alone(tmp_path: Path):
     options = {**OBJECTS, "observation_representation": "compact"}
     job = Job(Scenario.load("empty-4x4"), "random", 5, 1, options=options)
-    assert job.actor(job.environment(1)).chances is not None
+    assert job.make_policy(job.make_env(1)).probabilities is not None
     with pytest.raises(PolicyError, match="acts by what the representation default shows"):
-        replace(job, policy=str(tmp_path)).actor(job.environment(1))
+        replace(job, policy=str(tmp_path)).make_policy(job.make_env(1))

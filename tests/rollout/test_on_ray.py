@@ -255,8 +255,8 @@ def test_results_come_in_order_or_as_soon_as_they_are_there(cluster):
 
     parts = [(2.0, "long"), *((0.0, str(k)) for k in range(6))]
     names = [name for _, name in parts]
-    assert list(on_ray.results(after, parts, cluster.address)) == names
-    found = list(on_ray.results(after, parts, cluster.address, in_order=False))
+    assert list(on_ray.run_parts(after, parts, cluster.address)) == names
+    found = list(on_ray.run_parts(after, parts, cluster.address, in_order=False))
     assert sorted(found) == sorted(names)
     assert found[0] != "long"
 

@@ -9,11 +9,11 @@ import pytest
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout.policy import (
     PolicyError,
-    absolute,
-    by_agent,
+    find_policy_runs,
     load_policy,
+    policies_by_agent,
     policy_digest,
-    runs_of,
+    with_absolute_paths,
     without_files,
 )
 from gv_engine.rules.turns import TurnPolicy
@@ -50,9 +50,9 @@ def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
 def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     several = TurnPolicy(names=("ann", "bob"))
-    found = absolute("ann=./own.py:act,bob=valid", several)
+    found = with_absolute_paths("ann=./own.py:act,bob=valid", several)
     assert found == f"ann={tmp_path / 'own.py'}:act,bob=valid"
-    assert absolute("runs=1", TurnPolicy()) == str(tmp_path / "runs=1")
+    assert with_absolute_paths("runs=1", TurnPolicy()) == str(tmp_path / "runs=1")
 
 
 def test_behind_a_run_stands_greedy_alone(tmp_path):
@@ -114,7 +114,7 @@ def test_actions_of_ones_own(own, name, actions, chances):
     policy.begin([1], 0, [0])
     found = policy.act({}, {})
     assert same(found, np.array(actions, np.int64))
-    assert same(policy.chances, chances)
+    assert same(policy.probabilities, chances)
 
 
 def test_generators_of_ones_own_are_those_of_the_episodes(own):
@@ -178,8 +178,8 @@ def test_chances_of_what_comes_with_the_engine():
         policy: Any = load_policy(name, 3, 4)
         policy.begin([0, 1, 2], 0, [0, 1, 2])
         policy.act({}, {"action_mask": mask})
-        assert policy.chances is not None
-        assert policy.chances.tolist() == expected
+        assert policy.probabilities is not None
+        assert policy.probabilities.tolist() == expected
 
 
 # ---- texts of policies -------------------------------------------------------------------------
@@ -188,13 +188,13 @@ TEAMS = TurnPolicy(names=("ann", "bob", "cat"), teams=(("hunters", (2, 3)),))
 
 
 def test_policies_of_agents_and_of_teams():
-    assert by_agent("valid", TEAMS) == dict.fromkeys(TEAMS.names, "valid")
-    assert by_agent("hunters=valid,ann=random", TEAMS) == {
+    assert policies_by_agent("valid", TEAMS) == dict.fromkeys(TEAMS.names, "valid")
+    assert policies_by_agent("hunters=valid,ann=random", TEAMS) == {
         "ann": "random",
         **dict.fromkeys(("bob", "cat"), "valid"),
     }
     with pytest.raises(PolicyError, match=r"--policy an=valid: no agent or team 'an': .*ann"):
-        by_agent("an=valid", TEAMS)
+        policies_by_agent("an=valid", TEAMS)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_files_of_policies_are_known_by_what_is_in_them(own, text, without):
     (own / "run" / POLICY_FILE).touch()
     assert without_files(text) == without
     digest = policy_digest(text)
-    assert runs_of(text) == [Path("run")] * ("run" in text)
+    assert find_policy_runs(text) == [Path("run")] * ("run" in text)
     for file, name in ((own / "own.py", "own.py"), (own / "run" / POLICY_FILE, "run")):
         file.write_text("other")
         assert (policy_digest(text) != digest) == (name in text)
@@ -228,4 +228,4 @@ def test_policies_are_found_from_another_folder(own):
         ("run:greedy", f"{own / 'run'}:greedy"),
         ("./own.py:fine", f"{own / 'own.py'}:fine"),
     ):
-        assert absolute(text) == expected
+        assert with_absolute_paths(text) == expected

@@ -31,7 +31,7 @@ def episodes_of(num_envs):
 @pytest.mark.parametrize("room", [1, 2, 3])
 def test_steps_are_kept_while_the_room_for_them_grows(room, monkeypatch):
     expected = episodes_of(1)
-    monkeypatch.setattr(rollouts, "_SHORT", room)
+    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", room)
     for one, other in zip(episodes_of(5), expected, strict=True):
         assert len(one.steps["grid"]) == one.length
         assert same(one.steps, other.steps)
@@ -119,7 +119,7 @@ def alone(scenario, text, seed, number):
 def test_an_episode_is_that_of_a_world_alone(
     document, text, episodes, kinds_of_end, num_envs, monkeypatch
 ):
-    monkeypatch.setattr(rollouts, "_SHORT", 5)
+    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", 5)
     scenario = Scenario.load(document)
     env = made(scenario, num_envs)
     policy = load_policies(text, scenario, num_envs, env.num_actions)
@@ -183,7 +183,7 @@ def test_tallies_of_parts_are_those_of_the_whole():
     for k, episode in enumerate(found):
         whole.add(episode)
         parts[k > 2].add(episode)
-    parts[0].join(parts[1])
+    parts[0].merge(parts[1])
     names = env.scenario.reward_names
     rows = dict(whole.rows(names, 0.5, whole))
     assert rows == dict(parts[0].rows(names, 0.5, parts[0]))

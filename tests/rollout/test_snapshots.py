@@ -24,7 +24,7 @@ from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.lookup import make_reference
-from gv_engine.validation.invariants import fault_of_row
+from gv_engine.validation.invariants import find_row_fault
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import NEXT_STEP
 from tests.comparing import same
@@ -167,8 +167,8 @@ def test_columns_that_follow_from_others_are_not_read(tmp_path, level, column, a
     worlds.restore(np.arange(3), wrong)
     assert np.array_equal(worlds.snapshot(np.arange(3)), rows)
     # as `gv-engine check` tells it
-    assert f"w.{column}[" in fault_of_row(scenario, wrong[0:1].reshape(()))
-    assert not fault_of_row(scenario, rows[0:1].reshape(()))
+    assert f"w.{column}[" in find_row_fault(scenario, wrong[0:1].reshape(()))
+    assert not find_row_fault(scenario, rows[0:1].reshape(()))
 
 
 @pytest.mark.compiled

@@ -154,7 +154,7 @@ def test_an_action_goes_on_in_copies_replays_and_references():
     for action in ("KICK", "TURN_LEFT", "NOOP", "KICK"):
         game.step(action)
     replay = Replay.from_bytes(game.replay().to_bytes())
-    assert Session.of(replay, again).difference is None
+    assert Session.from_replay(replay, again).difference is None
     fewer = scenario.with_(actions=(0, int(named_action("KICK"))))
     known = json.loads(json.dumps(make_reference(fewer)))
     found = load_reference(known)

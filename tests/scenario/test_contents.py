@@ -11,7 +11,7 @@ from components.objects import BOX, KEY, WALL
 from gv_engine import AGENT, Scenario, ScenarioError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import ACTUATE, PICK_N_DROP
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
 
@@ -114,7 +114,7 @@ def test_contents_are_drawn():
 
 @pytest.mark.compiled
 def test_both_worlds_hold_the_same():
-    assert not play_in_lockstep(scenario(PICTURE, **LEVEL), 10, 0, True).fault
+    assert not run_differential_test(scenario(PICTURE, **LEVEL), 10, 0, True).fault
 
 
 def test_there_is_room_for_boxes_in_boxes():

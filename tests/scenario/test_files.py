@@ -28,7 +28,7 @@ from gv_engine.scenario.files import (
 )
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.rule_modules import SourceFile
-from gv_engine.session.catalogue import in_folder
+from gv_engine.session.catalogue import folder_entries
 from gv_engine.session.replay import Replay
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
@@ -80,14 +80,14 @@ def test_lists_pass_over_what_is_no_file(tmp_path: Path):
     os.mkfifo(tmp_path / "fifo.yaml")
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "a.yaml").write_text("domain: algebra")
-    assert [entry.title for entry in in_folder(tmp_path)] == ["a"]
+    assert [entry.title for entry in folder_entries(tmp_path)] == ["a"]
 
 
 def test_lists_look_into_some_hundred_files(tmp_path: Path):
     for number in range(201):
         (tmp_path / f"{number:03}.yaml").write_text("domain: algebra" if number == 200 else "a: 1")
     (tmp_path / "z.xsb").touch()
-    assert [entry.title for entry in in_folder(tmp_path)] == ["z"]
+    assert [entry.title for entry in folder_entries(tmp_path)] == ["z"]
 
 
 def test_what_is_no_file_is_said(tmp_path: Path):

@@ -31,7 +31,7 @@ from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.recording import FrameRenderer
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests import DATA
 from tests.world.test_worlds import assert_same_run
@@ -404,7 +404,7 @@ def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_as
 @pytest.mark.thorough
 @pytest.mark.compiled
 def test_a_mixture_is_the_same_in_both_worlds():
-    report = play_in_lockstep(Scenario.load(MIXED).with_(max_steps=15), episodes=30)
+    report = run_differential_test(Scenario.load(MIXED).with_(max_steps=15), episodes=30)
     assert report.fault == ""
 
 
@@ -424,7 +424,7 @@ def test_texts_pictures_and_inspection_say_it():
     game = Session(scenario, 0)
     assert game.frame().mission == env.mission
     inspection = Inspection(scenario)
-    inspection.look(env.snapshot())
+    inspection.load(env.snapshot())
     (parts,) = (part for part in inspection.agent().parts if part.name == "Mission")
     kind, color = (parts.fields[name].split()[1] for name in ("kind", "target_color"))
     assert kind in ("Key", "Beacon")
@@ -493,7 +493,9 @@ def test_replays_play_it_again():
     game = Session(Scenario.load(PUT, FOLDER), 3)
     for action in ("TURN_RIGHT", "TURN_LEFT", "PICK_N_DROP"):
         game.step(action)
-    again = Session.of(Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER))
+    again = Session.from_replay(
+        Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER)
+    )
     assert again.difference is None
     again.seek(again.length)
     assert again.frame().mission == game.frame().mission

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
 from gv_engine.scenario.document import read_file
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.comparing import same
 from tests.vector.test_programs import BASE
 
@@ -96,7 +96,7 @@ def test_a_mixture_of_one_is_that_scenario(kind):
 @pytest.mark.compiled
 @pytest.mark.parametrize("source", [TWO, "keydoor-sizes"])
 def test_the_object_world_equals_the_compiled_one(source):
-    report = play_in_lockstep(Scenario.load(source).with_(max_steps=30), episodes=60)
+    report = run_differential_test(Scenario.load(source).with_(max_steps=30), episodes=60)
     assert report.fault == ""
     assert report.steps > 400
 

@@ -20,10 +20,10 @@ from gv_engine.cli import main
 from gv_engine.scenario.packs import read_sokoban
 from gv_engine.session.catalogue import (
     built_in_entries,
-    in_folder,
+    folder_entries,
     load_playable,
     source_of,
-    with_levels,
+    with_pack_levels,
 )
 from gv_engine.validation.solver import Solver, Verdict, check_solution
 from gv_engine.world.simulation import Simulation
@@ -151,13 +151,13 @@ def test_the_levels_of_the_engine_can_be_won():
 
 def test_the_catalogue_lists_levels(pack: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(pack.parent)
-    entries = {entry.source: entry.title for entry in with_levels(in_folder(Path()))}
+    entries = {entry.source: entry.title for entry in with_pack_levels(folder_entries(Path()))}
     assert list(entries) == [
         *("walks.yaml", "walks.yaml#1", "walks.yaml#2", "walks.yaml#3"),
         *("more.xsb", "more.xsb#1"),
     ]
     assert entries["walks.yaml#1"] == "walks-1 Hall"
-    built_in = [entry.source for entry in with_levels(built_in_entries())]
+    built_in = [entry.source for entry in with_pack_levels(built_in_entries())]
     built_in = built_in[built_in.index("sokoban") :]
     assert built_in[:2] == ["sokoban", "sokoban#1"]
     for source in (*built_in[:2], "walks.yaml#2"):
@@ -407,5 +407,5 @@ def test_a_list_of_levels_waits_for_no_fifo(tiled: Path):
     text = TMX.replace(OWN, 'firstgid="1" source="pipe.tsx"')
     (tiled / "a.tmx").write_text(text)
     (tiled / "walks.yaml").write_text(yaml.safe_dump({**RULES, "levels": "a.tmx"}))
-    entries = [entry.source for entry in with_levels(in_folder(tiled))]
+    entries = [entry.source for entry in with_pack_levels(folder_entries(tiled))]
     assert entries == [str(tiled / "walks.yaml"), str(tiled / "pipe.xsb")]

@@ -249,7 +249,7 @@ def test_the_start_screen_runs_nothing_until_a_card_is_opened(place: Place):
 
 def test_a_list_runs_nothing(place: Place, capsys: pytest.CaptureFixture[str]):
     place.name(own(place))
-    (entry,) = catalogue.in_folder(place.level.parent)
+    (entry,) = catalogue.folder_entries(place.level.parent)
     assert (entry.title, entry.description) == ("level", "")
     assert main(["list"]) == 0
     assert not place.ran

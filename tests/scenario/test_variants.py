@@ -13,7 +13,7 @@ from gv_engine.scenario.document import read_file
 from gv_engine.scenario.library import ScenarioRef, list_scenarios
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.variants import find_variant_names
-from gv_engine.session.catalogue import in_folder, source_of
+from gv_engine.session.catalogue import folder_entries, source_of
 from gv_engine.world.simulation import Simulation
 
 RIVER = """\
@@ -84,7 +84,7 @@ def test_each_is_a_card_and_a_folder_can_have_them(river):
     folder.mkdir()
     (folder / "scenario.yaml").write_text(RIVER.replace("name: river\n", ""))
     assert Scenario.load(f"{folder}#wide").name == "creek-wide"
-    titles = [entry.title for entry in in_folder(river.parent)]
+    titles = [entry.title for entry in folder_entries(river.parent)]
     assert titles == ["river-small", "river-wide", "creek-small", "creek-wide"]
 
 

@@ -9,14 +9,14 @@ from gv_engine import Scenario
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.session.autoplay import (
-    ActorError,
-    Choice,
+    ActionChoice,
+    AutoplayError,
     Opponent,
-    PolicyActor,
-    SolverActor,
-    Way,
-    standing,
-    verdict,
+    PolicyAutoplayer,
+    SolutionPath,
+    SolverAutoplayer,
+    describe_standing,
+    describe_winner,
 )
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError
@@ -31,16 +31,16 @@ def follow(observation, info, rngs):
 '''
 
 
-def acted(game: Session, actor: PolicyActor, steps: int) -> list[str]:
+def acted(game: Session, actor: PolicyAutoplayer, steps: int) -> list[str]:
     """Let it act; what it has done."""
     for _ in range(steps):
-        game.follow(actor.choose(game).action)
-    return [taken.action for taken in game.taken]
+        game.redo_or_step(actor.choose(game).action)
+    return [taken.action for taken in game.past_steps]
 
 
 def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     game = Session(load_playable("keydoor-5x5"), 3)
-    actor = PolicyActor(game, "random")
+    actor = PolicyAutoplayer(game, "random")
     whole = acted(game, actor, 12)
     game.seek(4)
     assert actor.choose(game).action == whole[4]  # nothing is drawn anew
@@ -50,10 +50,10 @@ def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     other = "TURN_LEFT" if whole[4] != "TURN_LEFT" else "TURN_RIGHT"
     game.step(other)  # somebody takes over, and hands back
     after = actor.choose(game)
-    assert acted(game, PolicyActor(game, "random"), 1)[-1] == after.action
-    game.game_before()
+    assert acted(game, PolicyAutoplayer(game, "random"), 1)[-1] == after.action
+    game.previous_timeline()
     game.seek(game.length)
-    assert actor.choose(game) == PolicyActor(game, "random").choose(game)
+    assert actor.choose(game) == PolicyAutoplayer(game, "random").choose(game)
 
 
 LOOKS = """
@@ -68,13 +68,13 @@ def test_who_has_seen_another_way_does_what_a_fresh_one_does(named, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(LOOKS)
     game = Session(load_playable("keydoor-9x9"), 5)
-    actor = PolicyActor(game, named)
+    actor = PolicyAutoplayer(game, named)
     for back, actions in ((0, "RRRR"), (3, "LLL"), (2, "R"), (3, "LRLRL"), (9, ""), (0, "L")):
         game.undo(back)
         for action in actions:
             game.step({"R": "TURN_RIGHT", "L": "TURN_LEFT"}[action])
-            assert actor.choose(game) == PolicyActor(game, named).choose(game)
-        assert actor.choose(game) == PolicyActor(game, named).choose(game)
+            assert actor.choose(game) == PolicyAutoplayer(game, named).choose(game)
+        assert actor.choose(game) == PolicyAutoplayer(game, named).choose(game)
 
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "doors", "MiniGrid-Fetch-5x5-N2-v0"])
@@ -83,7 +83,7 @@ def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
     env = GridVectorEnv(name, 1, world="object")
     seen, told = env.reset(seed=3)
     for number in (1, 0, 1):
-        observation, info = game.seen()
+        observation, info = game.observe()
         assert seen.keys() == observation.keys()
         for key, array in observation.items():
             np.testing.assert_array_equal(array, seen[key], err_msg=key)
@@ -94,7 +94,7 @@ def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
 
 def test_chances_are_told():
     game = Session(load_playable("keydoor-9x9"), 3)
-    chances = PolicyActor(game, "valid").choose(game).chances
+    chances = PolicyAutoplayer(game, "valid").choose(game).probabilities
     open_ = [action for action, is_open in game.mask().items() if is_open]
     assert chances == {action: 1 / len(open_) if action in open_ else 0 for action in game.actions}
 
@@ -103,20 +103,20 @@ def test_a_function_may_tell_chances(tmp_path: Path):
     file = tmp_path / "policy.py"
     file.write_text(f"import numpy as np\n{FOLLOWS}")
     game = Session(load_playable("keydoor-5x5"), 0)
-    choice = PolicyActor(game, f"{file}:follow").choose(game)
+    choice = PolicyAutoplayer(game, f"{file}:follow").choose(game)
     assert choice.action == game.actions[5]
-    assert choice.chances[choice.action] == 1.0
+    assert choice.probabilities[choice.action] == 1.0
     file.write_text(f"import numpy as np\n{FOLLOWS.replace('range(count)', 'range(3)')}")
     with pytest.raises(PolicyError, match=r"chances of shape \(1, 3\).*expected \(1, \d\) numbers"):
-        PolicyActor(game, f"{file}:follow").choose(game)
+        PolicyAutoplayer(game, f"{file}:follow").choose(game)
 
 
 def test_policies_tell_chances_of_many_worlds():
     policy = load_policy("valid", 2, 3)
     policy.begin([0, 1], 0, [0, 1])
     policy.act({}, {"action_mask": np.array([[1, 0, 1], [0, 0, 0]], np.int8)})
-    assert policy.chances is not None
-    assert policy.chances.tolist() == [[0.5, 0, 0.5], [1 / 3] * 3]
+    assert policy.probabilities is not None
+    assert policy.probabilities.tolist() == [[0.5, 0, 0.5], [1 / 3] * 3]
 
 
 class Guide:
@@ -128,8 +128,8 @@ class Guide:
     def ask(self, game: Session) -> None:
         self.asked += 1
 
-    def answer(self) -> Way:
-        return Way(self.actions, "" if self.actions else "There is none")
+    def answer(self) -> SolutionPath:
+        return SolutionPath(self.actions, "" if self.actions else "There is none")
 
     def close(self) -> None: ...
 
@@ -139,7 +139,7 @@ def test_a_solver_is_asked_where_its_way_is_left_alone():
         Session(load_playable("keydoor-5x5"), 3),
         Guide("TURN_LEFT", "TURN_LEFT", "ACTUATE"),
     )
-    actor = SolverActor(guide)
+    actor = SolverAutoplayer(guide)
 
     def would() -> str:
         choice = actor.choose(game)
@@ -160,27 +160,27 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     for _ in range(3):
         own.step("TURN_LEFT")
     own.replay().save(tmp_path / "mine.gvreplay")
-    ghost = Opponent.named(str(tmp_path / "mine.gvreplay"), own)
+    ghost = Opponent.load(str(tmp_path / "mine.gvreplay"), own)
     assert ghost.go_to(2)
-    assert ghost.game.position == 2
+    assert ghost.session.position == 2
     own.seek(2)
-    assert verdict(own, ghost) == "As good as mine"
+    assert describe_winner(own, ghost) == "As good as mine"
     assert ghost.go_to(9)
     assert ghost.is_over
-    assert standing("mine", ghost.game) == "mine: 3 steps, return -0.15"
-    assert verdict(own, ghost) == "Better than mine"
-    assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.game.taken)
-    random = Opponent.named("random", own)
+    assert describe_standing("mine", ghost.session) == "mine: 3 steps, return -0.15"
+    assert describe_winner(own, ghost) == "Better than mine"
+    assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.session.past_steps)
+    random = Opponent.load("random", own)
     assert random.go_to(5)
-    assert random.game.position == 5
+    assert random.session.position == 5
     assert random.go_to(2)
-    assert random.game.position == 2
+    assert random.session.position == 2
     own.reset()
-    assert not ghost.begins_again(own)
-    assert random.begins_again(own)
-    assert random.game.seed == own.seed
+    assert not ghost.follow_level(own)
+    assert random.follow_level(own)
+    assert random.session.seed == own.seed
     with pytest.raises(ReplayError, match="is of seed 3, and here is 4"):
-        Opponent.named(str(tmp_path / "mine.gvreplay"), own)
+        Opponent.load(str(tmp_path / "mine.gvreplay"), own)
 
 
 ROOM = {
@@ -210,7 +210,7 @@ def walked(*actions: str) -> Session:
     ],
 )
 def test_who_gets_more_is_better(own: list[str], other: list[str], told: str):
-    assert verdict(walked(*own), Opponent("other", walked(*other))) == told
+    assert describe_winner(walked(*own), Opponent("other", walked(*other))) == told
 
 
 def test_who_gets_the_same_in_fewer_steps_is_better():
@@ -219,8 +219,8 @@ def test_who_gets_the_same_in_fewer_steps_is_better():
     for game, steps in ((long, 3), (short, 2)):
         for _ in range(steps):
             game.step("TURN_LEFT")
-    assert verdict(long, Opponent("other", short)) == "other was better"
-    assert verdict(short, Opponent("other", long)) == "Better than other"
+    assert describe_winner(long, Opponent("other", short)) == "other was better"
+    assert describe_winner(short, Opponent("other", long)) == "Better than other"
 
 
 @pytest.mark.parametrize(
@@ -232,16 +232,16 @@ def test_who_gets_the_same_in_fewer_steps_is_better():
     ],
 )
 def test_how_a_game_stands(actions: list[str], told: str):
-    assert standing("me", walked(*actions)) == told
+    assert describe_standing("me", walked(*actions)) == told
 
 
 def test_a_rival_goes_where_it_is_told_and_no_further_than_its_end():
     ghost = Opponent("ghost", walked("TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD"))
     for steps, position, over in ((0, 0, False), (2, 2, False), (1, 1, False), (3, 3, True)):
         assert ghost.go_to(steps)
-        assert (ghost.game.position, ghost.is_over) == (position, over)
+        assert (ghost.session.position, ghost.is_over) == (position, over)
     assert ghost.go_to(9)
-    assert (ghost.game.position, ghost.game.length) == (3, 3)
+    assert (ghost.session.position, ghost.session.length) == (3, 3)
 
 
 class Thinking(Guide):
@@ -253,8 +253,8 @@ class Thinking(Guide):
         super().__init__(*actions)
         self.ready = self.closed = False
 
-    def choose(self, game: Session) -> Choice | None:
-        return Choice(self.actions[game.position], {}) if self.ready else None
+    def choose(self, game: Session) -> ActionChoice | None:
+        return ActionChoice(self.actions[game.position], {}) if self.ready else None
 
     def close(self) -> None:
         self.closed = True
@@ -266,17 +266,17 @@ def test_a_rival_is_waited_for_while_it_thinks():
     assert rival.go_to(1)
     assert rival.go_to(2)
     assert not rival.go_to(3)
-    assert (rival.game.position, rival.is_over) == (2, False)
+    assert (rival.session.position, rival.is_over) == (2, False)
     again = Opponent("thinking", walked(), actor)
     assert not again.go_to(1)
     actor.ready = True
     assert again.go_to(1)
-    assert [taken.action for taken in again.game.taken] == ["MOVE_FORWARD"]
-    with pytest.raises(ActorError, match="Fly: not in this level"):
+    assert [taken.action for taken in again.session.past_steps] == ["MOVE_FORWARD"]
+    with pytest.raises(AutoplayError, match="Fly: not in this level"):
         again.go_to(2)
     actor.actions = ("MOVE_FORWARD",) * 3
     assert again.go_to(5)  # where its episode ends
-    assert (again.game.position, again.is_over) == (2, True)
+    assert (again.session.position, again.is_over) == (2, True)
     again.close()
     assert actor.closed
     rival = Opponent("nobody", walked())
@@ -286,5 +286,5 @@ def test_a_rival_is_waited_for_while_it_thinks():
 
 def test_a_solver_that_finds_no_way_says_so():
     game = walked()
-    with pytest.raises(ActorError, match="There is none"):
-        SolverActor(Guide()).choose(game)
+    with pytest.raises(AutoplayError, match="There is none"):
+        SolverAutoplayer(Guide()).choose(game)

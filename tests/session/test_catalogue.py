@@ -33,8 +33,8 @@ def test_scenarios_in_a_folder(tmp_path: Path):
     (tmp_path / "level.yaml").write_text("map: |\n  ###\n")
     (tmp_path / "other.yaml").write_text("servers: []\n")
     (tmp_path / "bytes.yaml").write_bytes(b"map:\xff\n")
-    assert [entry.title for entry in catalogue.in_folder(tmp_path)] == ["level", "cave"]
-    assert catalogue.in_folder(tmp_path / "none") == []
+    assert [entry.title for entry in catalogue.folder_entries(tmp_path)] == ["level", "cave"]
+    assert catalogue.folder_entries(tmp_path / "none") == []
 
 
 def test_scenarios_are_found_again(tmp_path: Path):
@@ -50,22 +50,22 @@ def test_levels_of_a_pack_follow_each_other_and_packs_too():
     tutorial = read_playable("tutorial#1", Trust(), {})
     whole = read_playable("tutorial", Trust(), {})
     many = len(tutorial.document.levels)
-    second = catalogue.beside_in_pack(tutorial, 1)
+    second = catalogue.level_beside(tutorial, 1)
     assert second
     assert second.document.variant == "2"
-    last = catalogue.beside_in_pack(tutorial, many - 1)
+    last = catalogue.level_beside(tutorial, many - 1)
     assert last
     assert last.document.variant == str(many)
-    after = catalogue.beside_in_pack(last, 1)
+    after = catalogue.level_beside(last, 1)
     assert after
     assert after.name.startswith("puzzles-easy")
-    assert catalogue.beside_in_pack(tutorial, -1) is None
-    assert catalogue.beside_in_pack(Scenario.load("keydoor-5x5"), 1) is None
+    assert catalogue.level_beside(tutorial, -1) is None
+    assert catalogue.level_beside(Scenario.load("keydoor-5x5"), 1) is None
     for number, is_there in ((0, False), (1, True), (many, True), (many + 1, False), ("x", False)):
-        found = catalogue.in_pack(whole, f"tutorial-{number}")
+        found = catalogue.pack_level_named(whole, f"tutorial-{number}")
         assert (found is not None) == is_there
         assert found is None or found.document.variant == str(number)
-    assert catalogue.in_pack(tutorial, "tutorial-2") is None
+    assert catalogue.pack_level_named(tutorial, "tutorial-2") is None
 
 
 def test_entries_of_packs_have_levels():
@@ -78,14 +78,16 @@ def test_entries_of_packs_have_levels():
     assert all(level.title.startswith("tutorial-") for level in levels)
     for source in ("tutorial#1", "keydoor-5x5", "keydoor-sizes", "no such level"):
         assert catalogue.Entry(source, "").levels == ()
-    assert catalogue.with_levels([pack]) == [pack, *levels]
+    assert catalogue.with_pack_levels([pack]) == [pack, *levels]
 
 
 def test_the_next_size_comes_round_again():
-    for name, following in itertools.pairwise([*(kin := catalogue.kin("empty-8x8")), kin[0]]):
-        assert catalogue.next_of_kin(name) == following
+    for name, following in itertools.pairwise(
+        [*(kin := catalogue.size_variants("empty-8x8")), kin[0]]
+    ):
+        assert catalogue.next_size_variant(name) == following
     with pytest.raises(ScenarioError, match="no other size"):
-        catalogue.next_of_kin("tutorial")
+        catalogue.next_size_variant("tutorial")
 
 
 SAID = {

@@ -79,9 +79,9 @@ def edit(file: Path, old: str, new: str) -> None:
 def saved(game: Session, file: Path, old: str, new: str) -> str:
     """What a player is told after a file was saved."""
     edit(file, old, new)
-    assert game.changed()
+    assert game.has_file_changes()
     said = game.reload()
-    assert not game.changed()
+    assert not game.has_file_changes()
     return said
 
 
@@ -90,10 +90,10 @@ def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, fo
     told = "from step 2 on: reward 0, was +1 (pay)"
     assert saved(game, rules, "== 3", "== 4") == f"Reloaded: {told}"
     assert game.difference == Difference(2, told)
-    assert (game.position, game.length, game.compared) == (5, 5, 5)
-    game.first_change()
+    assert (game.position, game.length, game.num_comparable_steps) == (5, 5, 5)
+    game.seek_first_difference()
     assert game.position == 2
-    was = game.was()
+    was = game.before_reload()
     assert was is not None
     assert (game.frame().reward, was.frame().reward) == (-0.5, 0.5)
     assert game.differences() == ["reward 0, was +1 (pay)"]
@@ -102,7 +102,7 @@ def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, fo
     game.redo()
     assert game.differences() == []
     assert saved(game, rules, "== 4", "== 3") == "Reloaded"
-    assert [game.difference, game.was(), *game.differences()] == [None, None]
+    assert [game.difference, game.before_reload(), *game.differences()] == [None, None]
     assert (game.position, game.length) == (4, 5)
 
 
@@ -120,17 +120,17 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder:
     saved(game, folder / "rules.py", "== 3", "== 4")
     game.seek(3)
     game.step(LEFT)
-    assert (game.compared, game.difference is not None) == (3, True)
+    assert (game.num_comparable_steps, game.difference is not None) == (3, True)
     game.step(LEFT)
-    was = game.was()
+    was = game.before_reload()
     assert was is not None
     assert was.position == 3
     assert game.differences() == []
     game.seek(1)
     game.step(LEFT)
-    assert (game.compared, game.difference, game.was()) == (None, None, None)
-    game.game_before()
-    assert (game.compared, game.length) == (3, 5)
+    assert (game.num_comparable_steps, game.difference, game.before_reload()) == (None, None, None)
+    game.previous_timeline()
+    assert (game.num_comparable_steps, game.length) == (3, 5)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
     for _ in range(40):
         game.step(LEFT)
     edit(folder / "rules.py", "== 3", "== 4")
-    flow, said = game.flow(), ""
+    flow, said = game.reload_incrementally(), ""
     for _ in range(10):
         next(flow)
     assert game.difference is None
@@ -233,17 +233,17 @@ def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(
     game: Session, folder: Path
 ):
     edit(folder / "rules.py", "== 3", "== 4")
-    flow = game.flow()
+    flow = game.reload_incrementally()
     next(flow)
     game.reset(7)
     for _ in range(3):
         game.step(FORWARD)
     assert set(flow) == {None}
     assert (game.seed, game.difference, game.frame().total) == (7, None, -0.5)
-    assert game.changed()
+    assert game.has_file_changes()
     assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
-    game.game_before()
-    assert game.changed()
+    game.previous_timeline()
+    assert game.has_file_changes()
     assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
 
 
@@ -264,15 +264,15 @@ def test_who_is_controlled_and_who_acts_for_others_stays(folder: Path, number: i
     level = LEVEL.replace("#>......#", f"#{'>' * number}{'.' * (7 - number)}#")
     (folder / "scenario.yaml").write_text(f"{level}agents: {{names: {names}}}\n")
     game = Session(Scenario.load(folder), 0)
-    game.give("ann", load_policy("random", 1, len(game.actions)))
+    game.assign_policy("ann", load_policy("random", 1, len(game.actions)))
     assert game.controlled == "bob"
     game.step(RIGHT)
     saved(game, folder / "rules.py", "== 3", "== 2")
     assert game.controlled == "bob"
     game.step(RIGHT)
-    (does,) = {part for part in game.taken[-1].action.split(" | ") if part.startswith("bob")}
+    (does,) = {part for part in game.past_steps[-1].action.split(" | ") if part.startswith("bob")}
     assert does == "bob TURN_RIGHT"
-    assert game.taken[-1].action.startswith("ann ")
+    assert game.past_steps[-1].action.startswith("ann ")
 
 
 def test_algebra_flows_too(tmp_path: Path):

@@ -11,7 +11,7 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.session import timeline
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Session, seed_of
+from gv_engine.session.session import Session, parse_seed
 from gv_engine.session.timeline import EpisodeSummary
 
 
@@ -75,15 +75,15 @@ def test_an_action_that_the_scenario_lacks_is_no_step():
 def test_episodes_without_a_step_do_not_count():
     played = game(seed=7)
     played.reset()
-    assert (played.seed, played.played) == (8, [])
+    assert (played.seed, played.episode_summaries) == (8, [])
     played.step("TURN_LEFT")
     played.reset()
-    assert (played.seed, played.played) == (9, [EpisodeSummary(8, 1, -0.05, "")])
+    assert (played.seed, played.episode_summaries) == (9, [EpisodeSummary(8, 1, -0.05, "")])
     played.step("TURN_LEFT")
-    assert [episode.seed for episode in played.played] == [8, 9]
-    played.again()
+    assert [episode.seed for episode in played.episode_summaries] == [8, 9]
+    played.restart()
     played.reset(seed=3)
-    assert [episode.seed for episode in played.played] == [8, 9]
+    assert [episode.seed for episode in played.episode_summaries] == [8, 9]
     assert played.seed == 3
 
 
@@ -181,12 +181,12 @@ def test_nothing_happens_after_the_end():
 
 def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(timeline, "_EVERY", 2)
-    monkeypatch.setattr(timeline, "_LATELY", 8)
+    monkeypatch.setattr(timeline, "_RECENT", 8)
     played = Session(Scenario.load("empty-4x4").with_(max_steps=None), 1)
     for _ in range(41):
         played.step("TURN_LEFT")
     # every 2nd of the last 8, every 4th of the 8 before, every 8th of 16, every 16th
-    assert sorted(played._course._keys) == [0, 16, 24, 28, 32, 34, 36, 38, 40]
+    assert sorted(played._timeline._snapshots) == [0, 16, 24, 28, 32, 34, 36, 38, 40]
     states = [taken.state for taken in played.replay().steps]
     for position in (41, 33, 17, 15, 1):
         played.seek(position)
@@ -199,7 +199,7 @@ def test_long_episodes_keep_few_snapshots():
     for _ in range(3_000):
         played.step("TURN_LEFT")
     states = [taken.state for taken in played.replay().steps]
-    assert len(played._course._keys) < 130 < 3_000 / 16
+    assert len(played._timeline._snapshots) < 130 < 3_000 / 16
     for position in (2_999, 1_500, 17):
         played.seek(position)
         assert played.state() == states[position - 1]
@@ -271,7 +271,7 @@ def test_a_game_can_begin_with_a_row(name: str):
     assert played.state() == source.state()
     with pytest.raises(ReplayError, match="began with a snapshot"):
         played.replay()
-    played.again()
+    played.restart()
     source.undo()
     assert played.state() == source.state()
     played.reset()
@@ -283,7 +283,7 @@ def test_a_game_can_begin_with_a_row(name: str):
 # ---- games that were left --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("leave", ["again", "reset", "previous_level"])
+@pytest.mark.parametrize("leave", ["restart", "reset", "previous_level"])
 def test_undo_goes_back_into_the_game_that_was_left(leave: str):
     played = game(seed=7)
     for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
@@ -319,11 +319,11 @@ def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
     assert played.length == 4
     played.step("TURN_RIGHT")
     assert played.frame().message == ""
-    played.game_before()
+    played.previous_timeline()
     assert (played.position, played.replay()) == (3, future)
     played.seek(40)
     assert played.replay() == future
-    played.game_after()
+    played.next_timeline()
     assert (played.position, played.length) == (5, 5)
 
 
@@ -332,15 +332,15 @@ def test_no_game_is_lost_between_others_and_none_is_told_twice():
     for seed in (2, 3, 4):
         played.step("TURN_LEFT")
         played.reset(seed)
-    played.game_before()
-    played.game_before()
+    played.previous_timeline()
+    played.previous_timeline()
     assert played.seed == 2
     played.reset(9)
     played.step("TURN_LEFT")
-    assert [each.seed for each in played.played] == [1, 3, 2, 9]
+    assert [each.seed for each in played.episode_summaries] == [1, 3, 2, 9]
     seeds = [played.seed]
     for _ in range(5):
-        played.game_before()
+        played.previous_timeline()
         seeds.append(played.seed)
     assert seeds == [9, 2, 4, 3, 1, 1]
 
@@ -350,17 +350,17 @@ def test_games_that_are_too_many_are_told_but_not_kept():
     for _ in range(30):
         played.step("TURN_LEFT")
         played.reset()
-    assert [each.seed for each in played.played] == list(range(30))
-    assert len(played._lineage.before) == 20
+    assert [each.seed for each in played.episode_summaries] == list(range(30))
+    assert len(played._history.before) == 20
 
 
 def test_another_scenario_can_be_undone_too():
     played = game("empty-4x4", 5)
     played.step("TURN_LEFT")
-    played.change(Scenario.load("empty-8x8"))
+    played.change_scenario(Scenario.load("empty-8x8"))
     played.step("TURN_LEFT")
     assert (played.title, played.frame().grid.shape) == ("empty-8x8", (8, 8, 3))
-    assert [title for title, _ in played.titled] == ["empty-4x4", "empty-8x8"]
+    assert [title for title, _ in played.titled_summaries] == ["empty-4x4", "empty-8x8"]
     played.undo(9)
     played.undo()
     assert (played.title, played.position) == ("empty-4x4", 1)
@@ -375,13 +375,13 @@ def test_levels_follow_each_other_by_their_seeds():
         (played.previous_level, 7),
         (played.previous_level, 6),
         (played.previous_level, 5),
-        (played.go_on, 5),  # which is not over
+        (played.continue_play, 5),  # which is not over
     ):
         leave()
         assert (played.seed, played.position, played.state()) == (seed, 0, begun[seed])
-    played.change(Scenario.load("keydoor-5x5").with_(max_steps=1))
+    played.change_scenario(Scenario.load("keydoor-5x5").with_(max_steps=1))
     played.step("TURN_LEFT")
-    played.go_on()
+    played.continue_play()
     assert (played.seed, played.state()) == (6, begun[6])
 
 
@@ -398,37 +398,37 @@ def test_levels_of_a_pack_follow_each_other_by_their_numbers():
     assert played.scenario.document.variant == "2"
     for _ in range(3):
         played.step(played.actions[1])
-    played.go_on()  # which is not over
+    played.continue_play()  # which is not over
     assert (played.scenario.document.variant, played.position) == ("2", 3)
-    played.change(load_playable(f"tutorial#{many}"))
+    played.change_scenario(load_playable(f"tutorial#{many}"))
     played.next_level()
     assert played.title.startswith("puzzles-easy")
-    assert [title for title, _ in played.titled] == ["tutorial-2"]
+    assert [title for title, _ in played.titled_summaries] == ["tutorial-2"]
 
 
 @pytest.mark.parametrize(("text", "seed"), [("0", 0), ("007", 7), ("10000", 10_000)])
 def test_a_typed_seed_is_a_number(text: str, seed: int):
-    assert seed_of(text) == seed
+    assert parse_seed(text) == seed
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "x", "1 2"])
 def test_what_is_no_seed_is_told(text: str):
     with pytest.raises(ScenarioError, match="Seeds are whole numbers from 0 on"):
-        seed_of(text)
+        parse_seed(text)
 
 
 def test_the_game_before_and_after_are_told_where_there_is_none():
     played = game()
-    played.game_before()
+    played.previous_timeline()
     assert played.message == "There is no game before this"
-    played.game_after()
+    played.next_timeline()
     assert played.message == "There is no game after this"
     played.step("TURN_LEFT")
-    played.again()
-    played.again()  # without a step, nothing is left
-    played.game_before()
+    played.restart()
+    played.restart()  # without a step, nothing is left
+    played.previous_timeline()
     assert (played.message, played.length) == ("Back to the game before", 1)
-    played.game_after()
+    played.next_timeline()
     assert (played.message, played.length) == ("On to the game after", 0)
 
 

@@ -13,7 +13,7 @@ from gv_engine.envs.representations import REPRESENTATIONS, Representation
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.system import REGISTRIES, get_system
 from gv_engine.scenario.library import list_grid_names
-from gv_engine.session.inspection import Entity, Inspection, meanings
+from gv_engine.session.inspection import Entity, Inspection, describe_numbers
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.sprites import pygame
@@ -27,7 +27,7 @@ def a_look(
     simulation = Simulation(found)
     simulation.reset(np.random.default_rng(seed))
     inspection = Inspection(found)
-    inspection.look(simulation.world.snapshot())
+    inspection.load(simulation.world.snapshot())
     return inspection, simulation
 
 
@@ -67,7 +67,7 @@ def test_what_the_agent_holds_and_what_is_in_a_box():
     world.lift(key)
     world.agent.holding[AGENT] = key
     inspection = Inspection(simulation.scenario)
-    inspection.look(world.snapshot())
+    inspection.load(world.snapshot())
     held = inspection.agent().holds["Agent.holding"]
     assert (held.number, held.name) == (key, "yellow key")
     assert the((held,), "yellow key")["Position"] == {"y": "-1", "x": "-1"}
@@ -96,7 +96,7 @@ def test_what_is_in_a_box():
     world.box.content[box] = key
     world.color.value[key] = 1
     inspection = Inspection(scenario)
-    inspection.look(world.snapshot())
+    inspection.load(world.snapshot())
     [found] = [entity for entity in inspection.cell(2, 2) if entity.number == box]
     assert found.name == "box"
     assert found.holds["Box.content"].name == "red key"
@@ -107,9 +107,9 @@ def test_looking_changes_nothing_and_repeats():
     row = simulation.world.snapshot()
     before = row.tobytes()
     for function in REGISTRIES[VISIBILITY]:
-        first, again = inspection.sight(function), inspection.sight(function)
+        first, again = inspection.visible_cells(function), inspection.visible_cells(function)
         assert np.array_equal(first.seen, again.seen)
-    inspection.look(row)
+    inspection.load(row)
     inspection.actions()
     assert row.tobytes() == before
 
@@ -119,7 +119,7 @@ def test_the_scenario_s_own_visibility_sees_what_the_agent_saw(name: str):
     inspection, simulation = a_look(name)
     shown = np.zeros((*simulation.scenario.area.shape, 3), np.uint8)
     simulation.observe(shown, np.zeros(3, np.uint8))
-    sight = inspection.sight(simulation.scenario.visibility.name)
+    sight = inspection.visible_cells(simulation.scenario.visibility.name)
     inside = sight.seen & (simulation.view.entity != -1)
     assert np.array_equal(inside, shown[..., 0] != 1)
     assert sight.on_grid.sum() == inside.sum()
@@ -128,12 +128,12 @@ def test_the_scenario_s_own_visibility_sees_what_the_agent_saw(name: str):
 
 def test_each_visibility_function_sees_its_own():
     inspection, _ = a_look(seed=3)
-    everything = inspection.sight("fully_transparent")
+    everything = inspection.visible_cells("fully_transparent")
     assert everything.seen.all()
-    occluded = inspection.sight("partially_occluded")
+    occluded = inspection.visible_cells("partially_occluded")
     assert 0 < occluded.seen.sum() < everything.seen.sum()
     with pytest.raises(KeyError, match="fully_transparent"):
-        inspection.sight("fully_transparant")
+        inspection.visible_cells("fully_transparant")
 
 
 def test_a_visibility_function_that_cannot_be_shown_says_why(monkeypatch):
@@ -156,10 +156,10 @@ def test_a_visibility_function_that_cannot_be_shown_says_why(monkeypatch):
     registry.add(get_system(system(VISIBILITY)(needs)))
     registry.add(get_system(system(VISIBILITY, check=never)(refuses)))
     inspection, _ = a_look()
-    assert inspection.sight("fails").problem == "it fails: ZeroDivisionError: no light"
-    assert not inspection.sight("fails").seen.any()
-    assert "'radius'" in inspection.sight("needs").problem
-    assert inspection.sight("refuses").problem == "radius 3 is too much"
+    assert inspection.visible_cells("fails").problem == "it fails: ZeroDivisionError: no light"
+    assert not inspection.visible_cells("fails").seen.any()
+    assert "'radius'" in inspection.visible_cells("needs").problem
+    assert inspection.visible_cells("refuses").problem == "radius 3 is too much"
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
@@ -334,7 +334,7 @@ def test_numbers_are_told_with_their_meaning(representation: str):
     shown[0, 0], shown[0, 1] = (door, 2, 4), (door, 0, 4)
     inspection = Inspection(scenario)
     numbers = inspection.observation(representation, shown, (0, 0, 0))["grid"]
-    kinds, states, colors = meanings(numbers, shown, scenario.types)
+    kinds, states, colors = describe_numbers(numbers, shown, scenario.types)
     told = [
         (kinds[kind], states[state], colors[color])
         for kind, state, color in numbers.reshape(-1, 3)[:3].tolist()

@@ -6,7 +6,7 @@ import pytest
 from components.objects import KEY
 from gv_engine import Scenario
 from gv_engine.rules.geometry import named_action
-from gv_engine.session.action_preview import Trial, world_differences
+from gv_engine.session.action_preview import ActionPreview, world_differences
 from gv_engine.world.simulation import Simulation
 
 ROOM = {
@@ -32,7 +32,7 @@ def test_what_an_action_does_is_told_in_words():
     scenario = Scenario.load({**ROOM, "name": "room"})
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
-    trial = Trial(scenario)
+    trial = ActionPreview(scenario)
     row = simulation.world.snapshot()
     before = row.copy()
     found = trial.outcomes(row)
@@ -54,7 +54,7 @@ def test_the_end_is_told():
     scenario = Scenario.load(ends)
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
-    found = Trial(scenario).outcomes(simulation.world.snapshot())
+    found = ActionPreview(scenario).outcomes(simulation.world.snapshot())
     assert found["MOVE_FORWARD"].ending == "You reached the exit"
     assert found["MOVE_FORWARD"].reward > 0
     assert found["TURN_LEFT"].ending == ""
@@ -69,7 +69,7 @@ def test_a_rule_that_fails_is_told_and_pays_nothing(tmp_path):
     scenario = Scenario.load({**ROOM, **changes, "name": "fails"}, tmp_path)
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
-    for found in Trial(scenario).outcomes(simulation.world.snapshot()).values():
+    for found in ActionPreview(scenario).outcomes(simulation.world.snapshot()).values():
         assert found[:4] == ((), 0.0, {}, "")
         assert "division" in found.problem or "by zero" in found.problem
 
@@ -102,7 +102,7 @@ def test_effects_are_told_whoever_they_are_of(tmp_path, line):
     scenario = Scenario.load({**ROOM, **changes, "name": "acts"}, tmp_path)
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
-    (found,) = Trial(scenario).outcomes(simulation.world.snapshot()).values()
+    (found,) = ActionPreview(scenario).outcomes(simulation.world.snapshot()).values()
     assert (found.effects, found.problem) == (EFFECTS[line], "")
     assert found.terms == {"living_reward": -0.05}
     assert found.reward == -0.05

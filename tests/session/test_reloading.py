@@ -71,9 +71,9 @@ def edit(file: Path, old: str, new: str) -> None:
 
 
 def test_nothing_has_changed(played: Session, folder: Path):
-    assert not played.changed()
+    assert not played.has_file_changes()
     (folder / "rules.py").touch()
-    assert not played.changed()
+    assert not played.has_file_changes()
     assert played.reload() == "Reloaded"
     assert (played.position, played.length, played.frame().total) == (3, 4, 3)
 
@@ -83,10 +83,10 @@ def test_each_file_counts_at_once(played: Session, folder: Path, file: str):
     changes = {"money.py": ("1", "2"), "rules.py": ("return COIN", "return 2   "),
                "scenario.yaml": (">.....", ">..E..")}  # fmt: skip
     edit(folder / file, *changes[file])
-    assert played.changed()
-    assert played.changed()
+    assert played.has_file_changes()
+    assert played.has_file_changes()
     assert played.reload().startswith("Reloaded: from ")
-    assert not played.changed()
+    assert not played.has_file_changes()
     assert (played.position, played.length) == (3, 4)
     level = file == "scenario.yaml"
     assert played.frame().total == (3 if level else 6)
@@ -97,22 +97,22 @@ def test_each_file_counts_at_once(played: Session, folder: Path, file: str):
 
 def test_an_error_is_told_and_play_goes_on(played: Session, folder: Path):
     edit(folder / "money.py", "COIN = 1", "COIN = ?")
-    assert played.changed()
+    assert played.has_file_changes()
     said = played.reload()
     assert f"{folder / 'money.py'}:1: SyntaxError" in said
-    assert not played.changed()
+    assert not played.has_file_changes()
     played.step("TURN_LEFT")
     assert played.frame().total == 4
     edit(folder / "scenario.yaml", "terminating", "termnating")
-    assert played.changed()
+    assert played.has_file_changes()
     assert f"{folder / 'scenario.yaml'}:" in played.reload()
     assert played.frame().total == 4
     (folder / "money.py").unlink()
-    assert played.changed()
+    assert played.has_file_changes()
     assert "money" in played.reload()
     (folder / "money.py").write_text("COIN = 5\n")
     edit(folder / "scenario.yaml", "termnating", "terminating")
-    assert played.changed()
+    assert played.has_file_changes()
     assert played.reload() == "Reloaded: from step 1 on: reward +5, was +1 (pay)"
     assert played.frame().total == 20
 
@@ -189,7 +189,7 @@ def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch: pytes
     game.step("TURN_LEFT")
     assert game.frame().total == 1
     edit(module, "COIN = 1", "COIN = 2")
-    assert game.changed()
+    assert game.has_file_changes()
     assert game.reload().startswith("Reloaded")
     assert game.frame().total == 2
     edit(module, "COIN = 2", "COIN = ?")

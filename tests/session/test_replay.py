@@ -26,8 +26,8 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.session import replay as replays
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import LINE_BEGINS, Replay, ReplayError, brought
-from gv_engine.session.rollout_games import RolloutGames, is_rollout
+from gv_engine.session.replay import LINE_BEGINS, Replay, ReplayError, scenario_of_replay
+from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from tests import DATA
 from tests.levels import NOT_OF_GALLERY
@@ -54,7 +54,7 @@ def test_all_scenarios_play_again(name: str):
         game = episode(Scenario.load(name), seed)
         replay = Replay.from_bytes(game.replay().to_bytes())
         assert replay == game.replay()
-        again = Session.of(replay, replay.find())
+        again = Session.from_replay(replay, replay.find())
         assert (again.difference, again.position) == (None, 0)
         assert again.length == game.length > 0
         again.seek(again.length)
@@ -192,7 +192,7 @@ def test_differences_are_told_with_their_step(replay: Replay):
     def difference(step: int, **changes: Any) -> str:
         steps = list(replay.steps)
         steps[step - 1] = steps[step - 1]._replace(**changes)
-        game = Session.of(replace(replay, steps=tuple(steps)), replay.find())
+        game = Session.from_replay(replace(replay, steps=tuple(steps)), replay.find())
         assert game.difference is not None
         assert game.difference.step == step
         assert game.length in (step, step - 1)
@@ -205,12 +205,14 @@ def test_differences_are_told_with_their_step(replay: Replay):
         "step 30: goes on, where the replay is truncated"
     )
     assert difference(7, action="FLY") == "step 7: FLY: Fly: not in this level"
-    assert Session.of(replace(replay, start="0"), replay.find()).difference == (
+    assert Session.from_replay(replace(replay, start="0"), replay.find()).difference == (
         0,
         "step 0: another level",
     )
-    assert Session.of(replace(replay, seed=4), replay.find()).length == 0
-    older = Session.of(replace(replay, start="0", engine="0.0.1"), replay.find()).difference
+    assert Session.from_replay(replace(replay, seed=4), replay.find()).length == 0
+    older = Session.from_replay(
+        replace(replay, start="0", engine="0.0.1"), replay.find()
+    ).difference
     assert older is not None
     assert "played with GV Engine 0.0.1" in older.message
 
@@ -222,7 +224,7 @@ def test_steps_after_the_end_are_a_difference():
     replay = game.replay()
     assert (game.length, replay.outcome) == (2, "truncated")
     longer = replace(replay, steps=(*replay.steps[:1], *replay.steps))
-    assert Session.of(longer, game.scenario).difference.step == 2  # type: ignore[union-attr]
+    assert Session.from_replay(longer, game.scenario).difference.step == 2  # type: ignore[union-attr]
 
 
 PLAIN = {
@@ -247,7 +249,7 @@ def test_rewards_may_be_no_numbers(tmp_path: Path):
         game.step("TURN_LEFT")
     replay = Replay.from_bytes(game.replay().to_bytes())
     assert [str(taken.reward) for taken in replay.steps] == ["nan", "inf", "-inf"]
-    assert Session.of(replay, game.scenario).difference is None
+    assert Session.from_replay(replay, game.scenario).difference is None
 
 
 def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
@@ -259,15 +261,15 @@ def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
         own.find()
     assert own.find([Scenario.load("empty-4x4"), cave]) is cave
     with pytest.raises(ReplayError, match="a replay of 'keydoor-5x5', not of 'cave'"):
-        Session.of(replay, cave)
+        Session.from_replay(replay, cave)
 
     copied = tmp_path / "copy" / "cave"
     copied.parent.mkdir()
     (tmp_path / "cave").rename(copied)
-    assert Session.of(own, Scenario.load(copied)).difference is None
+    assert Session.from_replay(own, Scenario.load(copied)).difference is None
     text = (copied / "rules.py").read_text()
     (copied / "rules.py").write_bytes(text.replace("\n", "\r\n").encode())
-    assert Session.of(own, Scenario.load(copied)).difference is None
+    assert Session.from_replay(own, Scenario.load(copied)).difference is None
     (copied / rules.name).write_text(text + "\n# another rule\n")
     with pytest.raises(ReplayError, match="a replay of 'cave', which has changed since"):
         own.find([Scenario.load(copied)])
@@ -340,9 +342,9 @@ def test_a_line_brings_its_level_along(tmp_path: Path, number: str):
     sent = Session(load_playable(f"{file}#{number}" if number else str(file)), 4).replay()
     file.unlink()
     for _ in range(2):  # the second time it is known
-        found = brought(Replay.from_line(sent.to_line()), tmp_path / "levels")
+        found = scenario_of_replay(Replay.from_line(sent.to_line()), tmp_path / "levels")
         assert found.identity == sent.scenario
-        assert Session.of(sent, found).difference is None
+        assert Session.from_replay(sent, found).difference is None
     (kept,) = (tmp_path / "levels").rglob("*.yaml")
     assert kept == tmp_path / "levels" / sent.scenario.digest[:16] / "own.yaml"
     assert kept.read_text() == sent.scenario.text
@@ -353,7 +355,7 @@ def test_a_text_that_is_not_the_scenario_is_refused(tmp_path: Path, change: dict
     replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
     sent = replace(replay, scenario=replay.scenario._replace(**change))
     with pytest.raises(ReplayError, match=r"a game of 'level', .* its text alone is not enough"):
-        brought(sent, tmp_path / "levels")
+        scenario_of_replay(sent, tmp_path / "levels")
     assert not (tmp_path / "levels").exists()
 
 
@@ -366,7 +368,7 @@ def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
     sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
     for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
         with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
-            brought(opened(), levels)
+            scenario_of_replay(opened(), levels)
     assert (victim / "level.yaml").read_text() == "mine"
 
 
@@ -378,7 +380,7 @@ def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
     text = json.dumps(said).replace("FILE", str(file))
     sent = replace(replay, scenario=replay.scenario._replace(text=text))
     with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
-        brought(sent, tmp_path / "levels")
+        scenario_of_replay(sent, tmp_path / "levels")
     assert not (tmp_path / "levels").exists()
 
 
@@ -467,10 +469,10 @@ def test_episodes_of_a_rollout_are_games(tmp_path: Path):
     for each in found:
         folder.append(each)
     folder.close(complete=True)
-    games = RolloutGames(tmp_path / "out", env.scenario)
+    games = RolloutSessions(tmp_path / "out", env.scenario)
     assert (len(games), is_rollout(tmp_path / "out"), is_rollout(tmp_path)) == (3, True, False)
     for number, each in enumerate(found):
-        game = games.game(number)
+        game = games.open_session(number)
         assert (game.seed, game.position, game.length) == (each.seed, 0, each.length)
         assert game.difference is None
         game.seek(game.length)
@@ -483,7 +485,7 @@ def test_episodes_of_a_rollout_are_games(tmp_path: Path):
         changed = arrays[name].copy()
         changed[found[0].length + 2] = value
         np.save(tmp_path / "out" / f"{name}.npy", changed)
-        game = RolloutGames(tmp_path / "out", env.scenario).game(1)
+        game = RolloutSessions(tmp_path / "out", env.scenario).open_session(1)
         assert game.difference
         assert (game.difference.step, game.position) == (3, 0)
         assert re.fullmatch(message + ".*", game.difference.message)

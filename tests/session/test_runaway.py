@@ -18,7 +18,7 @@ from gv_engine.rules.errors import GVEngineError, StoppedError
 from gv_engine.session import watchdog as runaway
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
-from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _heed
+from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
 from tests import ROOT
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
@@ -137,7 +137,7 @@ def test_many_short_calls_are_no_long_one(tmp_path: Path):
     with Watchdog(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
         end = time.monotonic() + 1.5
         while time.monotonic() < end:
-            game.again()
+            game.restart()
             game.step("TURN_LEFT")
 
 
@@ -200,17 +200,17 @@ def test_signals_that_are_not_heeded_end_the_process(
     def burn(says: str, code: int) -> None:
         raise Burnt(says, code)
 
-    monkeypatch.setattr(runaway, "_burn", burn)
+    monkeypatch.setattr(runaway, "_exit", burn)
     monkeypatch.setattr(runaway, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.send(came)
         if code is None:
             theirs.close()
-            _heed(ours, 0.01, "stuck")
+            _handle_signals(ours, 0.01, "stuck")
         else:
             with pytest.raises(Burnt) as burnt:
-                _heed(ours, 0.01, "stuck")
+                _handle_signals(ours, 0.01, "stuck")
             assert burnt.value.args == ("stuck", code)
     assert next(clock, None) is None
 
@@ -224,7 +224,7 @@ def test_another_ctrl_c_a_second_later_is_not_waited_for(monkeypatch: pytest.Mon
             burns.append(code)
             raise Burnt
 
-        monkeypatch.setattr(runaway, "_burn", burn)
+        monkeypatch.setattr(runaway, "_exit", burn)
         monkeypatch.setattr(
             runaway, "time", SimpleNamespace(monotonic=lambda clock=clock: next(clock))
         )
@@ -233,10 +233,10 @@ def test_another_ctrl_c_a_second_later_is_not_waited_for(monkeypatch: pytest.Mon
             theirs.send(INT + INT)
             theirs.close()
             if left:
-                _heed(ours, 60, "stuck")  # until nobody sends any more
+                _handle_signals(ours, 60, "stuck")  # until nobody sends any more
             else:
                 with pytest.raises(Burnt):
-                    _heed(ours, 60, "stuck")
+                    _handle_signals(ours, 60, "stuck")
         assert burns == ([] if left else [130])
 
 
@@ -280,14 +280,14 @@ def test_a_new_version_that_loops_is_left(tmp_path: Path):
     game.undo()
     before, scenario = game.row(), game.scenario
     write(tmp_path, RULES)
-    assert game.changed()
+    assert game.has_file_changes()
     with stop_at():
         said = game.reload()
     assert "crawl (" in said
     assert "was stopped" in said
     assert (game.scenario, game.position, game.length) == (scenario, 2, 3)
     assert game.row() == before
-    assert not game.changed(), "until the next time that it is saved"
+    assert not game.has_file_changes(), "until the next time that it is saved"
     game.redo()
     game.step("TURN_LEFT")
     assert game.position == 4

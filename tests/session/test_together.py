@@ -18,13 +18,13 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import SeveralAgentsError
 from gv_engine.scenario.library import list_multi_agent_grids
-from gv_engine.session.autoplay import actor_of
+from gv_engine.session.autoplay import make_autoplayer
 from gv_engine.session.replay import Replay, ReplayError, TimelineStep
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import TerminalGame
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.validation.solver import Solver, Verdict
 
 TWO_AT_ONE_KEYBOARD = ["Up"] * 3 + ["W"] * 6 + ["Up"] * 5 + ["W"] * 2
@@ -40,7 +40,7 @@ def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
     game = Session(plates, 0)
     game.step("MOVE_FORWARD")
     game.step("bob MOVE_FORWARD")
-    game.next_agent()
+    game.control_next_agent()
     assert game.controlled == "bob"
     game.step("TURN_LEFT")
     game.step("ann TURN_LEFT | bob TURN_RIGHT")
@@ -67,9 +67,9 @@ def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
 def test_each_agent_has_its_own_view(plates: Scenario):
     game = Session(plates, 0)
     assert game.frame().agent[:2] == (1, 1)
-    game.next_agent()
+    game.control_next_agent()
     assert (game.frame().agent[:2], game.message) == ((3, 1), "You are bob")
-    game.next_agent()
+    game.control_next_agent()
     assert game.controlled == "ann"
 
 
@@ -79,9 +79,9 @@ def test_their_games_play_again(name: str):
     game = Session(scenario, 1)
     for _ in range(20):
         numbers = chance.integers(len(game.actions), size=len(game.agents))
-        game.step(game.action_of(numbers))
+        game.step(game.format_action(numbers))
     replay = Replay.from_bytes(game.replay().to_bytes())
-    again = Session.of(replay, replay.find())
+    again = Session.from_replay(replay, replay.find())
     assert again.difference is None
     again.seek(again.length)
     assert again.state() == game.state()
@@ -93,9 +93,9 @@ def test_a_replay_of_other_agents_is_refused(plates: Scenario):
     replay = Session(plates, 0).replay()
     other = Scenario.load({"extends": "hold-plates", "agents": {"names": ["ann", "carl"]}})
     with pytest.raises(ReplayError, match="a replay of 'hold-plates'"):
-        Session.of(replay, other)
+        Session.from_replay(replay, other)
     odd = replace(replay, steps=(TimelineStep("carl MOVE_FORWARD", 0.0, "", ""),))
-    difference = Session.of(odd, plates).difference
+    difference = Session.from_replay(odd, plates).difference
     assert difference is not None
     assert "no agent 'carl'" in difference.message
 
@@ -123,10 +123,10 @@ def test_tab_changes_who_is_controlled(plates: Scenario):
 def test_a_policy_acts_for_a_partner(plates: Scenario):
     games = [Session(plates, 3) for _ in range(2)]
     for game in games:
-        game.give("bob", load_policy("valid", 1, len(game.actions)))
+        game.assign_policy("bob", load_policy("valid", 1, len(game.actions)))
         for _ in range(6):
             game.step("TURN_LEFT")
-        game.next_agent()
+        game.control_next_agent()
         assert game.controlled == "ann"
     one, other = ([step.action for step in game.replay().steps] for game in games)
     assert one == other
@@ -169,21 +169,21 @@ def test_an_episode_is_drawn(tmp_path: Path):
 
 @pytest.mark.compiled
 def test_they_are_compared_and_their_way_is_found(plates: Scenario):
-    report = play_in_lockstep(plates, episodes=2)
+    report = run_differential_test(plates, episodes=2)
     assert report.fault == ""
     assert report.steps > 50
     solution = Solver(plates).solve(0)
     assert solution.verdict is Verdict.WON
     game = Session(plates, 0)
     for numbers in solution.actions:
-        game.step(game.action_of(numbers))
+        game.step(game.format_action(numbers))
     assert game.frame().ending == "Well done!"
     assert len(solution.actions) == 10
 
 
 def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
     game = Session(plates, 5)
-    actor = actor_of(game, "valid")
+    actor = make_autoplayer(game, "valid")
     env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
     policy = load_policies("valid", plates, 1, env.num_actions)
     (episode,) = rollout(env, policy, 1, 5, keep=True)
@@ -191,34 +191,37 @@ def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
     for numbers in episode.steps["action"][:20]:
         choice = actor.choose(game)
         assert choice is not None
-        assert choice.action == game.action_of(numbers)
-        assert not choice.chances
+        assert choice.action == game.format_action(numbers)
+        assert not choice.probabilities
         game.step(choice.action)
     game.seek(3)
     again = actor.choose(game)
     assert again is not None
-    assert again.action == game.action_of(episode.steps["action"][3])
+    assert again.action == game.format_action(episode.steps["action"][3])
 
 
 def test_who_takes_over_plays_one_and_the_policy_the_others():
     game = Session(Scenario.load("hunt"), 0)
     would = "ann TURN_LEFT | bob TURN_RIGHT | cat MOVE_FORWARD"
     assert (
-        game.among("MOVE_FORWARD", would) == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
+        game.merge_actions("MOVE_FORWARD", would)
+        == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
     )
-    game.next_agent()
-    assert game.among("ann MOVE_LEFT", would) == "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
-    game.step(game.among(game.wait, would))
-    assert game.taken[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
-    assert game.among("FLY", would) == "FLY"
-    assert Session(Scenario.load("keydoor-5x5"), 0).among("TOGGLE", "") == "TOGGLE"
+    game.control_next_agent()
+    assert (
+        game.merge_actions("ann MOVE_LEFT", would) == "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
+    )
+    game.step(game.merge_actions(game.wait, would))
+    assert game.past_steps[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
+    assert game.merge_actions("FLY", would) == "FLY"
+    assert Session(Scenario.load("keydoor-5x5"), 0).merge_actions("TOGGLE", "") == "TOGGLE"
 
 
 def test_who_is_controlled_has_its_own_colour(plates: Scenario):
     game, colors = Session(plates, 0), []
     for _ in range(2):
         colors.append(game.frame().color)
-        game.next_agent()
+        game.control_next_agent()
     assert colors == [RED, BLUE]
     assert Session(Scenario.load("keydoor-5x5"), 0).frame().color == 0
 
@@ -248,10 +251,10 @@ def test_a_game_of_a_mixture_has_those_who_are_there():
     seen: dict[int, set[str]] = {1: set(), 2: set()}
     for seed in range(8):
         game.reset(seed)
-        game.next_agent()
+        game.control_next_agent()
         seen[len(game.agents)].add(game.controlled)
         game.step("MOVE_FORWARD")
         game.step(f"{game.controlled} MOVE_FORWARD")
-        told = game._episode.refusal("agent_2 MOVE_FORWARD")
+        told = game._episode.refusal_reason("agent_2 MOVE_FORWARD")
         assert told == "" if len(game.agents) == 2 else told.startswith("no agent 'agent_2'")
     assert seen == {1: {"agent_1"}, 2: {"agent_1", "agent_2"}}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.session import batch_viewer
-from gv_engine.session.batch_viewer import LOOK_BITS, BatchViewer, Curves
+from gv_engine.session.batch_viewer import APPEARANCE_BITS, BatchViewer, CurveRecorder
 from gv_engine.session.replay import row_digest
 
 N = 12
@@ -39,12 +39,12 @@ def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, p
     touched, untouched = (BatchViewer(scenario, N, policy, seed=3) for _ in range(2))
     for worlds in (touched, untouched):
         walk(worlds, 55)  # beyond the end of episodes
-    game = touched.take_out(5)
+    game = touched.take_over(5)
     walk(touched, 60)
     assert digest(touched, 5) == game.state()  # it stands still
     game.undo(3)
     game.step("TURN_LEFT")
-    touched.put_back(5, game)
+    touched.give_back(5, game)
     assert digest(touched, 5) == game.state()
     walk(touched, 100)
     walk(untouched, 160)
@@ -58,14 +58,14 @@ def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     walk(worlds, 47)
     row = worlds._env.snapshot(2)
-    game = worlds.take_out(2)
+    game = worlds.take_over(2)
     assert row_digest(game.row(), scenario.types) == row_digest(row, scenario.types)
     assert game.length == row["steps"] > 0
     game.seek(0)
     assert game.row()["steps"] == 0
     while not game.frame().outcome:
         game.step("TURN_LEFT")
-    worlds.put_back(2, game)  # whose episode is over
+    worlds.give_back(2, game)  # whose episode is over
     assert worlds._env.snapshot(2)["steps"] == 0
     walk(worlds, 3)
     assert worlds._env.snapshot(2)["steps"] == 3
@@ -75,14 +75,14 @@ def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
 def test_a_world_goes_back_no_further_than_its_steps_are_known(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(batch_viewer, "_LONGEST", 6)
+    monkeypatch.setattr(batch_viewer, "_MAX_PAST_STEPS", 6)
     worlds = BatchViewer(scenario, N, seed=3)
     for steps, known in ((0, 0), (5, 5), (1, 6), (1, 0)):
         walk(worlds, steps)
         before = digest(worlds, 4)
-        game = worlds.take_out(4)
+        game = worlds.take_over(4)
         assert (game.length, game.state()) == (known, before)
-        del worlds._held[4]
+        del worlds._frozen_rows[4]
 
 
 @pytest.mark.compiled
@@ -93,7 +93,7 @@ def test_a_policy_draws_for_each_episode_of_each_world(scenario: Scenario):
     for step in range(90):
         drawn = [int(rng.random() * 8) for rng in rngs]
         worlds.step()
-        assert worlds._acted[step % 40].tolist() == drawn
+        assert worlds._past_actions[step % 40].tolist() == drawn
         for world in np.flatnonzero(worlds._env.snapshot()["steps"] == 0).tolist():
             episodes[world] += 1
             rngs[world] = np.random.default_rng([3, world + N * episodes[world]])
@@ -104,19 +104,22 @@ def test_a_policy_draws_for_each_episode_of_each_world(scenario: Scenario):
 @pytest.mark.compiled
 def test_codes_are_what_a_frame_shows(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
-    assert (worlds.shown().codes != BatchViewer(scenario, N).shown().codes).any()
     assert (
-        BatchViewer(scenario, N, seed=0).shown().codes == BatchViewer(scenario, N).shown().codes
+        worlds.latest_snapshot().codes != BatchViewer(scenario, N).latest_snapshot().codes
+    ).any()
+    assert (
+        BatchViewer(scenario, N, seed=0).latest_snapshot().codes
+        == BatchViewer(scenario, N).latest_snapshot().codes
     ).all()
     walk(worlds, 7)
-    codes = worlds._look().codes
+    codes = worlds._make_snapshot().codes
     for world in range(N):
-        frame = worlds.take_out(world).frame()
+        frame = worlds.take_over(world).frame()
         parts = codes[world].astype("<u4").view(np.uint8).reshape(*codes.shape[1:], 4)
         assert (parts[..., :3] == frame.grid).all()
         y, x, facing = frame.agent
         assert parts[y, x, 3] == facing + 1
-        assert (codes[world] > LOOK_BITS).sum() == 1
+        assert (codes[world] > APPEARANCE_BITS).sum() == 1
 
 
 @pytest.mark.compiled
@@ -139,7 +142,7 @@ def test_trouble_in_the_thread_is_told_and_what_is_asked_for_fails_where_it_is_a
     assert (worlds.trouble, worlds.steps, done) == ("ValueError: no more", 0, [1, 2])
     with pytest.raises(KeyError, match="gone"):
         worlds.between_steps(lambda: failed["gone"])
-    assert worlds.shown().steps == 0
+    assert worlds.latest_snapshot().steps == 0
     worlds.close()
     assert not worlds._thread.is_alive()
     BatchViewer(scenario, N).close()  # whose thread has not begun
@@ -155,14 +158,14 @@ def test_worlds_keep_their_pace(
 
     def monotonic() -> float:
         look = next(looks, None)
-        worlds._ended = look is None
+        worlds._is_closed = look is None
         return 1000.0 if look is None else look / 4
 
-    monkeypatch.setattr(worlds._tally, "point", lambda steps: None)
+    monkeypatch.setattr(worlds._recorder, "point", lambda steps: None)
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
     worlds.pace = pace
     worlds._run()
-    assert worlds.shown().steps == worlds.steps
+    assert worlds.latest_snapshot().steps == worlds.steps
     assert abs(worlds.steps - steps) <= 1
     worlds.close()
 
@@ -175,22 +178,22 @@ def test_pictures_are_made_sixty_times_a_second_at_most(
 
     def monotonic() -> float:
         look = next(looks, None)
-        worlds._ended = look is None
+        worlds._is_closed = look is None
         return 1000.0 if look is None else 7 + look / 240
 
-    look_at = worlds._look
+    look_at = worlds._make_snapshot
 
     def look_and_count() -> None:
         made.append(worlds.steps)
         look_at()
 
-    monkeypatch.setattr(worlds, "_look", look_and_count)
-    monkeypatch.setattr(worlds._tally, "point", lambda steps: None)
+    monkeypatch.setattr(worlds, "_make_snapshot", look_and_count)
+    monkeypatch.setattr(worlds._recorder, "point", lambda steps: None)
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
     worlds._run()
     assert worlds.steps >= 239
     assert 48 <= len(made) <= 61
-    assert worlds.shown().steps == made[-1]
+    assert worlds.latest_snapshot().steps == made[-1]
 
 
 class Looks(NamedTuple):
@@ -221,7 +224,7 @@ def test_codes_tell_agents_and_cells_that_are_not_there(level: Any):
     env.reset(seed=0)
     rows, (height, width) = env.snapshot(), env.scenario.largest_shape
     looks = np.full((6, height + 2, width + 1), 0xAB000005, np.uint32)
-    codes = batch_viewer.codes_of(cast(Any, Looks(env.scenario, looks, rows)))
+    codes = batch_viewer.cell_codes(cast(Any, Looks(env.scenario, looks, rows)))
     expected = np.full((6, height, width), 5, np.uint32)
     for world, row in enumerate(rows):
         for agent in range(1, 1 + len(env.agents)):
@@ -235,11 +238,11 @@ def test_codes_tell_agents_and_cells_that_are_not_there(level: Any):
 def test_points_of_curves_are_means_of_the_last_episodes(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    curves = Curves()
+    curves = CurveRecorder()
 
     def point(at: float, steps: int) -> list[float]:
         now[0], before = at, len(curves.curves)
-        curves.point(steps)
+        curves.add_point(steps)
         return [*curves.curves[-1]] if len(curves.curves) > before else []
 
     assert point(100.2, 700) == []

@@ -18,7 +18,7 @@ from gv_engine.rules.geometry import (
     TURN_LEFT,
     named_action,
 )
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.boards import content_of, scenario
 
 KICK, PULL, SPELL = map(named_action, ("KICK", "PULL", "SPELL"))
@@ -130,7 +130,7 @@ def test_rules_of_ones_own_know_it_by_name_or_as_a_parameter(room):
 
 @pytest.mark.compiled
 def test_both_worlds_agree_on_all_of_it():
-    report = play_in_lockstep(scenario("K.d.l\n.>K..\n..BL.\nE...K", **RULES), episodes=6)
+    report = run_differential_test(scenario("K.d.l\n.>K..\n..BL.\nE...K", **RULES), episodes=6)
     assert report.fault == ""
 
 
@@ -139,5 +139,5 @@ def test_both_worlds_agree_on_all_of_it():
 @given(order=st.permutations(RULES["action_space"][1:]), seed=st.integers(0, 999))
 def test_in_any_order_the_actions_do_the_same(order, seed):
     shuffled = {**RULES, "action_space": ["MOVE_FORWARD", *order]}
-    report = play_in_lockstep(scenario("K.d.l\n.>K..\n..BL.\nE...K", **shuffled), 1, seed)
+    report = run_differential_test(scenario("K.d.l\n.>K..\n..BL.\nE...K", **shuffled), 1, seed)
     assert report.fault == ""

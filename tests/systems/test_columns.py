@@ -13,7 +13,7 @@ from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.gridverse.envs.gridworld import GridWorld
 from gv_engine.rules.component import AGENT, column_name, fields_of
 from gv_engine.session.inspection import Inspection
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests import ROOT
 
 RULES = """
@@ -138,7 +138,7 @@ PAGE = (ROOT / "docs" / "rules.md").read_text("utf-8")
 
 @pytest.mark.compiled
 def test_both_worlds_agree_on_columns_of_all_types_and_on_what_is_remembered_and_shown(level):
-    report = play_in_lockstep(level, episodes=12)
+    report = run_differential_test(level, episodes=12)
     assert report.fault == ""
     assert report.steps > 100
 
@@ -174,7 +174,7 @@ def test_the_inspector_tells_truth_values(level):
     env.reset(seed=0)
     inspection = Inspection(level)
     for said in ("False", "True"):
-        inspection.look(env.snapshot())
+        inspection.load(env.snapshot())
         (every,) = (part for part in inspection.agent().parts if part.name == "Every")
         assert every.fields["a_bool"] == said
         env.step(ACTUATE)

@@ -22,7 +22,7 @@ from gv_engine.rules.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from gv_engine.validation.invariants import fault_of_row
+from gv_engine.validation.invariants import find_row_fault
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import NEXT_STEP, RESTART
 from gv_engine.world.simulation import Simulation
@@ -280,7 +280,7 @@ def test_any_level_of_two_layers_is_played_alike(level, seed, actions):
     for action in actions:
         batch.step(np.array([action]), NEXT_STEP)
         row = batch.snapshot(0)
-        assert fault_of_row(played, row) == ""
+        assert find_row_fault(played, row) == ""
         world = Simulation(played).world
         world.restore(row)
         assert world.snapshot().tobytes() == row.tobytes()
@@ -319,7 +319,7 @@ def test_objects_reach_both_layers(yard):
         grid.ground[0, 1] = type(simulation_crate(yard))()
     grid.ground[0, 2] = Floor()
     assert isinstance(grid[0, 2], Floor)
-    assert fault_of_row(yard("X>i").scenario, simulation.world.snapshot()) == ""
+    assert find_row_fault(yard("X>i").scenario, simulation.world.snapshot()) == ""
 
 
 def simulation_crate(yard: Any) -> Any:
@@ -353,7 +353,7 @@ def test_a_rule_that_puts_things_on_the_wrong_layer_is_told(yard):
     game = yard("X>i")
     row = game.row
     row["at"][0, 1], row["ground"][0, 0] = row["ground"][0, 0], NOTHING
-    assert "w.ground has it not" in fault_of_row(game.scenario, row)
+    assert "w.ground has it not" in find_row_fault(game.scenario, row)
 
 
 # ---- in text ------------------------------------------------------------------------------------
@@ -416,7 +416,7 @@ def test_chance_knows_both_layers(seed):
     simulation = Simulation(Scenario.load(CHANCE))
     simulation.reset(np.random.default_rng(seed))
     row = simulation.world.snapshot()
-    assert fault_of_row(simulation.scenario, row) == ""
+    assert find_row_fault(simulation.scenario, row) == ""
     world = simulation.world
     lava = next(k.index for k in simulation.scenario.layout.types if k.name == "Lava")
     assert world.placed[lava] == 2

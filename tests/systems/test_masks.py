@@ -8,7 +8,7 @@ import pytest
 from gv_engine import GridEnv, Scenario
 from gv_engine.rules.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from gv_engine.validation.invariants import misleading
+from gv_engine.validation.invariants import find_mask_faults
 from tests.boards import scenario
 
 BOTH_WORLDS = pytest.mark.parametrize(
@@ -108,24 +108,26 @@ def test_rules_say_what_they_answer(tmp_path, world):
             _, _, terminated, _, info = env.step(1)
             assert not terminated
         assert env.step(3)[2]
-        assert misleading(made) == []
+        assert find_mask_faults(made) == []
 
 
 def test_a_mask_that_misleads_is_told(tmp_path):
-    ends = misleading(played(tmp_path, terminating_function=rule("rings_unsaid")))
+    ends = find_mask_faults(played(tmp_path, terminating_function=rule("rings_unsaid")))
     told = "the action mask leaves TOGGLE out (level 0, step 0), and yet it ends the episode; "
     assert ends == [f"{told}give the terminating function answers="]
-    (pays,) = misleading(played(tmp_path, reward_functions=["reach_exit", rule("pays_unsaid")]))
+    (pays,) = find_mask_faults(
+        played(tmp_path, reward_functions=["reach_exit", rule("pays_unsaid")])
+    )
     assert "leaves PICK_UP out (level 0, step 0), and yet it changes a reward" in pays
     gate = {"states": {"SHUT": ["Solid"], "OPEN": []}}
     opens = {"name": "elapse", "object_type": "Gate"}
     board = {"map": "#>GE#", "objects": {"Gate": gate}, "legend": {"G": "Gate"}}
     order = [opens, "move_agent", "turn_agent"]
-    (does,) = misleading(played(tmp_path, **board, transition_functions=order))
+    (does,) = find_mask_faults(played(tmp_path, **board, transition_functions=order))
     assert "leaves MOVE_FORWARD out" in does
     assert "put rules that happen by themselves behind it" in does
     order = ["move_agent", "turn_agent", opens]
-    assert misleading(played(tmp_path, **board, transition_functions=order)) == []
+    assert find_mask_faults(played(tmp_path, **board, transition_functions=order)) == []
 
 
 def test_what_answers_is_of_rewards_and_ends():

@@ -15,7 +15,7 @@ from gv_engine.rules.geometry import (
     MOVE_RIGHT,
     TURN_LEFT,
 )
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.boards import cells_of, scenario
 
 RULES: dict[str, Any] = {
@@ -159,7 +159,7 @@ def test_both_worlds_agree_on_all_of_it(side):
     picture = "\n".join(
         [*(row.ljust(side, ".") for row in rows), *["." * max(9, side)] * (side - 5)]
     )
-    report = play_in_lockstep(scenario(picture, **RULES), episodes=4)
+    report = run_differential_test(scenario(picture, **RULES), episodes=4)
     assert report.fault == ""
 
 

@@ -14,7 +14,7 @@ from gv_engine import Scenario, object_type
 from gv_engine.gridverse import State
 from gv_engine.gridverse.object_store import class_of
 from gv_engine.rules.geometry import ACTUATE, MOVE_FORWARD
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
 
@@ -75,7 +75,7 @@ def test_what_is_seen_changes_with_the_state(gates):
 @pytest.mark.parametrize("side", [5, 40], ids=["small", "with lists"])
 def test_both_worlds_agree_on_gates(side):
     picture = "\n".join([">g/%g".ljust(side, "."), *["." * side] * (side - 1)])
-    report = play_in_lockstep(scenario(picture, **RULES), episodes=4)
+    report = run_differential_test(scenario(picture, **RULES), episodes=4)
     assert report.fault == ""
 
 
@@ -118,7 +118,7 @@ def test_a_class_of_a_type_with_such_states_keeps_them():
 def test_check_tells_a_rule_that_writes_a_state_by_itself():
     rules = [*RULES["transition_functions"][:2], "./gates.py:force_gate"]
     played = scenario(">g.", **{**RULES, "transition_functions": rules})
-    report = play_in_lockstep(played, compiled=False)
+    report = run_differential_test(played, compiled=False)
     assert "is OPEN and has the component Solid; change states by w.set_state alone" in report.fault
 
 

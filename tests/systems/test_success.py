@@ -24,7 +24,7 @@ from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import get_plugin, list_built_in_names
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.session.session import Session
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.columns import RowWorld
 from tests import DATA
 from tests.boards import RULES
@@ -219,7 +219,7 @@ def test_only_the_good_exit_is_a_success(name, world):
 def test_check_compares_it():
     # 2 << 62 is negative where numbers have 64 bits
     made = scenario("#>.E", "reach_exit", success_function="./rules.py:far_along")
-    fault = play_in_lockstep(made, episodes=4).fault
+    fault = run_differential_test(made, episodes=4).fault
     assert "success is True in the object world, False in the compiled one" in fault
 
 
@@ -382,16 +382,18 @@ def test_games_tell_how_they_ended():
     assert (game.frame().ending, game.frame().success) == ("", False)
     game.step("MOVE_FORWARD")
     assert (game.frame().ending, game.frame().success) == ("You made it", True)
-    assert summarize_episode(game.played[-1]).startswith("seed 3, you made it, return ")
+    assert summarize_episode(game.episode_summaries[-1]).startswith("seed 3, you made it, return ")
     game.undo()
     assert (game.frame().ending, game.frame().success) == ("", False)
     game.redo()
     assert (game.frame().ending, game.frame().success) == ("You made it", True)
     replay = game.replay()
-    watched = Session.of(replay, made)
+    watched = Session.from_replay(replay, made)
     watched.seek(watched.length)
     assert watched.frame().ending == "You made it"
     game.seek(0)
     game.step("MOVE_BACKWARD")
     assert (game.frame().ending, game.frame().success) == ("You walked into a wall", False)
-    assert summarize_episode(game.played[-1]).startswith("seed 3, you walked into a wall, return ")
+    assert summarize_episode(game.episode_summaries[-1]).startswith(
+        "seed 3, you walked into a wall, return "
+    )

@@ -98,7 +98,7 @@ def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
     return (
         game.seed,
         game.position,
-        len(game._lineage.before),
+        len(game._history.before),
         desk.app._note,
         stage.is_busy,
         *looks,
@@ -227,7 +227,7 @@ def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
         desk.app.handle_events(events[first : first + portion])
     assert desk.app.top is screen
     assert (screen.game.seed, screen.game.length) == (7, 1)
-    assert [left.course.seed for left in screen.game._lineage.before] == [0, 42]
+    assert [timeline.seed for timeline in screen.game._history.before] == [0, 42]
 
 
 def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):

@@ -10,7 +10,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.session.batch_viewer import BatchViewer, Means
+from gv_engine.session.batch_viewer import BatchViewer, CurvePoint
 from gv_engine.session.replay import row_digest
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
@@ -47,7 +47,7 @@ def test_pixels_are_brought_up_to_date(scenario: Scenario):
     surface, fresh = (pygame.Surface((320, 220), 0, 32) for _ in range(2))
     for _ in range(4):
         walk(worlds, 3)
-        codes = worlds._look().codes
+        codes = worlds._make_snapshot().codes
         kept.draw(surface, rect, codes)
         BatchView(sheet, theme).draw(fresh, rect, codes)
         assert pygame.image.tobytes(surface, "RGB") == pygame.image.tobytes(fresh, "RGB")
@@ -83,7 +83,7 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     assert "World 7" in zoom.facts()
     assert "F7 race it" not in zoom.hints()
     desk.press("Left", "N")
-    assert zoom.game.taken[-1].action == "TURN_LEFT"
+    assert zoom.game.past_steps[-1].action == "TURN_LEFT"
     row = zoom.game.row()
     desk.press("Escape")
     assert desk.app.top is screen
@@ -122,19 +122,19 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     far = RemoteWorlds(scenario, process._codes, theirs)
     process._connection.close()
     process._connection = ours
-    assert far.shown() is None
+    assert far.latest_snapshot() is None
     walk(worlds, 1)
     process.send_state()
-    process.send_means(Means(0.5, 1.0, 20.0, 100.0))
-    shown = far.shown()
+    process.send_means(CurvePoint(0.5, 1.0, 20.0, 100.0))
+    shown = far.latest_snapshot()
     assert shown is not None
-    assert (shown.codes == worlds._look().codes).all()
+    assert (shown.codes == worlds._make_snapshot().codes).all()
     assert far.curves[-1].success == 0.5
     desk.app.push(BatchScreen(desk.app, far, "learning"))
     desk.look()
     desk.press("Space", "H", "Escape")
     process.close()
     process.send_state()  # nobody looks any more
-    far.shown()
+    far.latest_snapshot()
     assert far.trouble == "It has ended"
     desk.look()

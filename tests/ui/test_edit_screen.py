@@ -53,40 +53,40 @@ def choose(desk: Desk, label: str) -> None:
 def test_the_mouse_paints_takes_out_and_picks(desk: Desk):
     screen = editing(desk)
     desk.click(place(screen, (2, 2)))
-    assert screen.work.sketch.thing((2, 2)) == {"object": "Wall"}
+    assert screen.work.map.thing((2, 2)) == {"object": "Wall"}
     desk.click(place(screen, (2, 2)), button=3)
-    assert screen.work.sketch.thing((2, 2)) == {}
+    assert screen.work.map.thing((2, 2)) == {}
     desk.click(place(screen, (5, 3)), button=2)
     assert screen.brushes.chosen == "Key"
     desk.drag(place(screen, (1, 2)), place(screen, (1, 3)))
-    assert screen.work.sketch.rows[1] == "#>KK.#....#"
+    assert screen.work.map.rows[1] == "#>KK.#....#"
     desk.press("Z")
-    assert screen.work.sketch.rows[1] == "#>...#....#"
+    assert screen.work.map.rows[1] == "#>...#....#"
     desk.press("Y")
-    assert screen.work.sketch.rows[1] == "#>KK.#....#"
+    assert screen.work.map.rows[1] == "#>KK.#....#"
 
 
 def test_keys_paint_too(desk: Desk):
     screen = editing(desk)
     desk.press("Down", "Right", "Right", "RightBracket", "Space")
-    assert screen.work.sketch.thing((1, 2)) == {"object": "Exit"}
+    assert screen.work.map.thing((1, 2)) == {"object": "Exit"}
     desk.press("Delete", "LeftBracket", "T", "T", "Space", "Down", "Down", "Right", "Right")
     assert screen.tool == "room"
     desk.press("Space")
-    assert screen.work.sketch.rows[1:4] == ["#>####....#", "#.#.##....#", "#.###D....#"]
+    assert screen.work.map.rows[1:4] == ["#>####....#", "#.#.##....#", "#.###D....#"]
     desk.press("Z", "T", "Up", "Space")
     assert screen.tool == "fill"
-    assert screen.work.sketch.rows[1:3] == ["#>####....#", "######....#"]
+    assert screen.work.map.rows[1:3] == ["#>####....#", "######....#"]
 
 
 def test_states_colours_and_ways_to_look(desk: Desk):
     screen = editing(desk)
     screen.brushes.chosen = "Door"
     desk.press("S", "C", "C", "Down", "Right", "Right", "Space")
-    assert screen.work.sketch.thing((1, 2)) == {"object": "Door", "color": "RED"}
+    assert screen.work.map.thing((1, 2)) == {"object": "Door", "color": "RED"}
     screen.brushes.chosen = "agent"
     desk.press("S", "Right", "Space")
-    assert screen.work.sketch.agents() == [(1, 3, 0)]
+    assert screen.work.map.agents() == [(1, 3, 0)]
 
 
 def test_tab_plays_and_comes_back(desk: Desk):
@@ -132,7 +132,7 @@ def test_a_fault_opens_where_it_can_be_mended(desk: Desk):
     screen.open_fault(1)
     assert on_top(desk, RuleListScreen)
     desk.press("Delete", "Escape")
-    assert "turm" not in screen.work.manuscript.text
+    assert "turm" not in screen.work.buffer.text
     screen.open_fault(0)
     assert on_top(desk, FormScreen)
     desk.press("Return")
@@ -147,10 +147,10 @@ def test_a_new_level_is_saved_under_a_name(desk: Desk):
     desk.type("vault")
     desk.press("Return")
     file = Path("vault.yaml").absolute()
-    assert file.read_text() == screen.work.manuscript.text
+    assert file.read_text() == screen.work.buffer.text
     assert (screen.work.title, desk.app.settings.recent[0]) == ("vault", str(file))
     desk.press("Down", "Right", "Right", "Space", "Ctrl+S")
-    assert file.read_text() == screen.work.manuscript.text
+    assert file.read_text() == screen.work.buffer.text
     desk.press("Ctrl+Shift+S")
     Path("other.yaml").write_text("")
     desk.type("other.yaml")
@@ -183,14 +183,14 @@ def test_what_was_not_saved_is_kept_when_the_window_is_closed(
     desk.press("Down", "Right", "Right", "Space")
     desk.app.quit()
     (file,) = (settings.replay_folder().parent / "unsaved").iterdir()
-    assert file.read_text("utf-8") == screen.work.manuscript.text
+    assert file.read_text("utf-8") == screen.work.buffer.text
     assert capsys.readouterr().err == f"gv-engine: unsaved edits are in {file}\n"
 
 
 def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
     screen = editing(desk)
-    file = screen.work.manuscript.save(Path("shared.yaml").absolute())
-    own = screen.work.manuscript.text
+    file = screen.work.buffer.save(Path("shared.yaml").absolute())
+    own = screen.work.buffer.text
     file.write_text(own.replace("max_steps: 200", "max_steps: 9"))
     screen._check_file()
     assert "was changed elsewhere and is read again" in desk.app._note
@@ -204,7 +204,7 @@ def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
     desk.press("Ctrl+S")
     assert on_top(desk, ConflictMenu)
     choose(desk, "Write mine over it")
-    assert file.read_text() == screen.work.manuscript.text
+    assert file.read_text() == screen.work.buffer.text
     assert desk.app.top is screen
 
 
@@ -229,7 +229,7 @@ def test_the_level_is_set_in_a_form(desk: Desk):
     assert screen.faults[0].place.path == "max_steps"
     desk.look()
     desk.press("Z")
-    said = screen.work.said
+    said = screen.work.values
     assert (said["description"], said["mission"]) == (
         "Mine: take it",
         {"text": "open the door"},
@@ -248,10 +248,10 @@ def test_what_is_in_a_cell_is_set_in_a_form(desk: Desk):
     form.chosen = labels.index("color")
     desk.press("Right")
     thing = {"object": "Door", "state": "LOCKED", "color": "YELLOW"}
-    assert screen.work.sketch.thing((3, 5)) != thing
+    assert screen.work.map.thing((3, 5)) != thing
     form.chosen = labels.index("state")
     desk.press("Left", "Z", "Z")
-    assert screen.work.sketch.thing((3, 5)) == thing
+    assert screen.work.map.thing((3, 5)) == thing
 
 
 def test_parameters_are_set_in_the_form(desk: Desk):
@@ -262,7 +262,7 @@ def test_parameters_are_set_in_the_form(desk: Desk):
     desk.press("F4", "Return")
     desk.type("7")
     desk.press("Return")
-    assert "size: {default: 7, says" in screen.work.manuscript.text
+    assert "size: {default: 7, says" in screen.work.buffer.text
 
 
 def test_rules_are_added_ordered_and_set(desk: Desk):
@@ -284,7 +284,7 @@ def test_rules_are_added_ordered_and_set(desk: Desk):
 
 
 def _happens(screen: EditScreen) -> list[Any]:
-    found: list[Any] = screen.work.said["transition_functions"]
+    found: list[Any] = screen.work.values["transition_functions"]
     return found
 
 
@@ -299,7 +299,7 @@ def test_a_level_that_rules_make_can_become_a_map(desk: Desk):
     assert "no map to paint on" in desk.app._note
     desk.press("Escape")
     choose(desk, "Draw it as a map")
-    assert screen.work.sketch.rows
+    assert screen.work.map.rows
     assert screen.work.scenario
     desk.press("Z")
     assert not screen.has_map
@@ -341,7 +341,7 @@ def test_every_picture_of_the_editor_has_room_in_every_window(
 
 def test_large_levels_are_seen_in_parts(desk: Desk):
     screen = editing(desk)
-    screen.edit(lambda _: screen.work.sketch.resized(60, 80))
+    screen.edit(lambda _: screen.work.map.resize(60, 80))
     screen.cursor = (58, 78)
     desk.look()
     assert screen.drawing.cell_at(place(screen, (58, 78))) == (58, 78)
@@ -349,7 +349,7 @@ def test_large_levels_are_seen_in_parts(desk: Desk):
     desk.look()
     assert screen.drawing.cell_at(place(screen, (58, 78))) == (58, 78)
     desk.click(place(screen, (58, 77)))
-    assert screen.work.sketch.thing((58, 77)) == {"object": "Wall"}
+    assert screen.work.map.thing((58, 77)) == {"object": "Wall"}
 
 
 def form_row(desk: Desk, label: str) -> None:
@@ -367,21 +367,21 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk):
     form_row(desk, "colors")
     form_row(desk, "PURPLE")
     usual = ["NONE", "RED", "GREEN", "BLUE", "YELLOW"]
-    assert screen.work.said["state_space"]["colors"] == [*usual, "PURPLE"]
+    assert screen.work.values["state_space"]["colors"] == [*usual, "PURPLE"]
     form_row(desk, "PURPLE")
-    assert screen.work.said["state_space"]["colors"] == usual
+    assert screen.work.values["state_space"]["colors"] == usual
     desk.press("Escape", "Escape")
     form_row(desk, "symmetries")
     form_row(desk, "turn")
     form_row(desk, "mirror")
     desk.press("Escape")
-    assert screen.work.said["symmetries"] == ["turn", "mirror"]
+    assert screen.work.values["symmetries"] == ["turn", "mirror"]
     form_row(desk, "place")
     form_row(desk, "Add one")
     form_row(desk, "1")
     form_row(desk, "object")
     desk.press("Right", "Escape", "A", "Delete", "Escape")
-    assert screen.work.said["place"] == [{"object": "Wall"}]
+    assert screen.work.values["place"] == [{"object": "Wall"}]
     form_row(desk, "objects")
     form_row(desk, "Add one")
     desk.type("Gate")
@@ -389,10 +389,10 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk):
     form_row(desk, "states")
     desk.type("[CLOSED, OPEN]")
     desk.press("Return", "Escape", "Escape")
-    assert screen.work.said["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
+    assert screen.work.values["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
     form_row(desk, "observation function")
     form_row(desk, "name")
-    said = screen.work.said["observation_function"]
+    said = screen.work.values["observation_function"]
     assert list(said) == ["name", "area"]
     desk.look()
     for _ in range(40):  # what is undone below an open form
@@ -402,11 +402,11 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk):
 
 def test_parts_of_lists_are_moved(desk: Desk):
     screen = editing(desk)
-    text = screen.work.manuscript.text
+    text = screen.work.buffer.text
     screen.edit(lambda _: f"{text}place: [{{object: Wall}}, {{object: Key}}]\n")
     desk.press("F4")
     form_row(desk, "place")
     desk.press("Down", "Shift+Up", "Shift+Up")
-    assert [each["object"] for each in screen.work.said["place"]] == ["Key", "Wall"]
+    assert [each["object"] for each in screen.work.values["place"]] == ["Key", "Wall"]
     assert isinstance(desk.app.top, FormScreen)
     assert desk.app.top.chosen == 0

@@ -82,7 +82,7 @@ def test_levels_and_seeds(desk: Desk):
     assert screen.game.seed == 123
     desk.press("G", "Escape")
     assert screen.game.seed == 123
-    assert [played.seed for played in screen.game.played] == [5]
+    assert [played.seed for played in screen.game.episode_summaries] == [5]
 
 
 def test_one_key_ends_no_game(desk: Desk):
@@ -105,7 +105,7 @@ def test_one_key_ends_no_game(desk: Desk):
     assert screen.game.title == "empty-8x8"
     desk.app.quit()
     (told,) = desk.app.sessions
-    assert [(title, played.steps) for title, played in told.titled] == [
+    assert [(title, played.steps) for title, played in told.titled_summaries] == [
         *[("empty-4x4", 1)] * 4,
         ("empty-8x8", 1),
     ]
@@ -316,7 +316,7 @@ def test_a_held_key_walks_on_but_a_slow_game_does_not_fall_behind(desk: Desk):
     desk.app.handle_events([down] * 9)  # all at once: they waited
     assert screen.game.length == 5
     desk.hold("R", 3)
-    assert [played.steps for played in screen.game.played] == [5]
+    assert [played.steps for played in screen.game.episode_summaries] == [5]
 
 
 @pytest.mark.parametrize("inspects", [False, True])

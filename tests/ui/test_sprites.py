@@ -16,9 +16,9 @@ from gv_engine.cli.new import write_starter
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.resources import ASSETS
 from gv_engine.session.sprite_paths import (
-    DrawingError,
-    broken_drawings,
-    missing_drawings,
+    SpriteError,
+    find_broken_sprites,
+    find_missing_sprites,
 )
 from gv_engine.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -221,7 +221,7 @@ def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
     assert (off != on).any()
     assert (off != pixels(sheet.get("lampion_off", 2, 40))).any()
     assert (off != pixels(sheet.get("unknown", 1, 40))).any()
-    assert list(missing_drawings(played)) == [
+    assert list(find_missing_sprites(played)) == [
         "<mapping>: objects.Lampion: no lampion_off.svg, lampion_on.svg beside the scenario, so it "
         "is a tile with Lo, Ln"
     ]
@@ -233,7 +233,7 @@ def test_tiles_of_different_types_have_different_letters():
     sheet = SpriteSheet(types=played.types)
     tiles = {pixels(sheet.get(name, 1, 40)).tobytes() for name in ("onion", "onions", "net")}
     assert len(tiles) == 3
-    letters = [said.rpartition(" ")[2] for said in missing_drawings(played)]
+    letters = [said.rpartition(" ")[2] for said in find_missing_sprites(played)]
     assert letters == ["O", "N", "E"]
 
 
@@ -247,12 +247,12 @@ def test_a_broken_drawing_is_named(tmp_path: Path):
 def test_every_drawing_of_an_author_is_looked_into(tmp_path: Path, folder: str):
     write_starter(tmp_path / "cave")
     played = Scenario.load(tmp_path / "cave")
-    assert list(broken_drawings(played)) == []
+    assert list(find_broken_sprites(played)) == []
     (name, *_) = (kind.sprite_of(0) for kind in played.types if kind.name == "Rubble")
     file = tmp_path / "cave" / folder / f"{name}.svg"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("<html/>")
-    assert list(broken_drawings(played)) == [
+    assert list(find_broken_sprites(played)) == [
         f"{file}: no SVG drawing: found <html>, expected <svg>"
     ]
 
@@ -274,5 +274,5 @@ def test_every_drawing_of_an_author_is_looked_into(tmp_path: Path, folder: str):
 )
 def test_what_is_no_drawing_is_told(tmp_path: Path, raw: bytes, says: str):
     (tmp_path / "lava.svg").write_bytes(raw)
-    with pytest.raises(DrawingError, match=f"lava.svg: .*{says}"):
+    with pytest.raises(SpriteError, match=f"lava.svg: .*{says}"):
         SpriteSheet([tmp_path]).get("lava", 0, 32)

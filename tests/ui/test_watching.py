@@ -11,10 +11,16 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.rollout.episode_folder import RolloutError
-from gv_engine.session.autoplay import Choice, Opponent, PolicyActor, SolverActor, Way
+from gv_engine.session.autoplay import (
+    ActionChoice,
+    Opponent,
+    PolicyAutoplayer,
+    SolutionPath,
+    SolverAutoplayer,
+)
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
-from gv_engine.session.rollout_games import RolloutGames
+from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui import settings
 from gv_engine.ui.screens.autoplay import AutoplayScreen, likely_actions
@@ -37,7 +43,7 @@ def desk(desk: Desk) -> Desk:
 
 def watching(desk: Desk, name: str = "keydoor-5x5", seed: int = 3) -> AutoplayScreen:
     game = Session(load_playable(name), seed)
-    desk.app.watch_agent(game, PolicyActor(game, "random"))
+    desk.app.watch_agent(game, PolicyAutoplayer(game, "random"))
     desk.look()
     assert isinstance(desk.app.top, AutoplayScreen)
     return desk.app.top
@@ -50,7 +56,7 @@ def test_an_agent_acts_until_a_key_takes_over_and_is_handed_back(desk: Desk):
     assert screen.game.position == 5
     desk.press("Left")  # a move takes over
     desk.wait(1.0)
-    assert [taken.action for taken in screen.game.taken[5:]] == ["TURN_LEFT"]
+    assert [taken.action for taken in screen.game.past_steps[5:]] == ["TURN_LEFT"]
     desk.press("F10", "F10")
     desk.wait(1.0)
     assert screen.game.position == 8  # a step for each press
@@ -114,7 +120,7 @@ def test_speed_and_chances(desk: Desk):
     assert not np.array_equal(before, desk.look())
     desk.surface = type(desk.surface)((320, 240), 0, 32)
     desk.look()
-    many = Choice("7", {str(k): (k == 7) / 1.0 for k in range(40)})
+    many = ActionChoice("7", {str(k): (k == 7) / 1.0 for k in range(40)})
     assert len(likely_actions(many)) == 12
     assert ("7", 1.0) in likely_actions(many)
     assert [action for action, _ in likely_actions(many)][:3] == ["0", "1", "2"]
@@ -128,9 +134,9 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
         """Knows no way."""
 
         ask = close = staticmethod(lambda *_: None)
-        answer = staticmethod(lambda: Way((), "There is no way"))
+        answer = staticmethod(lambda: SolutionPath((), "There is no way"))
 
-    desk.app.watch_agent(game, SolverActor(Lost()))
+    desk.app.watch_agent(game, SolverAutoplayer(Lost()))
     desk.app._note = ""
     with desk.app._showing_errors():
         desk.wait(1.0)
@@ -143,25 +149,25 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
 @pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
 def test_a_race_goes_step_by_step(desk: Desk, name: str):
     game = Session(load_playable(name), 3)
-    desk.app.start_race(Opponent.named("valid", game))
+    desk.app.start_race(Opponent.load("valid", game))
     screen = desk.app.top
     assert isinstance(screen, RaceScreen)
     desk.wait(1.0)
-    valid = PolicyActor(screen.game, "valid")
+    valid = PolicyAutoplayer(screen.game, "valid")
     for steps in (1, 2, 3):
         screen.take_action(valid.choose(screen.game).action)
         desk.wait(1.0)
-        assert screen.opponent.game.position == steps
-    assert screen.opponent.game.state() == screen.game.state()  # it drew the same
+        assert screen.opponent.session.position == steps
+    assert screen.opponent.session.state() == screen.game.state()  # it drew the same
     desk.press("Z")
     desk.wait(1.0)
-    assert screen.opponent.game.position == 2
+    assert screen.opponent.session.position == 2
     desk.press("N")
     desk.wait(1.0)
-    assert (screen.opponent.game.seed, screen.opponent.game.position) == (4, 0)
+    assert (screen.opponent.session.seed, screen.opponent.session.position) == (4, 0)
     desk.look()
     while not screen.frame.outcome:
-        screen.take_action(PolicyActor(screen.game, "valid").choose(screen.game).action)
+        screen.take_action(PolicyAutoplayer(screen.game, "valid").choose(screen.game).action)
     for _ in range(700):
         desk.wait(1.0)
     assert screen.opponent.is_over
@@ -181,8 +187,8 @@ def test_a_saved_game_is_raced_by_a_key(desk: Desk):
     assert race.game.position == 0
     desk.press("Left")
     desk.wait(1.0)
-    assert race.opponent.game.position == 1
-    assert race.opponent.game.length == 2
+    assert race.opponent.session.position == 1
+    assert race.opponent.session.length == 2
     desk.press("N")
     desk.wait(1.0)
     assert "another level" in race._end_reason
@@ -207,12 +213,12 @@ def test_a_rollout_is_watched_episode_by_episode(desk: Desk, tmp_path: Path):
     assert screen.game.seed == 9
     desk.press("Shift+N")
     assert screen.game.seed == 8
-    games = RolloutGames(tmp_path / "episodes")
-    assert games.game(1).difference is None
+    games = RolloutSessions(tmp_path / "episodes")
+    assert games.open_session(1).difference is None
     games._arrays["reward"] = games._arrays["reward"] + 1.0
-    wrong = games.game(1).difference
+    wrong = games.open_session(1).difference
     assert wrong is not None
     assert wrong.step == 1
     assert "the reward is" in wrong.message
     with pytest.raises(RolloutError):
-        RolloutGames(tmp_path)
+        RolloutSessions(tmp_path)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation.lint import unanswered, undeclared
+from gv_engine.validation.lint import find_undeclared_actions, find_unused_actions
 
 RULES = '''
 from gv_engine import TRANSITION, system
@@ -64,7 +64,7 @@ def played(folder: Any, actions: list[Any], *rules: Any) -> Scenario:
 
 
 def told(folder: Any, actions: list[Any], *rules: Any) -> list[str]:
-    return unanswered(played(folder, actions, *rules))
+    return find_unused_actions(played(folder, actions, *rules))
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_an_action_wants_a_rule_that_names_it(tmp_path, action, rule):
 def test_an_action_that_a_rule_names_is_declared(tmp_path):
     line = "    return action in KICK_OR_PULL"
     place = f"rules.py:{RULES.splitlines().index(line)}: might asks for "
-    kik, pull = undeclared(played(tmp_path, [{"name": "KICK"}], "./rules.py:pull"))
+    kik, pull = find_undeclared_actions(played(tmp_path, [{"name": "KICK"}], "./rules.py:pull"))
     assert f"{place}KIK, which no action_space declares; did you mean 'KICK'?" in kik
     assert f"{place}PULL, which no action_space declares" in pull
-    assert undeclared(played(tmp_path, [{"name": "KICK"}], "./rules.py:kick")) == []
+    assert find_undeclared_actions(played(tmp_path, [{"name": "KICK"}], "./rules.py:kick")) == []
 
 
 def test_what_asks_for_no_rule_is_not_told(tmp_path):
@@ -110,4 +110,4 @@ def test_what_asks_for_no_rule_is_not_told(tmp_path):
 
 
 def test_a_scenario_that_comes_with_the_engine_has_none():
-    assert unanswered(Scenario.load("medley-7x7")) == []
+    assert find_unused_actions(Scenario.load("medley-7x7")) == []

@@ -11,7 +11,7 @@ import yaml
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.scenario.library import list_grid_names
-from gv_engine.validation.lint import findings, placed_findings
+from gv_engine.validation.lint import find_mistakes, find_placed_mistakes
 from tests.boards import scenario
 
 RULES = {
@@ -53,7 +53,9 @@ GATES: dict[str, Any] = {
 
 
 def found(board: str = BOARD, **changes: Any) -> list[tuple[str, str]]:
-    return [(one.name, one.says) for one in findings(scenario(board, **{**SOUND, **changes}))]
+    return [
+        (one.name, one.message) for one in find_mistakes(scenario(board, **{**SOUND, **changes}))
+    ]
 
 
 def test_nothing_is_found_in_what_is_right():
@@ -62,7 +64,7 @@ def test_nothing_is_found_in_what_is_right():
 
 @pytest.mark.parametrize("name", list_grid_names())
 def test_nothing_is_found_in_what_comes_with_the_engine(name: str):
-    assert not findings(Scenario.load(name))
+    assert not find_mistakes(Scenario.load(name))
 
 
 SLIPS = [
@@ -142,16 +144,16 @@ def test_slips_are_found(changes: dict[str, Any], slip: tuple[str, str]):
 
 def test_a_slip_that_is_about_cells_has_them():
     changes = {**SOUND, **GATES}
-    slips = placed_findings(scenario(changes.pop("board"), **changes))
+    slips = find_placed_mistakes(scenario(changes.pop("board"), **changes))
     assert [place.cells for finding, place in slips if finding.name == "color"] == [((2, 4),)]
     walled = scenario("#########\n#>KD.##E#\n#########", **SOUND)
-    assert [place.cells for _, place in placed_findings(walled)] == [((1, 7),)]
+    assert [place.cells for _, place in find_placed_mistakes(walled)] == [((1, 7),)]
 
 
 def test_a_slip_within_a_rule_of_several_is_at_its_own_place():
     inner = {"name": "overlap", "object_type": "Beacon"}
     ends = {"name": "reduce_any", "terminating_functions": ["reach_exit", inner]}
-    (slip,) = placed_findings(scenario(BOARD, **{**SOUND, "terminating_function": ends}))
+    (slip,) = find_placed_mistakes(scenario(BOARD, **{**SOUND, "terminating_function": ends}))
     assert slip[1].path == "terminating_function.terminating_functions[1]"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation.differential import broken
+from gv_engine.validation.differential import find_broken_contracts
 from tests import DATA
 
 RULES = "./promises.py:"
@@ -19,7 +19,7 @@ ENGINES = "a transition function, writes w.{}, which is set by the engine; rules
 
 def told(key: str, name: str) -> list[str]:
     listed = [*ROOM[key], RULES + name]
-    return broken(Scenario.load({**ROOM, key: listed}, folder=DATA), episodes=1)
+    return find_broken_contracts(Scenario.load({**ROOM, key: listed}, folder=DATA), episodes=1)
 
 
 def line(text: str) -> int:

@@ -154,10 +154,10 @@ def test_all_levels_share_one_limit_of_seconds(monkeypatch):
 
     monkeypatch.setattr(Solver, "_search", search)
     survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=60.0)
-    assert len(survey.found) == len(searched) == 9
+    assert len(survey.solutions) == len(searched) == 9
     assert len(set(searched)) == 1, "all of them end at the same time"
     survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=1e-9)
-    assert list(survey.found) == [0]
+    assert list(survey.solutions) == [0]
     assert survey.extent.startswith("1 of 9 levels, within 200,000 states of each and 1e-09 s")
 
 

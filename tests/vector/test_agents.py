@@ -17,7 +17,7 @@ from gv_engine import Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.turns import DONE, ENDS, TURNS
 from gv_engine.scenario.layout import AGENT_COLUMNS
-from gv_engine.validation.invariants import fault_of_row
+from gv_engine.validation.invariants import find_row_fault
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.autoreset import NEXT_STEP, SAME_STEP
 from gv_engine.world.simulation import Simulation
@@ -76,7 +76,7 @@ def compare(objects: Backend, compiled: Backend) -> None:
     every = np.arange(WORLDS)
     rows, others = objects.snapshot(every), compiled.snapshot(every)
     for row, other in zip(rows, others, strict=True):
-        assert fault_of_row(objects.scenario, row) == ""
+        assert find_row_fault(objects.scenario, row) == ""
         assert row.tobytes() == other.tobytes()
     for name, array in vars(objects.outputs).items():
         assert (array == getattr(compiled.outputs, name)).all(), name

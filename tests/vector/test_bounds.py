@@ -17,7 +17,7 @@ from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
 from gv_engine.compiler.compiler import compile_function
 from gv_engine.domains.grid import hooks as grid_domain
 from gv_engine.session.session import Session
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
@@ -305,7 +305,7 @@ def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
 
 
 def test_what_counts_from_the_end_is_allowed(folder):
-    report = play_in_lockstep(level(folder, stray={"how": 32}), episodes=4)
+    report = run_differential_test(level(folder, stray={"how": 32}), episodes=4)
     assert report.fault == ""
     assert report.steps > 50
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation.invariants import fault_of_row
+from gv_engine.validation.invariants import find_row_fault
 from gv_engine.world.columns import RowWorld
 from systems.queries import blocks_vision
 from tests.vector.turns import ALL, DIFFERS_OF, WORLDS, assert_as_fresh, begun, by_chance, go_on
@@ -165,7 +165,7 @@ def test_whatever_a_rule_does_reaches_looks_lists_and_ways(scenario):
     for turn in by_chance(batch, 120):
         if turn % 20 == 0:
             assert_kept(batch)
-    assert {fault_of_row(scenario, batch.snapshot(i)) for i in range(WORLDS)} == {""}
+    assert {find_row_fault(scenario, batch.snapshot(i)) for i in range(WORLDS)} == {""}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -28,7 +28,7 @@ from gv_engine.compiler import (
 from gv_engine.compiler.intrinsics import intrinsic
 from gv_engine.rules import component
 from gv_engine.scenario import layout
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world import simulation
 from tests.caches import own_cache
 
@@ -99,14 +99,14 @@ def load(tmp_path_factory):
 
 def test_components_come_and_go_alike_in_both_worlds(load):
     rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
-    report = play_in_lockstep(load(*rules), episodes=20)
+    report = run_differential_test(load(*rules), episodes=20)
     assert report.fault == ""
     assert report.steps > 100
 
 
 @pytest.mark.thorough
 def test_steps_begin_alike_in_both_worlds(load):
-    report = play_in_lockstep(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
+    report = run_differential_test(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
     assert report.fault == ""
 
 

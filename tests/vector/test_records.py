@@ -64,13 +64,13 @@ PLAY = """
 import sys
 sys.path.insert(0, "")
 from gv_engine import Scenario
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from tests.vector.test_programs import BASE
 
 def play(**changes):
     rules = ["move_agent", "turn_agent", "pickndrop"]
     level = Scenario.load({**BASE, "transition_functions": rules, **changes})
-    assert play_in_lockstep(level, episodes=2).fault == ""
+    assert run_differential_test(level, episodes=2).fault == ""
 
 """
 AFTER = {

@@ -13,7 +13,7 @@ from gv_engine.compiler import observation as sight
 from gv_engine.compiler.simd import cut_looks
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.validation import differential
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.view import ObjectView
 
 RULES = '''
@@ -142,11 +142,11 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
 @pytest.mark.compiled
 @pytest.mark.parametrize("visibility", ["glance", "objects_alone"])
 def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load, visibility):
-    assert play_in_lockstep(load(f"./rules.py:{visibility}")).fault == ""
+    assert run_differential_test(load(f"./rules.py:{visibility}")).fault == ""
 
 
 def test_check_finds_rules_that_remember(load):
-    report = play_in_lockstep(load("fully_transparent", "./rules.py:remember"), compiled=False)
+    report = run_differential_test(load("fully_transparent", "./rules.py:remember"), compiled=False)
     assert re.match(
         r"turn \d+ of 4 object worlds, world \d of seed \d: .* is .*, and .* when the world takes "
         r"the turn alone: a rule remembers something from another world, or from before",
@@ -177,4 +177,4 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
         monkeypatch.setitem(sight.CELL_VIEW_METHODS, "cut", cut_cells)
     # of a shape of its own, as Numba keeps what it has compiled for a view
     level = load("./rules.py:glance", area=[[-2, 0], [-4, 3]])
-    assert f"of 4 {kind} worlds" in differential._fault_of_turns(level, kind, 20, seed=0)
+    assert f"of 4 {kind} worlds" in differential._find_batch_fault(level, kind, 20, seed=0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
 from gv_engine.rules.frame import Frame
-from gv_engine.validation.invariants import fault_of_row
+from gv_engine.validation.invariants import find_row_fault
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.world.world import ObjectWorld
@@ -102,7 +102,7 @@ def assert_same_run(played, seed, chosen, *, sound=True):
     """Step an object world and a row with the same actions.
 
     Args:
-        sound: no rule breaks a promise that `fault_of_row` looks for.
+        sound: no rule breaks a promise that `find_row_fault` looks for.
     """
     one, other = Run(played, "object", seed), Run(played, "batch", seed)
     for act in [None, *chosen]:
@@ -113,7 +113,7 @@ def assert_same_run(played, seed, chosen, *, sound=True):
             return
         assert_same_shown(found, twin)
         assert_same_rows(one.snapshot(), other.snapshot())
-        assert not sound or not fault_of_row(played, one.snapshot())
+        assert not sound or not find_row_fault(played, one.snapshot())
 
 
 @pytest.mark.compiled

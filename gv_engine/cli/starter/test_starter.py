@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gv_engine import AGENT, GridEnv, Scenario
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.differential import run_differential_test
 
 FOLDER = Path(__file__).parent
 
@@ -35,4 +35,4 @@ def test_only_rubble_can_be_hit() -> None:
 
 
 def test_object_world_equals_compiled_world() -> None:
-    assert not play_in_lockstep(Scenario.load(FOLDER), episodes=5, seed=0).fault
+    assert not run_differential_test(Scenario.load(FOLDER), episodes=5, seed=0).fault

@@ -12,7 +12,7 @@ import numpy as np
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, action_names
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
-from gv_engine.session.episode import Seen, Told, of_one_world
+from gv_engine.session.episode import PolicyInput, SingleAgentEpisode, add_world_axis
 
 if TYPE_CHECKING:
     from gv_engine.domains.algebra.scenario import AlgebraScenario
@@ -111,7 +111,7 @@ def _changed_or_usable_node(frame: ExpressionFrame) -> int:
 # ---- episode -------------------------------------------------------------------------------------
 
 
-class AlgebraEpisode(Told):
+class AlgebraEpisode(SingleAgentEpisode):
     """Episode of an algebra scenario. Actions are texts, a rule and a node: `commutative_swap 3`.
 
 
@@ -154,7 +154,7 @@ class AlgebraEpisode(Told):
         env.rng = np.random.default_rng(seed)
         self.world.reset(self._first_state(env))
 
-    def refusal(self, action: str) -> str:
+    def refusal_reason(self, action: str) -> str:
         """Return why an action is invalid, as a sentence; empty if the action is valid."""
         pair = self._parse_action(action)
         env, state = self.world.env, self.world.state
@@ -188,9 +188,9 @@ class AlgebraEpisode(Told):
         """Return an environment that computes the observations of this episode."""
         return ExpressionEnv(self._scenario)
 
-    def seen(self) -> Seen:
+    def observe(self) -> PolicyInput:
         """Return observation and info of `ExpressionVectorEnv`."""
-        return of_one_world(*self._observer_env.restore(self.snapshot()))
+        return add_world_axis(*self._observer_env.restore(self.snapshot()))
 
     def frame(self, message: str) -> ExpressionFrame:
         """Return the frame of the rendering systems, with a message for the player."""

@@ -16,7 +16,7 @@ from gv_engine.domains.algebra.rule_set import RewriteError
 from gv_engine.domains.algebra.state import MathyEnvState
 from gv_engine.domains.algebra.types import is_terminal_transition
 from gv_engine.scenario.rule_modules import make_rule_error
-from gv_engine.session.autoplay import Way
+from gv_engine.session.autoplay import SolutionPath
 
 # ---- search --------------------------------------------------------------------------------------
 
@@ -198,14 +198,14 @@ class HintFinder:
         """Start a search from the session's current state."""
         self._thread = HintSearch(game)
 
-    def answer(self) -> Way | None:
+    def answer(self) -> SolutionPath | None:
         """Return the next move; None while the search runs."""
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint
         if hint is None:
-            return Way((), self._thread.answer)
-        return Way((f"{self._thread.rules[hint.rule]} {hint.node}",), self._thread.answer)
+            return SolutionPath((), self._thread.answer)
+        return SolutionPath((f"{self._thread.rules[hint.rule]} {hint.node}",), self._thread.answer)
 
     def close(self) -> None:
         """Drop the search."""

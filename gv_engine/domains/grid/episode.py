@@ -18,7 +18,12 @@ from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, nam
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.session.action_preview import world_differences
-from gv_engine.session.episode import AND, Seen, Told, of_one_world
+from gv_engine.session.episode import (
+    ACTION_SEPARATOR,
+    PolicyInput,
+    SingleAgentEpisode,
+    add_world_axis,
+)
 from gv_engine.session.replay import row_digest
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
@@ -67,7 +72,7 @@ _SECOND_KEYS = {
 """Keys of a second player at the same keyboard: its left half."""
 
 
-class GridEpisode(Told):
+class GridEpisode(SingleAgentEpisode):
     """Episode of a scenario in an object world; see `gv_engine.session.episode.Episode`.
 
     Reward and total are sums over all agents.
@@ -150,7 +155,7 @@ class GridEpisode(Told):
         self._clear_explored()
         self._observe()
 
-    def refusal(self, action: str) -> str:
+    def refusal_reason(self, action: str) -> str:
         """Return why an action is not allowed; empty if the action is allowed."""
         for name, does in self._parse(action).items():
             if name not in self.agents:
@@ -167,13 +172,13 @@ class GridEpisode(Told):
             return {self._names[0]: action}
         if action == self.wait:
             return {}
-        parts = [part.rpartition(" ") for part in action.split(AND)]
+        parts = [part.rpartition(" ") for part in action.split(ACTION_SEPARATOR)]
         return {name or self.agents[self.controlled]: does for name, _, does in parts}
 
-    def joint(self, action: str) -> str:
+    def joint_action(self, action: str) -> str:
         """Return the actions of all agents for one player's action, with those of the partners'
         policies."""
-        if len(self._names) == 1 or self.refusal(action):
+        if len(self._names) == 1 or self.refusal_reason(action):
             return action
         by_agent = self._parse(action)
         for agent, name in enumerate(self.agents, 1):
@@ -183,25 +188,27 @@ class GridEpisode(Told):
                     int(self.partners[name].act(*self._seen_by(agent))[0])
                 ]
         acting = (name for name in self.agents if by_agent.get(name, self.wait) != self.wait)
-        return AND.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
+        return ACTION_SEPARATOR.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
 
-    def numbers(self, action: str) -> Any:
+    def action_indices(self, action: str) -> Any:
         """Return the numbers of the agents' actions, as environments take them."""
         if len(self._names) == 1:
-            return super().numbers(action)
+            return super().action_indices(action)
         acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
         by_agent = {name: self.wait if name in acting else self.actions[0] for name in self._names}
         by_agent |= self._parse(action)
         return tuple(map(self.actions.index, by_agent.values()))
 
-    def among(self, action: str, others: str) -> str:
+    def merge_actions(self, action: str, others: str) -> str:
         """Return the actions of all agents: those of a player, and for all other agents those in
         `others`."""
-        if len(self._names) == 1 or self.refusal(action):
+        if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
         by_agent = self._parse(others) | own
-        return AND.join(f"{name} {by_agent[name]}" for name in self.agents if name in by_agent)
+        return ACTION_SEPARATOR.join(
+            f"{name} {by_agent[name]}" for name in self.agents if name in by_agent
+        )
 
     def step(self, action: str) -> None:
         """Take an allowed action.
@@ -226,7 +233,7 @@ class GridEpisode(Told):
         self._simulation.valid_actions(mask, agent)
         return mask
 
-    def seen(self) -> Seen:
+    def observe(self) -> PolicyInput:
         """Return observation and info as `GridVectorEnv` does, or `AgentsVectorEnv` with several
         agents."""
         if len(self._names) == 1:
@@ -235,7 +242,7 @@ class GridEpisode(Told):
         observation, info = (_stack_agents(parts) for parts in zip(*by_agent, strict=True))
         return observation, info
 
-    def _seen_by(self, agent: int) -> Seen:
+    def _seen_by(self, agent: int) -> PolicyInput:
         """Return observation and info of one agent, as `GridVectorEnv` does."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
@@ -251,7 +258,7 @@ class GridEpisode(Told):
             info["success"] = info["is_success"] = bool(world.success[agent])
         if scenario.mixture:
             info["member"] = world.member
-        return of_one_world(observation, info)
+        return add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
         """Return the frame of the rendering systems, with a message for the player."""
@@ -264,7 +271,7 @@ class GridEpisode(Told):
         """Return the whole world as a () array of `scenario.layout.dtype`."""
         return self._simulation.world.snapshot()
 
-    def become(self, row: NDArray[Any]) -> None:
+    def load_row(self, row: NDArray[Any]) -> None:
         """Begin with the world of a row.
 
         Raises:
@@ -281,7 +288,7 @@ class GridEpisode(Told):
         return row_digest(self.row(), self.scenario.types)
 
     @property
-    def sight(self) -> int:
+    def view_hash(self) -> int:
         """Return a checksum of all agents' observations and held objects."""
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 

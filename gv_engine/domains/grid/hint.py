@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from gv_engine.scenario.plugin import get_plugin
-from gv_engine.session.autoplay import SolverActor
+from gv_engine.session.autoplay import SolverAutoplayer
 
 _COMPILE_NOTE_DELAY = 2.0  # seconds
 
@@ -24,7 +24,7 @@ class GridHint:
 
     def __init__(self, game: Any) -> None:
         self._game = game
-        self._solver: SolverActor | None = None
+        self._solver: SolverAutoplayer | None = None
         self._scenario: Any = None
         self._since = 0.0
         self.is_searching = False
@@ -34,7 +34,7 @@ class GridHint:
         """Start a search from the current state."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._solver = SolverActor(
+            self._solver = SolverAutoplayer(
                 get_plugin(self._scenario).make_hint_provider(self._scenario)
             )
         self.is_searching, self.message = True, "Looking for a way"
@@ -46,7 +46,7 @@ class GridHint:
 
     def update(self) -> None:
         """Set the message if the search has ended, or takes long."""
-        way = self._solver.way(self._game) if self.is_searching and self._solver else None
+        way = self._solver.path(self._game) if self.is_searching and self._solver else None
         if way is None:
             if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
                 self.message = "Looking for a way; the rules are compiled the first time"
@@ -55,4 +55,4 @@ class GridHint:
         to_go = "1 step" if count == 1 else f"{count} steps"
         action = way.actions[0].replace("_", " ").capitalize() if way.actions else ""
         self.is_searching = False
-        self.message = f"Hint: {action}; {to_go} to go" if action else way.says
+        self.message = f"Hint: {action}; {to_go} to go" if action else way.message

@@ -12,7 +12,7 @@ from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rollout.policy import Policy, by_agent, load_policy
+from gv_engine.rollout.policy import Policy, load_policy, policies_by_agent
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     DoesNotCompileError,
@@ -35,10 +35,10 @@ from gv_engine.scenario.json_schema import FunctionSchema, ScenarioFormat, objec
 from gv_engine.scenario.mixture import MIXTURE_KEYS
 from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.sprite_paths import broken_drawings
-from gv_engine.validation.differential import broken
-from gv_engine.validation.differential import play_in_lockstep as compare
-from gv_engine.validation.lint import findings
+from gv_engine.session.sprite_paths import find_broken_sprites
+from gv_engine.validation.differential import find_broken_contracts
+from gv_engine.validation.differential import run_differential_test as compare
+from gv_engine.validation.lint import find_mistakes
 from gv_engine.validation.solver import Survey, Verdict, check_solution
 from gv_engine.validation.solver_process import ShortestPathHints
 from gv_engine.vector.backend import make_batch
@@ -147,14 +147,14 @@ def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int)
 def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
     """Yield the frames of an episode with several agents, each played by its policy."""
     episode, sharing = GridEpisode(scenario), scenario.sharing
-    for name, own in by_agent(policy, sharing).items():
+    for name, own in policies_by_agent(policy, sharing).items():
         episode.partners[name] = load_policy(own, 1, len(scenario.actions), scenario=scenario)
     episode.reset(seed)
     yield episode.frame("")
     for _ in range(steps):
         if episode.outcome:
             return
-        episode.step(episode.joint(episode.wait))
+        episode.step(episode.joint_action(episode.wait))
         yield episode.frame("")
 
 
@@ -203,14 +203,14 @@ def check_scenario(
 ) -> CheckReport:
     """Check a scenario: object world against compiled world, contracts of rules, sprites,
     solvability."""
-    broken_contracts = broken(scenario, seed=seed)  # first, as it can be interrupted
+    broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
     compiles = "not tried" if quick else _compile_result(scenario)
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
-    faults = [*broken_contracts, *filter(None, [report.fault]), *broken_drawings(scenario)]
+    faults = [*broken_contracts, *filter(None, [report.fault]), *find_broken_sprites(scenario)]
     if not faults:
-        facts += findings(scenario)
+        facts += find_mistakes(scenario)
         solution_facts, faults = check_solution(scenario)
         facts += solution_facts
     exception = ", with nothing compiled or searched" if quick else ""
@@ -221,14 +221,14 @@ def check_scenario(
         facts.append(("searched", f"no: {error}"))
     if survey:
         facts += [("searched", survey.extent), ("can be won", survey)]
-        verdicts = {solution.verdict for solution in survey.found.values()}
+        verdicts = {solution.verdict for solution in survey.solutions.values()}
         if scenario.tells_success and verdicts == {Verdict.LOST}:
             faults = [
-                f"{scenario.name}: none of the levels of {len(survey.found)} seeds can be won"
+                f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"
             ]
         if Verdict.LOST in verdicts:
             exception = " but levels that cannot be won"
-        elif verdicts != {Verdict.WON} or len(survey.found) < _LEVELS:
+        elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
             exception = ", as far as levels were searched"
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""

@@ -14,8 +14,14 @@ from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.action_preview import Outcome, Trial
-from gv_engine.session.inspection import Entity, Inspection, Sight, meanings, visibility_functions
+from gv_engine.session.action_preview import ActionPreview, Outcome
+from gv_engine.session.inspection import (
+    Entity,
+    Inspection,
+    VisibleCells,
+    describe_numbers,
+    visibility_function_names,
+)
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
@@ -69,12 +75,12 @@ class GridInspector:
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._scenario: Scenario | None = None
         self._inspection: Inspection
-        self._trial: Trial
+        self._trial: ActionPreview
         self._outcomes: Mapping[str, Outcome] = {}
         self._frame: Frame
         self._is_stale = True
         self._rows: list[PageLine] = []
-        self._sight: Sight | None = None
+        self._sight: VisibleCells | None = None
 
     def begin(self) -> None:
         """Mark the pages as outdated, because the frame has changed."""
@@ -97,8 +103,11 @@ class GridInspector:
         self._is_stale, self._frame = False, self._game.frame()
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._inspection, self._trial = Inspection(self._scenario), Trial(self._scenario)
-        self._inspection.look(self._game.row())
+            self._inspection, self._trial = (
+                Inspection(self._scenario),
+                ActionPreview(self._scenario),
+            )
+        self._inspection.load(self._game.row())
         height, width = self._frame.grid.shape[:2]
         if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
             self.chosen = None
@@ -106,7 +115,7 @@ class GridInspector:
             self._function = AS_SHOWN
         self._sight = None
         if self._page == "Sight" and self._function != AS_SHOWN:
-            self._sight = self._inspection.sight(self._function)
+            self._sight = self._inspection.visible_cells(self._function)
         if self._page == "Actions":
             self._outcomes = self._trial.outcomes(self._game.row())
         self._rows = list(self._pages[self._page]())
@@ -116,7 +125,7 @@ class GridInspector:
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
-            return (AS_SHOWN, *visibility_functions())
+            return (AS_SHOWN, *visibility_function_names())
         return ()
 
     def _cell_lines(self) -> Iterator[PageLine]:
@@ -157,7 +166,7 @@ class GridInspector:
             cells = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
             parts: list[tuple[str, NDArray[Any], str]] = [("", array, self._meaning_of(name))]
             if cells is not None:
-                legends = meanings(array, cells, frame.types)
+                legends = describe_numbers(array, cells, frame.types)
                 parts = [
                     (part, array[..., k], ", ".join(f"{n} {w}" for n, w in legends[k].items()))
                     for k, part in enumerate(("type", "state", "colour"))

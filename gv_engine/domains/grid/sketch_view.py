@@ -49,7 +49,7 @@ class EditorMapView(MapDrawing):
         whole = max(1, min(rect.h // height, rect.w // width))
         self._size = whole, cell, cell
         start = scroll_offset((height, width), room, self._update_center(cursor, room, cell), cell)
-        grid, ground = sketch.looks()
+        grid, ground = sketch.cell_arrays()
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
         self._board.draw(surface, rect, start, cell, grid, None, _NO_AGENT, beneath=ground)

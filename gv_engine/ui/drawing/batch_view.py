@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.session.batch_viewer import BEYOND
+from gv_engine.session.batch_viewer import OUTSIDE_CODE
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import SMALL, Rect, SpriteSheet, pygame
 
@@ -57,7 +57,7 @@ def lay_out_batch(
 
 
 class TileTable:
-    """Cache of tile pixels by cell code, see `gv_engine.session.batch_viewer.LOOK_BITS`.
+    """Cache of tile pixels by cell code, see `gv_engine.session.batch_viewer.APPEARANCE_BITS`.
 
     Args:
         sheet: sprites of the scenario.
@@ -93,7 +93,7 @@ class TileTable:
         """Draw the tile of a code; return its (cell, cell) uint32 pixels."""
         cell = self._cell
         tile = pygame.Surface((cell, cell), 0, 32)
-        if code == BEYOND:
+        if code == OUTSIDE_CODE:
             tile.fill(self._theme.background)
             return self._to_array(tile)
         kind, state, color, agent = code.to_bytes(4, "little")

@@ -18,11 +18,11 @@ from pathlib import Path
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.session.sprite_paths import (
-    DrawingError,
-    drawing_file,
-    read_drawing,
+    SpriteError,
+    find_sprite,
+    read_svg,
     tile_letters,
-    with_engines_own,
+    with_builtin_folders,
 )
 from gv_engine.ui.colors import PALETTES
 
@@ -59,7 +59,7 @@ class SpriteSheet:
     """Sprite surfaces by name, colour, size and turn; each is rendered once and cached.
 
     Args:
-        folders: the author's sprite folders, see `with_engines_own`.
+        folders: the author's sprite folders, see `with_builtin_folders`.
         palette: key of `PALETTES`.
         types: object types, for the names and letters of sprites.
     """
@@ -72,7 +72,7 @@ class SpriteSheet:
     ) -> None:
         self._palette = PALETTES[palette]
         self._types = types
-        self._folders = with_engines_own(folders)
+        self._folders = with_builtin_folders(folders)
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 
@@ -146,7 +146,7 @@ class SpriteSheet:
         try:
             sprite = load_svg(SVG_TAG.sub(lambda tag: _set_svg_size(tag[0], size), filled, count=1))
         except pygame.error as error:
-            raise DrawingError(f"{file}: SDL cannot read this drawing ({error})") from error
+            raise SpriteError(f"{file}: SDL cannot read this drawing ({error})") from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         if text is TILE:
@@ -156,9 +156,9 @@ class SpriteSheet:
     def _load_source(self, name: str, small: bool) -> tuple[Path, str]:
         """Return the file of a sprite and its SVG text."""
         if (name, small) not in self._texts:
-            file = drawing_file(name, self._folders, small)
+            file = find_sprite(name, self._folders, small)
             if file:
-                self._texts[name, small] = file, read_drawing(file)
+                self._texts[name, small] = file, read_svg(file)
             elif tile_letters(self._types, name):
                 self._texts[name, small] = Path(name), TILE
             else:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import Autoplayer, Choice, Opponent, actor_of
-from gv_engine.session.episode import AND
+from gv_engine.session.autoplay import ActionChoice, Autoplayer, Opponent, make_autoplayer
+from gv_engine.session.episode import ACTION_SEPARATOR
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
@@ -45,7 +45,7 @@ class AutoplayScreen(PlayScreen):
         self.autoplayer = autoplayer
         self._is_acting = True
         self._due = 0.0
-        self._choice: Choice | None = None
+        self._choice: ActionChoice | None = None
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class AutoplayScreen(PlayScreen):
             self._choice = self.autoplayer.choose(self.game)
         except GVEngineError:
             self._pause()
-            self._choice = Choice("", {})
+            self._choice = ActionChoice("", {})
             raise
         self.app.needs_redraw |= self._choice is not None
         return self._choice is not None
@@ -80,7 +80,7 @@ class AutoplayScreen(PlayScreen):
             return
         action, before = self._choice.action if self._choice else "", self.game.position
         if action:
-            self.step(lambda: self.game.follow(action))
+            self.step(lambda: self.game.redo_or_step(action))
             if self.game.position == before:  # refused: it would be refused again
                 self._pause()
 
@@ -90,7 +90,7 @@ class AutoplayScreen(PlayScreen):
         if action:
             self._pause()
             others = self._choice.action if self._choice else ""
-            action = self.game.among(action, others or self.game.wait)
+            action = self.game.merge_actions(action, others or self.game.wait)
         super().take_action(action)
 
     def seek(self, position: int) -> None:
@@ -122,7 +122,7 @@ class AutoplayScreen(PlayScreen):
         """Rebuild the stage, and create the agent again if the scenario changed."""
         if self._stage_scenario is not self.game.scenario:  # the agent belongs to a scenario
             self.autoplayer.close()
-            self.autoplayer = actor_of(self.game, self.autoplayer.name)
+            self.autoplayer = make_autoplayer(self.game, self.autoplayer.name)
         super()._rebuild_stage()
 
     def on_close(self) -> None:
@@ -131,7 +131,7 @@ class AutoplayScreen(PlayScreen):
 
     def _race(self) -> None:
         """Race against the agent on this level."""
-        self.app.start_race(Opponent.named(self.autoplayer.name, self.game))
+        self.app.start_race(Opponent.load(self.autoplayer.name, self.game))
 
     def _pause(self) -> None:
         """Pause the agent."""
@@ -176,7 +176,7 @@ class AutoplayScreen(PlayScreen):
         text_rect = Rect(button.right + line // 2, header.y, 0, header.h)
         text_rect.w = header.right - text_rect.x
         painter.draw_text(text_rect, self._describe_choice(), "muted")
-        if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.chances:
+        if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.probabilities:
             rest.y += line * 7 // 4
             rest.h -= line * 7 // 4
             self._draw_probabilities(painter, rest.inflate(-line, 0), self._choice)
@@ -192,7 +192,7 @@ class AutoplayScreen(PlayScreen):
             and f"{self.autoplayer.name}: {_describe_action(self._choice.action)}"
         )
 
-    def _draw_probabilities(self, painter: Painter, rect: Rect, choice: Choice) -> None:
+    def _draw_probabilities(self, painter: Painter, rect: Rect, choice: ActionChoice) -> None:
         """Draw a bar for each action with its probability, the most likely actions if there are
         many."""
         line = painter.line_height
@@ -220,20 +220,20 @@ class AutoplayScreen(PlayScreen):
             painter.draw_card(bar, "accent" if action == choice.action else "outline")
 
 
-def likely_actions(choice: Choice) -> list[tuple[str, float]]:
+def likely_actions(choice: ActionChoice) -> list[tuple[str, float]]:
     """Return (action, probability) in the order of the level; the `MAX_BARS` most likely actions
     if there are more."""
     by_probability = sorted(
-        choice.chances.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
+        choice.probabilities.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
     )
     shown = dict(by_probability[:MAX_BARS])
-    return [(action, chance) for action, chance in choice.chances.items() if action in shown]
+    return [(action, chance) for action, chance in choice.probabilities.items() if action in shown]
 
 
 def _describe_action(action: str) -> str:
     """Return the text of an action; for several agents, the action of each agent by name."""
     texts = []
-    for part in action.split(AND):
+    for part in action.split(ACTION_SEPARATOR):
         name, _, agent_action = part.rpartition(" ")
         words = agent_action.replace("_", " ")
         texts.append(f"{name}: {words.lower()}" if name else words.capitalize())

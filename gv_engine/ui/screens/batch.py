@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gv_engine.session.autoplay import PolicyActor
-from gv_engine.session.batch_viewer import BatchViewer, Means, WallLook, Watched
+from gv_engine.session.autoplay import PolicyAutoplayer
+from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer, CurvePoint
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.batch_view import MAX_CELL, MIN_CELL, BatchView
 from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
@@ -49,14 +49,14 @@ class BatchScreen(Screen):
 
     groups = ("batch", "window")
 
-    def __init__(self, app: AppContext, worlds: Watched, policy_name: str) -> None:
+    def __init__(self, app: AppContext, worlds: BatchSource, policy_name: str) -> None:
         super().__init__(app)
         self.worlds, self._policy_name = worlds, policy_name
         self._theme = app.theme
         self._view = self._make_view()
         self._first = 0
         self._due = 0.0
-        self._state: WallLook | None = None
+        self._state: BatchSnapshot | None = None
         self._rest = 0, ""
         self._selected: int | None = None
         self._paused: float | None = None
@@ -78,7 +78,10 @@ class BatchScreen(Screen):
         """Ask for a new picture if the worlds or the curves changed."""
         if now >= self._due:
             self._due = now + PICTURE_TIME
-            state, rest = self.worlds.shown(), (len(self.worlds.curves), self.worlds.trouble)
+            state, rest = (
+                self.worlds.latest_snapshot(),
+                (len(self.worlds.curves), self.worlds.trouble),
+            )
             self.app.needs_redraw |= state is not self._state or rest != self._rest
             self._state, self._rest = state, rest
         return max(0.0, self._due - now)
@@ -146,7 +149,7 @@ class BatchScreen(Screen):
 
     def _select(self, offset: int) -> None:
         """Select the world `offset` further, or the first visible one, and scroll to it."""
-        state, layout = self.worlds.shown(), self._view.layout
+        state, layout = self.worlds.latest_snapshot(), self._view.layout
         if state is None:
             return
         chosen = self._first if self._selected is None else self._selected + offset
@@ -156,7 +159,7 @@ class BatchScreen(Screen):
 
     def _scroll(self, rows: int) -> None:
         """Scroll by rows of worlds."""
-        state = self.worlds.shown()
+        state = self.worlds.latest_snapshot()
         layout = self._view.layout
         number = 0 if state is None else len(state.codes)
         last = max(0, -(-number // layout.columns) - layout.rows)
@@ -183,7 +186,7 @@ class BatchScreen(Screen):
         room = Rect(inner.x, header.bottom + line // 4, inner.w, 0)
         room.h = footer.y - line // 4 - room.y
         self._draw_header(painter, header, roomy)
-        state = self.worlds.shown()
+        state = self.worlds.latest_snapshot()
         if state is not None and min(room.size) > 0:
             clip = painter.surface.get_clip()
             painter.surface.set_clip(room)
@@ -221,11 +224,11 @@ class BatchScreen(Screen):
         title = Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
         painter.draw_text(title, self.worlds.scenario.name, size=1.3)
         points = list(self.worlds.curves)
-        last = points[-1] if points else Means(*(math.nan,) * 4)
+        last = points[-1] if points else CurvePoint(*(math.nan,) * 4)
         if roomy:
             description = f"{self._policy_name}, {self._describe_speed()}"
             painter.draw_text(Rect(title.x, title.bottom, title.w, line), description, "muted")
-            state = self.worlds.shown()
+            state = self.worlds.latest_snapshot()
             steps = f"{state.steps:,} steps each" if state else "not begun"
             painter.draw_text(Rect(title.x, title.bottom + line, title.w, line), steps, "muted")
         width = (rect.right - title.right) // len(CURVES)
@@ -277,8 +280,8 @@ class WorldScreen(AutoplayScreen):
     """
 
     def __init__(self, app: AppContext, worlds: BatchViewer, number: int) -> None:
-        game = worlds.take_out(number)
-        super().__init__(app, game, PolicyActor(game, worlds.policy))
+        game = worlds.take_over(number)
+        super().__init__(app, game, PolicyAutoplayer(game, worlds.policy))
         self._worlds, self._number = worlds, number
         self._acts = False
 
@@ -299,7 +302,7 @@ class WorldScreen(AutoplayScreen):
         """Put the world back into the batch."""
         self.end_recording()
         self.autoplayer.close()
-        self._worlds.put_back(self._number, self.game)
+        self._worlds.give_back(self._number, self.game)
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         _, *others = super().buttons()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gv_engine.session.hot_reload import in_a_line
+from gv_engine.session.hot_reload import join_differences
 from gv_engine.session.session import Session
 from gv_engine.ui.screens.game_screen import GameScreen
 from gv_engine.ui.screens.screen import AppContext
@@ -20,14 +20,14 @@ class CompareScreen(GameScreen):
 
     Args:
         app: app of the screen.
-        below: screen of the changed game, see `Session.was`.
+        below: screen of the changed game, see `Session.before_reload`.
     """
 
     extra_groups = ("replay",)
     heading = "Before: "
 
     def __init__(self, app: AppContext, below: GameScreen) -> None:
-        previous_session = below.game.was()
+        previous_session = below.game.before_reload()
         assert previous_session is not None  # checked by the caller
         self._below = below
         super().__init__(app, previous_session)
@@ -56,7 +56,7 @@ class CompareScreen(GameScreen):
         """Show the current frame and a text with its differences."""
         text = "the game has other steps now"
         if self._is_compared:
-            text = in_a_line(self._below.game.differences()) or "the same"
+            text = join_differences(self._below.game.differences()) or "the same"
         self._text = f"Before, step {self.game.position}: {text}"
         super().show(glide)
 
@@ -98,7 +98,7 @@ class CompareScreen(GameScreen):
     def seek(self, position: int) -> None:
         """Go to a step in both games."""
         self.game.seek(position)
-        self._below.game.seek(min(self.game.position, self._below.game.compared or 0))
+        self._below.game.seek(min(self.game.position, self._below.game.num_comparable_steps or 0))
         self.show(glide=False)
 
     def hints(self) -> Sequence[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from gv_engine.editor.background_check import BackgroundChecker, Judgement
+from gv_engine.editor.background_check import BackgroundChecker, CheckState
 from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.yaml_text import EditError
@@ -45,7 +45,7 @@ class EditScreen(PaintScreen):
         self._next_check = 0.0
         self._has_warned = self._is_discarded = False
         self._checker: BackgroundChecker | None = None
-        self._judgement = Judgement()
+        self._judgement = CheckState()
         self._checked_scenario: object = None
 
     # ---- what happens --------------------------------------------------------------------
@@ -57,7 +57,7 @@ class EditScreen(PaintScreen):
             self._next_check = now + FILE_POLL_INTERVAL
             self._check_file()
         self._poll_checker()
-        waits = self._checker is not None and self._checker.waits
+        waits = self._checker is not None and self._checker.is_waiting
         return (
             min(self._next_check - now, CHECKER_POLL_INTERVAL) if waits else self._next_check - now
         )
@@ -67,7 +67,7 @@ class EditScreen(PaintScreen):
         if self._checker is None:
             self._checker = BackgroundChecker()
         if self._checked_scenario is not self.work.scenario:
-            self._checked_scenario, self._judgement = self.work.scenario, Judgement()
+            self._checked_scenario, self._judgement = self.work.scenario, CheckState()
             self._checker.ask(self.work.scenario)
             self.app.needs_redraw = True
         if judgement := self._checker.answer():
@@ -78,9 +78,9 @@ class EditScreen(PaintScreen):
         """Stop the checker, and save unsaved edits into the folder `unsaved`."""
         if self._checker is not None:
             self._checker.close()
-        if self.work.manuscript.is_edited and not self._is_discarded:
+        if self.work.buffer.is_edited and not self._is_discarded:
             try:
-                file = save_unsaved(self.work.level.file.stem, self.work.manuscript.text)
+                file = save_unsaved(self.work.level.file.stem, self.work.buffer.text)
             except OSError as error:
                 complain(f"unsaved edits are lost: {error_text(error)}")
             else:
@@ -89,8 +89,8 @@ class EditScreen(PaintScreen):
     def _check_file(self) -> None:
         """Load the file again if another program changed it; if there are unsaved edits, show a
         note instead."""
-        manuscript = self.work.manuscript
-        if not manuscript.differs:
+        manuscript = self.work.buffer
+        if not manuscript.has_disk_changes:
             self._has_warned = False
         elif not self._has_warned:
             self._has_warned = True
@@ -98,13 +98,13 @@ class EditScreen(PaintScreen):
             if manuscript.is_changed:
                 self.app.show_note(f"{name} was changed elsewhere: saving asks which one stays", 15)
                 return
-            manuscript.take()
+            manuscript.load_from_disk()
             self._has_warned = False
             self.refresh()
             self.app.show_note(
                 f"{name} was changed elsewhere and is read again; undo leads back", 10
             )
-        if self.work.rules_differ():
+        if self.work.have_rules_changed():
             self.refresh()
             self.app.show_note("The rules were changed and are read again")
 
@@ -137,7 +137,7 @@ class EditScreen(PaintScreen):
             GVEngineError: the level has errors.
         """
         if self.work.scenario is None:
-            fault = self.work.faults[0].says if self.work.faults else "there is no level"
+            fault = self.work.faults[0].message if self.work.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
         self.app.push(PlaytestScreen(self.app, Session(self.work.scenario, seed=0)))
 
@@ -150,9 +150,9 @@ class EditScreen(PaintScreen):
         Args:
             then: called after the file is written.
         """
-        if self.work.manuscript.file is None:
+        if self.work.buffer.file is None:
             self.save_as(then)
-        elif self.work.manuscript.differs:
+        elif self.work.buffer.has_disk_changes:
             self.app.push(ConflictMenu(self, then))
         else:
             self.write(then=then)
@@ -174,7 +174,7 @@ class EditScreen(PaintScreen):
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
         """Write the file, show a note, and call `then` if it succeeds."""
         try:
-            saved = self.work.manuscript.save(file)
+            saved = self.work.buffer.save(file)
         except OSError as error:
             self.app.show_note(f"Not saved: {error_text(error)}", stays=15)
             return
@@ -195,13 +195,13 @@ class EditScreen(PaintScreen):
 
     def enter_size(self) -> None:
         """Ask for another size of the map."""
-        height, width = self.work.sketch.shape
+        height, width = self.work.map.shape
 
         def accept(text: str) -> None:
             sides = text.lower().replace("×", "x").split("x")
             if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
                 raise EditError(f"found {text!r}, expected rows and columns, as 9x12")
-            self.edit(lambda _: self.work.sketch.resized(int(sides[0]), int(sides[1])))
+            self.edit(lambda _: self.work.map.resize(int(sides[0]), int(sides[1])))
 
         words = "Rows and columns. Walls around the level stay around it."
         letters = "0123456789x× "
@@ -257,7 +257,8 @@ class EditScreen(PaintScreen):
     def faults(self) -> Sequence[Fault]:
         """Errors of the document and findings of the background checker."""
         findings = (
-            fault._replace(says=self.work.in_short(fault.says)) for fault in self._judgement.faults
+            fault._replace(message=self.work.shorten_message(fault.message))
+            for fault in self._judgement.faults
         )
         return (*self.work.faults, *findings)
 
@@ -267,9 +268,9 @@ class EditScreen(PaintScreen):
         if self.work.scenario is None:
             return "", "text"
         judgement = self._judgement
-        if judgement.steps is None and not judgement.says:
+        if judgement.steps is None and not judgement.message:
             return "Looking for a way to win", "muted"
-        text = judgement.says or f"Can be won in {judgement.steps} steps"
+        text = judgement.message or f"Can be won in {judgement.steps} steps"
         if judgement.levels:
             text = f"Seed 0: {text[0].lower()}{text[1:]}. Seeds from 0 on: {judgement.levels}"
         return (
@@ -344,8 +345,8 @@ _COMMANDS: dict[str, Callable[[EditScreen], None]] = {
     "put": EditScreen._put,
     "erase": EditScreen._erase,
     "pick": EditScreen._pick,
-    "next_thing": lambda screen: screen.brushes.step(1),
-    "previous_thing": lambda screen: screen.brushes.step(-1),
+    "next_thing": lambda screen: screen.brushes.select_next(1),
+    "previous_thing": lambda screen: screen.brushes.select_next(-1),
     "next_color": lambda screen: screen.brushes.next_color(),
     "next_state": EditScreen._next_state,
     "next_tool": EditScreen._next_tool,

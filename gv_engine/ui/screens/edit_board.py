@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from gv_engine.editor.document import EditorDocument, Fault
-from gv_engine.editor.map_model import FLOOR_THING, Brushes, MapCell, box
+from gv_engine.editor.map_model import FLOOR_THING, Brushes, MapCell, cells_of_box
 from gv_engine.editor.symbols import CellThing
 from gv_engine.editor.yaml_text import EditError
 from gv_engine.ui.drawing.sprites import Rect, pygame
@@ -35,7 +35,7 @@ class PaintScreen(Screen):
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app)
         self.work = work
-        self.brushes = Brushes(work.words)
+        self.brushes = Brushes(work.vocabulary)
         self.cursor: MapCell = (0, 0)
         self.tool = TOOLS[0]
         self._corner: MapCell | None = None
@@ -55,8 +55,8 @@ class PaintScreen(Screen):
     def refresh(self) -> None:
         """Parse the changed text and update brushes and cursor."""
         self.work.refresh()
-        self.brushes.adopt(self.work.words)
-        height, width = self.work.sketch.shape
+        self.brushes.set_vocabulary(self.work.vocabulary)
+        height, width = self.work.map.shape
         y, x = self.cursor
         self.cursor = max(0, min(height - 1, y)), max(0, min(width - 1, x))
         self._preview = None
@@ -77,26 +77,26 @@ class PaintScreen(Screen):
 
     def draw_as_map(self) -> None:
         """Replace the rules that make the level by a map of seed 0."""
-        self.work.draw_level(0)
+        self.work.insert_level(0)
         self.refresh()
 
     @property
     def has_map(self) -> bool:
         """True if the level has a map to paint on."""
-        return bool(self.work.sketch.rows)
+        return bool(self.work.map.rows)
 
     def paint(self, cells: Iterable[MapCell], thing: CellThing) -> None:
         """Put an object into cells; cells of one stroke are undone together."""
         if not self.has_map:
             raise EditError("This level has no map to paint on; the menu draws one of its levels")
-        painted = [(cell, thing) for cell in cells if cell in self.work.sketch]
-        self.edit(lambda _: self.work.sketch.painted(painted), stroke=self._stroke)
+        painted = [(cell, thing) for cell in cells if cell in self.work.map]
+        self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
 
     def _use_tool(self, cell: MapCell, erases: bool) -> None:
         """Use the tool on a cell, with the chosen object or, to erase, the floor."""
         thing = FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
-            self.paint(self.work.sketch.alike(cell), thing)
+            self.paint(self.work.map.flood_fill(cell), thing)
         elif self.tool == "pen":
             self.paint([cell], thing)
         elif self._corner is None:
@@ -110,10 +110,10 @@ class PaintScreen(Screen):
         if corner is None:
             return
         if self.tool == "room" and not self._is_erasing:
-            self.edit(lambda _: self.work.sketch.room(corner, cell), stroke=self._stroke)
+            self.edit(lambda _: self.work.map.draw_room(corner, cell), stroke=self._stroke)
         else:
             thing = FLOOR_THING if self._is_erasing else self.brushes.thing()
-            self.paint(box(corner, cell), thing)
+            self.paint(cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
         """Use the tool on the cursor's cell."""
@@ -128,12 +128,12 @@ class PaintScreen(Screen):
     def _pick(self) -> None:
         """Choose the object of the cursor's cell for painting."""
         if self.has_map:
-            self.brushes.take(self.work.sketch.thing(self.cursor))
+            self.brushes.pick(self.work.map.thing(self.cursor))
 
     def _move(self, down: int, right: int) -> None:
         """Move the cursor, if the cell is on the map."""
         cell = self.cursor[0] + down, self.cursor[1] + right
-        if cell in self.work.sketch:
+        if cell in self.work.map:
             self.cursor = cell
 
     def _next_tool(self) -> None:
@@ -144,7 +144,7 @@ class PaintScreen(Screen):
     def _toggle_all_things(self) -> None:
         """Switch between all objects and the objects of the level."""
         self.brushes.all_things = not self.brushes.all_things
-        self.brushes.adopt(self.work.words)
+        self.brushes.set_vocabulary(self.work.vocabulary)
 
     def _next_state(self) -> None:
         """Choose the next state of the object."""
@@ -157,7 +157,7 @@ class PaintScreen(Screen):
         if event.type == pygame.MOUSEWHEEL:
             mouse = pygame.mouse.get_pos() if pygame.mouse.get_focused() else (0, 0)
             if self._layout.palette.collidepoint(mouse):
-                self.brushes.step(-event.y)
+                self.brushes.select_next(-event.y)
             else:
                 self._drawing.zoom(event.y)
             self.app.needs_redraw = True
@@ -192,7 +192,7 @@ class PaintScreen(Screen):
     @property
     def drawing(self) -> MapDrawing:
         """Drawing of the map; created again if theme, object types or folder change."""
-        words, folder = self.work.words, self.work.level.file.parent
+        words, folder = self.work.vocabulary, self.work.level.file.parent
         key = self.app.theme, words.types, folder
         if self._drawing is None or self._drawing_key != key:
             domain = self.work.document.domain if self.work.document else "grid"
@@ -205,7 +205,7 @@ class PaintScreen(Screen):
         """Draw the map with its outlined cells, or, without a map, an example level."""
         painter.draw_card(rect, "well")
         inner = rect.inflate(-painter.line_height // 2, -painter.line_height // 2)
-        sketch = self.work.sketch
+        sketch = self.work.map
         if not self.has_map:
             self._draw_without_map(painter, inner, drawing)
             return
@@ -217,7 +217,7 @@ class PaintScreen(Screen):
         wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
         marks = dict.fromkeys(wrong, "loss")
         if self._corner is not None:
-            marks |= dict.fromkeys(box(self._corner, self.cursor), "accent")
+            marks |= dict.fromkeys(cells_of_box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
     def _draw_without_map(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
@@ -229,7 +229,7 @@ class PaintScreen(Screen):
             "their place."
         )
         if self.work.document is None:
-            text = "The file cannot be read as it is: " + self.work.faults[0].says
+            text = "The file cannot be read as it is: " + self.work.faults[0].message
         height = painter.draw_lines(Rect(rect.x, rect.y, rect.w, 6 * line), text, "muted")
         if self.work.scenario is None:
             return
@@ -237,11 +237,11 @@ class PaintScreen(Screen):
         painter.draw_button(
             slot, "Draw it as a map", partial(self._press, self.draw_as_map), ground="card"
         )
-        self._preview = self._preview or self.work.with_level_drawn(0)
+        self._preview = self._preview or self.work.copy_with_level(0)
         level_rect = Rect(rect.x, slot.bottom + line, rect.w, 0)
         level_rect.h = rect.bottom - level_rect.y
-        if level_rect.h > 4 * line and self._preview.sketch.rows:
-            drawing.draw(painter.surface, level_rect, line, self._preview.sketch, (0, 0))
+        if level_rect.h > 4 * line and self._preview.map.rows:
+            drawing.draw(painter.surface, level_rect, line, self._preview.map, (0, 0))
 
     def _press(self, act: Callable[[], None]) -> None:
         """Call the function of a pressed button and redraw."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.editor.form_fields import FormField, form_fields
-from gv_engine.editor.rules import RULE_PARTS, Rule, path_words
-from gv_engine.editor.yaml_text import EditError, KeyPath, has
+from gv_engine.editor.rules import RULE_PARTS, Rule, format_key_path
+from gv_engine.editor.yaml_text import EditError, KeyPath, has_value
 from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
@@ -92,10 +92,10 @@ class FormScreen(Menu):
         if field is None:  # undone meanwhile
             return
         if field.choices and (field.value is None or field.value in field.choices):
-            self._set_value(name, field.after(step))
+            self._set_value(name, field.next_choice(step))
         elif field.parts is not None:
             self.app.push(PartsScreen(self, name))
-        elif field.below:
+        elif field.keys:
             self.app.push(FormScreen(self._screen, *self._inner_form(name, self._keyed_fields)))
         else:
             self._ask(field)
@@ -117,8 +117,8 @@ class FormScreen(Menu):
 
         def put_inner(inner: str, value: Any) -> None:
             if field := self._field(name):
-                part = field.parts.put(field.value, inner, value) if field.parts else None
-                self._put(name, part if field.parts else field.with_inner(inner, value))
+                part = field.parts.set_part(field.value, inner, value) if field.parts else None
+                self._put(name, part if field.parts else field.with_current(inner, value))
 
         return _InnerForm(
             _to_words(name).capitalize(), made, put_inner, _join_path(self._path, name)
@@ -126,15 +126,19 @@ class FormScreen(Menu):
 
     def _keyed_fields(self, field: FormField) -> Sequence[FormField]:
         """Return the inner fields of a field with keys."""
-        return form_fields(field.below, field.inner, self._screen.work.words)
+        return form_fields(field.keys, field.current, self._screen.work.vocabulary)
 
     def _ask(self, field: FormField) -> None:
         """Ask for the text of a field's value."""
 
         def accept(text: str) -> None:
-            self._set_value(field.name, field.read(text))
+            self._set_value(field.name, field.parse(text))
 
-        words = f"{field.says} Expected: {field.expects}." if field.expects else field.says
+        words = (
+            f"{field.description} Expected: {field.expected}."
+            if field.expected
+            else field.description
+        )
         self.app.push(Prompt(self.app, _to_words(field.name), words, field.shown, accept))
 
     def run_command(self, name: str) -> None:
@@ -156,10 +160,10 @@ class FormScreen(Menu):
             return
         field, line = fields[self.chosen], painter.line_height
         path = _join_path(self._path, field.name)
-        wrong = [f.says for f in self._screen.faults if f.place.path.startswith(path)]
+        wrong = [f.message for f in self._screen.faults if f.place.path.startswith(path)]
         keys = self.app.bindings
         hint = f"{keys.label('list', 'remove')} leaves it out" * (field.value is not None)
-        description = " ".join(filter(None, (field.says, hint and f"{hint}.")))
+        description = " ".join(filter(None, (field.description, hint and f"{hint}.")))
         width = min(painter.area.w - line, 46 * line)
         shown = wrap_text(description, line, width - 2 * line, _MAX_DESCRIPTION_LINES)
         faults = (
@@ -238,7 +242,7 @@ class PartsScreen(FormScreen):
         field, parts = self._above._field(self._name), self._make_fields()
         if field is None or field.parts is None or self.chosen >= len(parts):
             return
-        value = field.parts.moved(field.value, parts[self.chosen].name, offset)
+        value = field.parts.move_part(field.value, parts[self.chosen].name, offset)
         if value != field.value:
             self._above._set_value(self._name, value)
             self.chosen += offset
@@ -271,13 +275,13 @@ def level_form(screen: PaintScreen) -> FormScreen:
     shown = {key: keys[key] for key in order if key not in _EXCLUDED_KEYS}
 
     def make_fields() -> Sequence[FormField]:
-        return [*_parameter_fields(screen), *form_fields(shown, work.said, work.words)]
+        return [*_parameter_fields(screen), *form_fields(shown, work.values, work.vocabulary)]
 
     def put_value(name: str, value: Any) -> None:
         path: KeyPath = (name,)
         if name in (parameter.name for parameter in _parameter_fields(screen)):
-            path = _parameter_path(work.manuscript.text, name)
-        work.put(path, value)
+            path = _parameter_path(work.buffer.text, name)
+        work.set_value(path, value)
 
     return FormScreen(screen, "Level", make_fields, put_value)
 
@@ -290,9 +294,11 @@ def _parameter_fields(screen: PaintScreen) -> list[FormField]:
         description = f"A parameter of the level. {parameter.description}".strip()
         value, choices = parameter.default, parameter.choices
         key = Key(description, {"enum": list(choices)} if choices else {}, required=True)
-        field = form_fields({parameter.name: key}, {parameter.name: value}, screen.work.words)[0]
+        field = form_fields({parameter.name: key}, {parameter.name: value}, screen.work.vocabulary)[
+            0
+        ]
         fields.append(
-            field._replace(expects=parameter.allowed_text, is_text=parameter.kind == "text")
+            field._replace(expected=parameter.allowed_text, is_text=parameter.kind == "text")
         )
     return fields
 
@@ -300,7 +306,7 @@ def _parameter_fields(screen: PaintScreen) -> list[FormField]:
 def _parameter_path(text: str, name: str) -> KeyPath:
     """Return the path of a parameter's default value in the text of a scenario file."""
     long: KeyPath = (PARAMETERS, name, "default")
-    return long if has(text, long) else (PARAMETERS, name)
+    return long if has_value(text, long) else (PARAMETERS, name)
 
 
 def cell_form(screen: PaintScreen) -> FormScreen:
@@ -308,7 +314,7 @@ def cell_form(screen: PaintScreen) -> FormScreen:
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
-        thing, words = work.sketch.thing(cell), work.words
+        thing, words = work.map.thing(cell), work.vocabulary
         name = str(thing.get("object", ""))
         states = words.types[name].states if name in words.types else ()
         state_key = {"state": LEGEND_KEYS["state"]._replace(schema={"enum": list(states)})}
@@ -316,13 +322,15 @@ def cell_form(screen: PaintScreen) -> FormScreen:
         return form_fields(keys, thing, words)
 
     def put_value(name: str, value: Any) -> None:
-        thing = {**work.sketch.thing(cell), name: value}
+        thing = {**work.map.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
-        keys = work.words.plain({key: part for key, part in thing.items() if part is not None})
-        work.edit(lambda _: work.sketch.painted([(cell, keys)], over=False))
+        keys = work.vocabulary.normalize_entry(
+            {key: part for key, part in thing.items() if part is not None}
+        )
+        work.edit(lambda _: work.map.paint([(cell, keys)], over=False))
 
-    character = work.sketch.rows[cell[0]][cell[1]]
+    character = work.map.rows[cell[0]][cell[1]]
     return FormScreen(
         screen, f"Row {cell[0]}, column {cell[1]}", make_fields, put_value, f"legend.{character}"
     )
@@ -338,10 +346,12 @@ def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
 
     def make_fields() -> Sequence[FormField]:
         current_rule = rule()
-        return form_fields(work.rules.keys(current_rule), current_rule.arguments, work.words)
+        return form_fields(
+            work.rules.argument_table(current_rule), current_rule.arguments, work.vocabulary
+        )
 
     def put_value(name: str, value: Any) -> None:
-        text = work.rules.said(rule(), name, value)
+        text = work.rules.set_argument(rule(), name, value)
         work.edit(lambda _: text)
 
-    return FormScreen(screen, _to_words(rule().name), make_fields, put_value, path_words(path))
+    return FormScreen(screen, _to_words(rule().name), make_fields, put_value, format_key_path(path))

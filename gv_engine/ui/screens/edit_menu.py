@@ -28,7 +28,7 @@ class EditMenu(Menu):
     @property
     def text_above(self) -> str:
         """Path of the file."""
-        file = self._screen.work.manuscript.file
+        file = self._screen.work.buffer.file
         return str(file) if file else "It has no file yet."
 
     def rows(self) -> Sequence[MenuRow]:
@@ -76,7 +76,7 @@ class EditMenu(Menu):
     def _leave(self) -> None:
         """Leave the editor, or ask first if there are unsaved edits."""
         self.app.pop()
-        if self._screen.work.manuscript.is_changed:
+        if self._screen.work.buffer.is_changed:
             self.app.push(LeaveMenu(self._screen))
         else:
             self._screen.leave()
@@ -144,13 +144,13 @@ class ConflictMenu(Menu):
     def _write(self) -> None:
         """Overwrite the file."""
         self.app.pop()
-        self._screen.work.manuscript.remember()
+        self._screen.work.buffer.accept_disk_version()
         self._screen.write(then=self._then)
 
     def _load_from_disk(self) -> None:
         """Load the file from disk; the edits can be restored by undo."""
         self.app.pop()
-        self._screen.work.manuscript.take()
+        self._screen.work.buffer.load_from_disk()
         self._screen.refresh()
 
     def _save_as(self) -> None:

@@ -174,7 +174,7 @@ def _draw_faults(painter: Painter, rect: Rect, screen: EditContext) -> None:
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
         fault = faults[number]
-        height = len(wrap_text(fault.says, line, rect.w, _MAX_FAULT_LINES)) * line
+        height = len(wrap_text(fault.message, line, rect.w, _MAX_FAULT_LINES)) * line
         slot = Rect(rect.x, y, rect.w, min(height, rect.bottom - y))
         remaining = len(faults) - number
         if slot.h < line or (slot.h < height and number > first):
@@ -183,7 +183,7 @@ def _draw_faults(painter: Painter, rect: Rect, screen: EditContext) -> None:
             break
         if painter.add_hit_area(slot, partial(_open_fault, screen, number)):
             painter.draw_outline(slot.inflate(line // 2, line // 4), "outline")
-        painter.draw_lines(slot, fault.says, "muted" if fault.is_slip else "loss")
+        painter.draw_lines(slot, fault.message, "muted" if fault.is_slip else "loss")
         y = slot.bottom + line // 2
 
 
@@ -198,10 +198,10 @@ def _describe_cursor_cell(screen: EditContext) -> str:
     if not screen.has_map:
         return ""
     y, x = screen.cursor
-    character = screen.work.sketch.rows[y][x]
-    if screen.work.words.legend.get(character) is None:
+    character = screen.work.map.rows[y][x]
+    if screen.work.vocabulary.legend.get(character) is None:
         return f"{y}, {x}: {character!r} stands for nothing"
-    return f"{y}, {x}: {describe_cell(screen.work.sketch.thing((y, x)))}"
+    return f"{y}, {x}: {describe_cell(screen.work.map.thing((y, x)))}"
 
 
 def describe_cell(thing: CellThing) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gv_engine.editor.rules import RULE_PARTS, KnownRule, Rule, RulePart, faulty
+from gv_engine.editor.rules import RULE_PARTS, AvailableRule, Rule, RulePart, has_fault
 from gv_engine.session.catalogue import search
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
@@ -155,18 +155,22 @@ class RuleListScreen(_ListScreen):
         faulty_paths = [fault.place.path for fault in self._screen.faults]
         rows = []
         for part in RULE_PARTS:
-            suffix = rules.how(part)
+            suffix = rules.combination(part)
             title = f"{part.title}: {suffix}" if suffix else part.title
             rows.append(_Row(title, "", partial(self._open_add_screen, part), None, part))
             for rule in rules.rules(part):
                 name = rule.name.replace("_", " ") if ":" not in rule.name else rule.name
                 act = partial(self._open_rule_form, rule)
-                rows.append(_Row(name, rule.says, act, rule, part, faulty(rule, faulty_paths)))
+                rows.append(
+                    _Row(name, rule.description, act, rule, part, has_fault(rule, faulty_paths))
+                )
         return rows
 
     def choose_at(self, path: str) -> None:
         """Choose the rule at the path of an error."""
-        matches = (n for n, row in enumerate(self.rows()) if row.rule and faulty(row.rule, [path]))
+        matches = (
+            n for n, row in enumerate(self.rows()) if row.rule and has_fault(row.rule, [path])
+        )
         self._chosen = next(matches, 0)
 
     def hints(self) -> Sequence[str]:
@@ -180,7 +184,7 @@ class RuleListScreen(_ListScreen):
         if name == "add" and row.part is not None:
             self._open_add_screen(row.part)
         elif name == "remove" and row.rule is not None:
-            self._change(self._screen.work.rules.removed(row.rule))
+            self._change(self._screen.work.rules.remove_rule(row.rule))
         elif name in ("move_up", "move_down") and row.rule is not None:
             self._move(row.rule, -1 if name == "move_up" else 1)
         elif name in ("undo", "redo"):
@@ -191,27 +195,27 @@ class RuleListScreen(_ListScreen):
 
     def _change(self, text: str) -> bool:
         """Set the text of the document; return whether it changed."""
-        before = self._screen.work.manuscript.text
+        before = self._screen.work.buffer.text
         self._screen.edit(lambda _: text)
         return text != before
 
     def _move(self, rule: Rule, offset: int) -> None:
         """Move a rule by `offset` places."""
-        if self._change(self._screen.work.rules.moved(rule, offset)):
+        if self._change(self._screen.work.rules.move_rule(rule, offset)):
             self._chosen += offset
 
     def _open_rule_form(self, rule: Rule) -> None:
         """Open the form of a rule, if it has parameters."""
-        if rule.system is not None and self._screen.work.rules.keys(rule):
+        if rule.system is not None and self._screen.work.rules.argument_table(rule):
             self.app.push(rule_form(self._screen, rule.path))
 
     def _open_add_screen(self, part: RulePart) -> None:
         """Open the list of rules that a part can have."""
         self.app.push(AddRuleScreen(self._screen, part, partial(self._insert_rule, part)))
 
-    def _insert_rule(self, part: RulePart, rule: KnownRule) -> None:
+    def _insert_rule(self, part: RulePart, rule: AvailableRule) -> None:
         """Add a rule to a part, choose it, and open its form."""
-        self._change(self._screen.work.rules.added(part, rule))
+        self._change(self._screen.work.rules.add_rule(part, rule))
         new_rule = self._screen.work.rules.rules(part)[-1]
         rows = self.rows()
         self._chosen = next(n for n, row in enumerate(rows) if row.rule == new_rule)
@@ -229,11 +233,11 @@ class AddRuleScreen(_ListScreen):
     """
 
     def __init__(
-        self, screen: PaintScreen, part: RulePart, add: Callable[[KnownRule], None]
+        self, screen: PaintScreen, part: RulePart, add: Callable[[AvailableRule], None]
     ) -> None:
         super().__init__(screen)
         self._part, self._add_rule = part, add
-        self._available_rules = list(screen.work.rules.known(part))
+        self._available_rules = list(screen.work.rules.available_rules(part))
         self._query = ""
 
     @property
@@ -243,8 +247,8 @@ class AddRuleScreen(_ListScreen):
     def rows(self) -> Sequence[_Row]:
         """Return a row for each rule that matches the typed text."""
 
-        def texts(rule: KnownRule) -> tuple[str, str]:
-            return rule.name.replace("_", " "), rule.says
+        def texts(rule: AvailableRule) -> tuple[str, str]:
+            return rule.name.replace("_", " "), rule.description
 
         fitting = (
             search(self._query, self._available_rules, texts)
@@ -270,7 +274,7 @@ class AddRuleScreen(_ListScreen):
         self._query, self._chosen = query[:100], 0
         self.app.needs_redraw = True
 
-    def _choose_rule(self, rule: KnownRule) -> None:
+    def _choose_rule(self, rule: AvailableRule) -> None:
         """Close the list and add a rule."""
         self.app.pop()
         self._add_rule(rule)

@@ -194,7 +194,7 @@ class ExportScreen(Menu):
         """Write the file, yielding after each picture; a generator that is closed early leaves no
         file."""
         watched_game, settings = self._game, self.app.settings
-        game = Session.of(
+        game = Session.from_replay(
             watched_game.replay(), watched_game.scenario
         )  # the watched session stays at its step
         steps = range(game.length + 1)

@@ -122,7 +122,7 @@ class GameScreen(Screen):
         check."""
         if self._reload_steps is None and now >= self._next_check:
             self._next_check = now + FILE_CHECK_INTERVAL
-            if self._watched_session.changed():
+            if self._watched_session.has_file_changes():
                 self._on_files_changed()
         if self._reload_steps is None:
             return max(0.0, self._next_check - now)
@@ -140,7 +140,7 @@ class GameScreen(Screen):
     def _hot_reload(self) -> Iterator[None]:
         """Replay the session's steps with the changed files, in slices, and show the result."""
         game, before = self.game, self.game.scenario
-        message = yield from game.flow()
+        message = yield from game.reload_incrementally()
         if not message or game is not self.game:
             return
         has_failed = game.scenario is before
@@ -154,7 +154,7 @@ class GameScreen(Screen):
     def _compared_frame(self) -> Any:
         """Return the frame before the file change, if the current step is the first that
         differs."""
-        difference, previous_session = self.game.difference, self.game.was()
+        difference, previous_session = self.game.difference, self.game.before_reload()
         is_here = difference and difference.step == self.game.position
         return previous_session.frame() if previous_session and is_here else None
 
@@ -193,7 +193,7 @@ class GameScreen(Screen):
     @property
     def _compare_label(self) -> str:
         """Label of the button that shows the game before the change; "" without a change."""
-        return "" if self.game.compared is None else "Before"
+        return "" if self.game.num_comparable_steps is None else "Before"
 
     def run_command(self, name: str) -> None:
         """Run a command of viewing: view, inspector, copy, differences."""
@@ -208,7 +208,7 @@ class GameScreen(Screen):
         elif name == "copy":
             self._copy()
         elif name == "first_change":
-            self.game.first_change()
+            self.game.seek_first_difference()
             self.show(glide=False)
         elif name == "compare":
             self._toggle_comparison()
@@ -242,7 +242,7 @@ class GameScreen(Screen):
 
     def _toggle_comparison(self) -> None:
         """Show the game before a file was saved."""
-        if self.game.compared is None:
+        if self.game.num_comparable_steps is None:
             self.app.show_note("No saved file has changed a step of this game")
         else:
             self.app.open_comparison()

@@ -13,9 +13,9 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
 from gv_engine.session.autoplay import SOLVER, Opponent
-from gv_engine.session.catalogue import next_of_kin, source_of
+from gv_engine.session.catalogue import next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, ReplayError
-from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
+from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
@@ -81,7 +81,7 @@ class PlayScreen(GameScreen):
             return self._saved_replay is not None
         if name == "edit_level":
             return bool(self.domain.sketch)
-        return self.game.knows(name) and self.stage.has_command(name)
+        return self.game.supports_command(name) and self.stage.has_command(name)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Handle the mouse as `GameScreen` does, and start to walk after a click."""
@@ -92,8 +92,8 @@ class PlayScreen(GameScreen):
     def run_command(self, name: str) -> None:
         """Run a command of the timeline, an action, or a command of this screen."""
         self.stage.stop_walking()
-        if name in GAME_COMMANDS:
-            GAME_COMMANDS[name](self.game)
+        if name in SESSION_COMMANDS:
+            SESSION_COMMANDS[name](self.game)
             self.show(glide=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
@@ -167,14 +167,16 @@ class PlayScreen(GameScreen):
 
     def _play_variant(self) -> None:
         """Play the scenario's next size or difficulty, with the same seed."""
-        self.game.change(self.app.load_scenario(next_of_kin(self.game.scenario.name)))
+        self.game.change_scenario(
+            self.app.load_scenario(next_size_variant(self.game.scenario.name))
+        )
         self.show(glide=False)
 
     def _enter_seed(self) -> None:
         """Ask for a seed and play it."""
 
         def accept(text: str) -> None:
-            self.game.reset(seed_of(text))
+            self.game.reset(parse_seed(text))
             self.show(glide=False)
 
         words, seed = "Equal seeds are equal levels.", str(self.game.seed)
@@ -223,7 +225,7 @@ class PlayScreen(GameScreen):
 
     def _race(self) -> None:
         """Race against the last saved replay, or the solver if there is none."""
-        self.app.start_race(Opponent.named(str(self._saved_replay or SOLVER), self.game))
+        self.app.start_race(Opponent.load(str(self._saved_replay or SOLVER), self.game))
 
     def _toggle_recording(self) -> None:
         """Start or end a recording."""

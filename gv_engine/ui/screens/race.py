@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import Opponent, standing, verdict
+from gv_engine.session.autoplay import Opponent, describe_standing, describe_winner
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import Stage, make_stage
@@ -33,14 +33,14 @@ class RaceScreen(PlayScreen):
         self._due = 0.0
         self._is_waiting = True  # until the opponent is at the player's step
         self._end_reason = ""  # message after the opponent has stopped
-        self._opponent_frame = opponent.game.frame()
+        self._opponent_frame = opponent.session.frame()
         self._opponent_stage = self._make_opponent_stage()
         if not (self._level_view or app.settings.view):
             self._choose_view(self._opponent_stage.view)  # the same view for both
 
     def _make_opponent_stage(self) -> Stage:
         """Return a stage for the opponent's game."""
-        stage = make_stage(self.opponent.game, self._theme)
+        stage = make_stage(self.opponent.session, self._theme)
         stage.begin(None, self._opponent_frame)
         stage.view = tuple(self.domain.views)[1]
         return stage
@@ -71,13 +71,13 @@ class RaceScreen(PlayScreen):
     def _advance_opponent(self) -> bool:
         """Move the opponent to the player's step; return False while the opponent computes."""
         try:
-            if not self.opponent.begins_again(self.game):
+            if not self.opponent.follow_level(self.game):
                 self._end_reason = f"{self.opponent.name} has played another level"
             elif not self.opponent.go_to(self.game.position + self._extra_steps):
                 return False
         except GVEngineError as error:
             self._end_reason = f"{self.opponent.name}: {error}"
-        previous, self._opponent_frame = self._opponent_frame, self.opponent.game.frame()
+        previous, self._opponent_frame = self._opponent_frame, self.opponent.session.frame()
         is_next_step = self._opponent_frame.steps == previous.steps + 1
         self._opponent_stage.begin(previous if is_next_step else None, self._opponent_frame)
         self.app.needs_redraw = True
@@ -101,10 +101,12 @@ class RaceScreen(PlayScreen):
             player_rect.h = opponent_rect.h = (rect.h - line // 2) // 2
             opponent_rect.bottom = rect.bottom
         self._opponent_stage.line = line
-        player_text = standing("You", self.game)
+        player_text = describe_standing("You", self.game)
         waiting_text = f"{self.opponent.name} thinks" if self._is_waiting else ""
         opponent_text = (
-            self._end_reason or waiting_text or standing(self.opponent.name, self.opponent.game)
+            self._end_reason
+            or waiting_text
+            or describe_standing(self.opponent.name, self.opponent.session)
         )
         for room, text in ((player_rect, player_text), (opponent_rect, opponent_text)):
             painter.draw_text(Rect(room.x, room.y, room.w, line), text, "muted", "center")
@@ -120,4 +122,7 @@ class RaceScreen(PlayScreen):
     def facts(self) -> Sequence[str]:
         """Return the facts of the play screen, and the winner at the end."""
         both_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
-        return (*super().facts(), *([verdict(self.game, self.opponent)] if both_over else []))
+        return (
+            *super().facts(),
+            *([describe_winner(self.game, self.opponent)] if both_over else []),
+        )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from gv_engine.session.replay import Replay
-from gv_engine.session.rollout_games import RolloutGames
+from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
@@ -90,7 +90,7 @@ class ReplayScreen(GameScreen):
             super().run_command(name)
 
     def has_command(self, name: str) -> bool:
-        return name not in EPISODES and self.game.knows(name)
+        return name not in EPISODES and self.game.supports_command(name)
 
     def on_resume(self) -> None:
         """Show the current frame again."""
@@ -169,9 +169,9 @@ class RolloutScreen(ReplayScreen):
         games: episodes of the rollout.
     """
 
-    def __init__(self, app: AppContext, games: RolloutGames) -> None:
+    def __init__(self, app: AppContext, games: RolloutSessions) -> None:
         self._games, self._number = games, 0
-        game = games.game(0)
+        game = games.open_session(0)
         super().__init__(app, game.replay(), game)
         self._is_playing = True
 
@@ -189,7 +189,7 @@ class RolloutScreen(ReplayScreen):
         if not 0 <= number < len(self._games):
             self.app.show_note(f"{self._games.path} has {len(self._games)} episodes")
             return
-        self._number, self.game = number, self._games.game(number)
+        self._number, self.game = number, self._games.open_session(number)
         self.replay = self.game.replay()
         self._due = 0.0
         self.frame = self.game.frame()

@@ -110,7 +110,7 @@ class AppContext(Protocol):
         """Open the menu with the starters of a new level."""
 
     def edit_new_level(self, starter: str) -> None:
-        """Open a new level in the editor, see `gv_engine.editor.document.new_work`."""
+        """Open a new level in the editor, see `gv_engine.editor.document.new_document`."""
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
         """Open the player of a replay.

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from gv_engine.scenario.library import FOLDER_FILE
-from gv_engine.session.catalogue import Entry, built_in_entries, in_folder, search
+from gv_engine.session.catalogue import Entry, built_in_entries, folder_entries, search
 from gv_engine.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.ui.screens.cards import (
@@ -45,7 +45,7 @@ class StartScreen(CardsScreen):
             MissingCard([entry for entry in missing_entries if entry.missing == missing])
             for missing in dict.fromkeys(entry.missing for entry in missing_entries)
         ]
-        self._folder_cards = [make_card(entry) for entry in in_folder(Path.cwd())]
+        self._folder_cards = [make_card(entry) for entry in folder_entries(Path.cwd())]
         self._cards_by_source: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._folder_cards, *self._scenario_cards)
         }

@@ -9,7 +9,13 @@ from pathlib import Path
 from rich.text import Text
 
 from gv_engine.rules.errors import GVEngineError, Stopped, error_text
-from gv_engine.session.catalogue import Entry, built_in_entries, in_folder, search, with_levels
+from gv_engine.session.catalogue import (
+    Entry,
+    built_in_entries,
+    folder_entries,
+    search,
+    with_pack_levels,
+)
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import Bindings
@@ -42,7 +48,7 @@ class LevelPicker:
         self.left = False
         self._theme = THEMES[settings.theme]
         self._bindings, self._begin = bindings, begin
-        entries = with_levels([*in_folder(Path.cwd()), *built_in_entries()])
+        entries = with_pack_levels([*folder_entries(Path.cwd()), *built_in_entries()])
         self._entries = [entry for entry in entries if not entry.missing]
         self._matches = self._entries
         self._query = ""

@@ -14,9 +14,9 @@ from gv_engine.rules.errors import GVEngineError, error_text
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.catalogue import load_playable, next_of_kin
+from gv_engine.session.catalogue import load_playable, next_size_variant
 from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import GAME_COMMANDS, Session, seed_of
+from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PAD, Bindings, key_label
@@ -180,8 +180,8 @@ class TerminalGame:
             self.left = True
         elif helping:
             return
-        elif name in GAME_COMMANDS:
-            self._try(lambda: GAME_COMMANDS[name](self.game))
+        elif name in SESSION_COMMANDS:
+            self._try(lambda: SESSION_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
         elif description := self._describe_window_command(name):
@@ -232,7 +232,7 @@ class TerminalGame:
         typed = self._typed_seed or ""
         self._typed_seed = None
         if key in ("Return", "Keypad Enter") and typed:
-            self._try(lambda: self.game.reset(seed_of(typed)))
+            self._try(lambda: self.game.reset(parse_seed(typed)))
         elif key == "Backspace":
             self._typed_seed = typed[:-1]
         elif (key.isdigit() or key == "Minus") and len(typed) < 18:
@@ -262,7 +262,7 @@ class TerminalGame:
 
     def check_files(self) -> None:
         """Load the scenario again if its files have changed."""
-        if self.game.changed():
+        if self.game.has_file_changes():
             self._note = self.game.reload()
             self.needs_redraw = True
 
@@ -288,7 +288,7 @@ class TerminalGame:
 
     def _play_variant(self) -> None:
         """Play the scenario's next size or difficulty."""
-        self.game.change(load_playable(next_of_kin(self.game.scenario.name)))
+        self.game.change_scenario(load_playable(next_size_variant(self.game.scenario.name)))
 
     def _ask_to_leave(self) -> None:
         """Ask whether to leave."""
@@ -418,10 +418,10 @@ class TerminalGame:
                 is_domain_command = group == self._domain.title and self._picture.has_command(
                     command.name
                 )
-                is_available = is_domain_command or command.name in (*GAME_COMMANDS, *_COMMANDS)
+                is_available = is_domain_command or command.name in (*SESSION_COMMANDS, *_COMMANDS)
                 all_keys = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in all_keys if key not in PAD]
-                if is_available and keys and self.game.knows(command.name):
+                if is_available and keys and self.game.supports_command(command.name):
                     description = "leave" if command.name == "menu" else command.description
                     keys_by_command.setdefault(command.name, (keys, description))
         rows = max(1, height - 1)

@@ -20,15 +20,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
-from gv_engine.editor.document import new_work, open_work
+from gv_engine.editor.document import new_document, open_document
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, error_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
-from gv_engine.session.catalogue import load_playable, look_at, says, source_of
+from gv_engine.session.catalogue import is_scenario_text, load_playable, load_referenced, source_of
 from gv_engine.session.episode import Playable
-from gv_engine.session.replay import Replay, ReplayError, brought
-from gv_engine.session.rollout_games import RolloutGames, is_rollout
+from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
+from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES, Theme
@@ -207,17 +207,17 @@ class App(AppContext):
         self.save_settings()
 
     def edit(self, source: str) -> None:
-        self.push(EditScreen(self, open_work(source, **self.consent)))
+        self.push(EditScreen(self, open_document(source, **self.consent)))
 
     def open_new_level_menu(self) -> None:
         self.push(StarterMenu(self))
 
     def edit_new_level(self, starter: str) -> None:
-        self.push(EditScreen(self, new_work(starter, **self.consent)))
+        self.push(EditScreen(self, new_document(starter, **self.consent)))
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
         if is_rollout(file):
-            self.push(RolloutScreen(self, RolloutGames(file, scenario, **self.consent)))
+            self.push(RolloutScreen(self, RolloutSessions(file, scenario, **self.consent)))
             return
         replay = Replay.load(file)
         self.push(ReplayScreen(self, replay, self._replay_session(replay, file, scenario)))
@@ -238,13 +238,13 @@ class App(AppContext):
         try:
             scenario = self.find_scenario(replay, Path("pasted text"))
         except ReplayError:  # nobody knows it here
-            scenario = brought(replay, level_folder())
-        game = Session.of(replay, scenario)
+            scenario = scenario_of_replay(replay, level_folder())
+        game = Session.from_replay(replay, scenario)
         game.seek(game.length)
         self.play_session(game)
 
     def take_over(self, replay_session: Session) -> None:
-        game = Session.of(replay_session.replay(), replay_session.scenario)
+        game = Session.from_replay(replay_session.replay(), replay_session.scenario)
         game.seek(replay_session.position)
         self.play_session(game)
 
@@ -254,7 +254,7 @@ class App(AppContext):
         self.add_recent(game.scenario)
 
     def start_race(self, opponent: Opponent) -> None:
-        session = Session(opponent.game.scenario, opponent.game.seed)
+        session = Session(opponent.session.scenario, opponent.session.seed)
         self.push(RaceScreen(self, session, opponent))
         self.add_recent(session.scenario)
 
@@ -266,14 +266,16 @@ class App(AppContext):
         self.sessions.append(game)
 
     def find_recent_file(self, replay: Replay) -> str:
-        matches = (file for file in self.settings.recent if says(file, replay.scenario.text))
+        matches = (
+            file for file in self.settings.recent if is_scenario_text(file, replay.scenario.text)
+        )
         return next(matches, "")
 
     def _replay_session(
         self, replay: Replay, file: Path, scenario: Playable | None = None
     ) -> Session:
         """Return a session with the steps of a replay."""
-        return Session.of(replay, self.find_scenario(replay, file, scenario))
+        return Session.from_replay(replay, self.find_scenario(replay, file, scenario))
 
     def find_scenario(
         self, replay: Replay, file: Path, scenario: Playable | None = None
@@ -290,9 +292,9 @@ class App(AppContext):
         """
         for source in self.settings.recent:
             try:
-                yield look_at(source, file, **self.consent)
+                yield load_referenced(source, file, **self.consent)
             except TrustError:
-                if says(source, replay.scenario.text):
+                if is_scenario_text(source, replay.scenario.text):
                     raise
             except (GVEngineError, OSError):
                 continue

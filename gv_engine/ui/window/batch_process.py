@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import complain
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.batch_viewer import Means, WallLook, codes_of
+from gv_engine.session.batch_viewer import BatchSnapshot, CurvePoint, cell_codes
 from gv_engine.vector.compiled_backend import CompiledBatch
 
 _PICTURE_TIME = 1 / 30
@@ -48,14 +48,14 @@ class BatchProcess:
         self._steps += 1
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
-            self._codes[...] = codes_of(self._batch)
+            self._codes[...] = cell_codes(self._batch)
             self._send(self._steps)
 
-    def send_means(self, means: Means) -> None:
+    def send_means(self, means: CurvePoint) -> None:
         """Send another point of the curves."""
         self._send(means)
 
-    def _send(self, message: int | Means) -> None:
+    def _send(self, message: int | CurvePoint) -> None:
         """Send a message, unless the window is closed."""
         with suppress(OSError):  # the window has been closed
             self._connection.send(message)
@@ -69,23 +69,23 @@ class BatchProcess:
 
 class RemoteWorlds:
     """Worlds of another process, as the batch viewer shows them; see
-    `gv_engine.session.batch_viewer.Watched`."""
+    `gv_engine.session.batch_viewer.BatchSource`."""
 
     def __init__(self, scenario: Scenario, codes: NDArray[np.uint32], messages: Connection) -> None:
         self.scenario, self.trouble = scenario, ""
-        self.curves: deque[Means] = deque(maxlen=600)
+        self.curves: deque[CurvePoint] = deque(maxlen=600)
         self._codes, self._messages = codes, messages
-        self._look: WallLook | None = None
+        self._look: BatchSnapshot | None = None
 
-    def shown(self) -> WallLook | None:
+    def latest_snapshot(self) -> BatchSnapshot | None:
         """Return the last state that was sent, or None."""
         try:
             while self._messages.poll():
                 message = self._messages.recv()
-                if isinstance(message, Means):
+                if isinstance(message, CurvePoint):
                     self.curves.append(message)
                 else:
-                    self._look = WallLook(self._codes.copy(), message)
+                    self._look = BatchSnapshot(self._codes.copy(), message)
         except (EOFError, OSError):
             self.trouble = "It has ended"
         return self._look

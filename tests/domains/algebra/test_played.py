@@ -11,7 +11,7 @@ import pytest
 from gv_engine.cli import main
 from gv_engine.domains.algebra.hints import HintSearch
 from gv_engine.rules.frame import ExpressionFrame
-from gv_engine.session.catalogue import kin
+from gv_engine.session.catalogue import size_variants
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
@@ -106,7 +106,7 @@ def test_the_key_of_difficulties_goes_round_them(desk: Desk):
         assert screen.game.seed == 1
         seen.append(screen.game.scenario.name.rpartition("-")[2])
     assert seen == ["normal", "hard", "easy"]
-    assert kin("no such level") == []
+    assert size_variants("no such level") == []
 
 
 def test_losing_says_why(desk: Desk):

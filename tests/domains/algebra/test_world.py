@@ -316,12 +316,14 @@ def test_an_episode_is_that_of_an_environment():
 
 def test_what_is_refused_says_why():
     made = episode()
-    assert made.refusal("commutative_swap 0") == "Commutative Swap does not apply to node 0"
-    assert made.refusal("commutative_swap 999") == "Commutative Swap does not apply to node 999"
+    assert made.refusal_reason("commutative_swap 0") == "Commutative Swap does not apply to node 0"
+    assert (
+        made.refusal_reason("commutative_swap 999") == "Commutative Swap does not apply to node 999"
+    )
     for unknown in ("swap 3", "commutative_swap", "commutative_swap -1", ""):
-        assert "no rule of this level" in made.refusal(unknown)
+        assert "no rule of this level" in made.refusal_reason(unknown)
     fine = next(action for action, valid in made.mask().items() if valid)
-    assert made.refusal(fine) == ""
+    assert made.refusal_reason(fine) == ""
 
 
 def test_states_have_digests():
