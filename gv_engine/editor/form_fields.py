@@ -79,7 +79,7 @@ class FormField(NamedTuple):
     @property
     def shown(self) -> str:
         """Value in one line of text."""
-        return "" if self.value is None else format_value(self.value)
+        return "" if self.value is None else format_typed_value(self.value)
 
     def next_choice(self, step: int) -> Any:
         """Return the choice `step` places after the current one; None for no value."""
@@ -336,12 +336,13 @@ def _describe_types(schema: JsonSchema) -> list[str]:
     return words
 
 
-def format_value(value: Any) -> str:
+def format_typed_value(value: Any) -> str:
     """Return a value as the user types it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {format_value(part)}' for key, part in value.items())}}}"
+        pairs = (f"{key}: {format_typed_value(part)}" for key, part in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(format_value, value))}]"
+        return f"[{', '.join(map(format_typed_value, value))}]"
     return " ".join(str(value).split())

@@ -78,7 +78,7 @@ class ObjectStore:
         parts = {}
         for cls in self.world.layout.components:
             columns = self.world[column_name(cls)]
-            if columns.rows[e] is not columns.absent:
+            if columns.rows[e] is not columns.default:
                 parts[cls] = columns.rows[e]
         return parts
 

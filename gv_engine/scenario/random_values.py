@@ -5,8 +5,8 @@
       other: {one_of: [RED, GREEN, BLUE], not: $color}
       n: {from: 2, to: 4}
 
-`$color` stands for the value: `{object: Key, color: $color}`. Tables of `systems.procedural` hold the
-code -1 - k for value k, which a world has as `w.drawn[k]`.
+`$color` stands for the value: `{object: Key, color: $color}`.
+Tables of `systems.procedural` hold the code -1 - k for value k, which a world has as `w.drawn[k]`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def made(tmp_path, monkeypatch) -> list[tuple[str, int]]:
         return EntryPart(scenario, seed, digest, (seed,) * TESTED)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PartRunner, "part", part)
+    monkeypatch.setattr(PartRunner, "run", part)
     return found
 
 

@@ -34,7 +34,7 @@ def test_a_scenario_is_named_as_it_was(words, here):
     scenario = asked_for(words)
     found = asked_for(scenario_words(make_reference(scenario)))
     assert found.identity == scenario.identity
-    assert found.document.level == scenario.document.level
+    assert found.document.ref == scenario.document.ref
 
 
 @pytest.mark.parametrize("share", ["0", "98", "most"])

@@ -15,7 +15,7 @@ from gv_engine.domains.grid.views import GridRenderer
 from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import SpriteSheet
-from gv_engine.ui.drawing.tile_canvas import TileCache, encode_cells
+from gv_engine.ui.drawing.tile_canvas import TileCache, encode_looks
 
 SHEET = SpriteSheet()
 FREE = (FLOOR, 0, 0)
@@ -34,7 +34,7 @@ def a_frame(things, ground) -> Frame:
 
 
 def tile(cell, below):
-    found = encode_cells(np.array([[cell]], np.uint8), None, np.array([[below]], np.uint8))
+    found = encode_looks(np.array([[cell]], np.uint8), None, np.array([[below]], np.uint8))
     return TileCache(SHEET, 32, rgb=True)[found[0]][0].astype(int)
 
 

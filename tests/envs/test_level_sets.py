@@ -191,5 +191,5 @@ def test_seeds_of_a_file_are_whole_numbers(seeds):
 
 @pytest.mark.parametrize("wrong", [[], [-1], [2**63], [True], [1.0], ["1"], [None], [0, -1]])
 def test_what_is_no_seed_of_a_file_is_refused(wrong):
-    with pytest.raises(ValueError, match="its seeds are no whole numbers from 0 on"):
+    with pytest.raises(ValueError, match="its seeds are not all whole numbers from 0 on"):
         level_sets.check_level_seeds(wrong)

@@ -472,7 +472,7 @@ def drawn_by_minigrid(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         asked.append(given)
         return np.zeros((given[1], given[1], 3), np.uint8)
 
-    monkeypatch.setattr(minigrid, "MINIGRID_PACKAGE", SimpleNamespace(missing=""))
+    monkeypatch.setattr(minigrid, "MINIGRID_PACKAGE", SimpleNamespace(missing_message=""))
     monkeypatch.setattr(minigrid, "draw_grid", draw)
     return asked
 

@@ -260,8 +260,8 @@ def fit_changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], by
 
 
 DAMAGES = {
-    "empty": (lambda data: b"", "no archive"),
-    "cut": (lambda data: data[: len(data) // 2], "no archive"),
+    "empty": (lambda data: b"", "no NumPy archive"),
+    "cut": (lambda data: data[: len(data) // 2], "no NumPy archive"),
     "renamed": (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first_bias"),
     "objects": (with_pickle, "objects"),
     "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),

@@ -179,7 +179,7 @@ def test_a_cut_array_is_named(folder: Path):
     with pytest.raises(RolloutError, match=f"{file} is no array of float64, as rollout.json says"):
         episode_folder.read(folder)
     np.save(file, np.array([{}] * 999), allow_pickle=True)
-    with pytest.raises(RolloutError, match=f"{file} is damaged: it holds objects of Python"):
+    with pytest.raises(RolloutError, match=f"{file} is damaged: it holds Python objects"):
         episode_folder.read(folder)
 
 

@@ -244,8 +244,12 @@ def let_go_of_first(r):
         ("boxes", lambda r: put(r, "box", "content", of(r, "Box")[0], 1), "holds agent 1, which"),
         ("boxes", lambda r: put(r, "box", "content", of(r, "Box"), of(r, "Key")[0]), "held twice"),
         ("boxes", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "held twice"),
-        ("hold-plates", let_go_of_first, "other agents than stand there"),
-        ("hold-plates", lambda r: r["next"].__setitem__((0, 1), 1), "other agents than stand"),
+        ("hold-plates", let_go_of_first, "disagree with the agents' positions"),
+        (
+            "hold-plates",
+            lambda r: r["next"].__setitem__((0, 1), 1),
+            "disagree with the agents' positions",
+        ),
         ("hold-plates", lambda r: put(r, "position", "y", 2, -1), "agent 2's y is -1"),
     ],
 )
@@ -255,8 +259,8 @@ def test_what_no_world_holds_is_refused(level, change, says):
     change(wrong)
     for some in (wrong, wrong[0:1].reshape(())):
         with pytest.raises(ValueError, match=f"the snapshot is damaged: .*{re.escape(says)}"):
-            scenario.check(some)
-    assert np.array_equal(scenario.check(rows), rows)
+            scenario.check_rows(some)
+    assert np.array_equal(scenario.check_rows(rows), rows)
 
 
 def test_a_row_that_is_checked_stays_as_it_was():
@@ -265,10 +269,10 @@ def test_a_row_that_is_checked_stays_as_it_was():
     kept = rows.copy()
     for writeable in (True, False):
         rows.flags.writeable = writeable
-        assert scenario.check(rows[0])["placed"].tolist() != kept["placed"][0].tolist()
+        assert scenario.check_rows(rows[0])["placed"].tolist() != kept["placed"][0].tolist()
         assert np.array_equal(rows, kept)
     with pytest.raises(ValueError, match=r"shape \(1, 3\): expected \(\) or \(n,\)"):
-        scenario.check(rows[None])
+        scenario.check_rows(rows[None])
 
 
 def put(rows, column, field, e, value):

@@ -203,7 +203,7 @@ def test_the_files_that_a_scenario_extends_count_together(
 ):
     last = chain(tmp_path, 4)
     bases = sum((tmp_path / f"{k}.yaml").stat().st_size for k in range(3))
-    monkeypatch.setattr(document, "LARGEST_SCENARIO", bases + room)
+    monkeypatch.setattr(document, "MAX_SCENARIO_BYTES", bases + room)
     if room == 0:
         assert Scenario.load(last).max_steps == 50
         return

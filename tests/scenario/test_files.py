@@ -275,7 +275,8 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
     """Files may not grow beyond a limit, which is what a full disk is to who writes them."""
     program = (
         "import resource, sys\n"
-        "from gv_engine import GridEnv, episode_folder\n"
+        "from gv_engine import GridEnv\n"
+        "from gv_engine.rollout import episode_folder\n"
         "from gv_engine.cli import main\n"
         "episode_folder._CHUNK = 50\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"

@@ -337,7 +337,11 @@ def test_a_function_of_a_step_may_be_for_some(tmp_path, old, new, phase, whose):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("name: turn_agent", "{name: move_obstacles, for: ann}", "].for: move_obstacles is nobody"),
+        (
+            "name: turn_agent",
+            "{name: move_obstacles, for: ann}",
+            "].for: move_obstacles runs once a step, not for an agent",
+        ),
         ("name: turn_agent", "{name: turn_agent, for: dan}", "].for: no agent or team 'dan'"),
     ],
 )

@@ -27,8 +27,8 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblemArgs,
     ProblemError,
     TimeStep,
+    code_location,
     is_terminal_transition,
-    source_location,
 )
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase
@@ -127,7 +127,7 @@ class MathyEnv(Goals):
             problem = self.problem_fn(config)
             if not isinstance(problem, MathyEnvProblem):
                 raise ProblemError(
-                    f"{source_location(self.problem_fn)}: problem_fn of {type(self).__name__} "
+                    f"{code_location(self.problem_fn)}: problem_fn of {type(self).__name__} "
                     f"returned {problem!r}: expected a MathyEnvProblem"
                 )
             moves = self.max_moves_fn(problem, config)

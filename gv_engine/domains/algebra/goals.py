@@ -15,7 +15,7 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
     TimeStep,
-    source_location,
+    code_location,
 )
 from gv_engine.rules.errors import GVEngineError
 
@@ -131,7 +131,7 @@ class Goals(Actions):
         if timestep is None or isinstance(timestep, TimeStep):
             return timestep
         raise GoalError(
-            f"{source_location(self.transition_fn)}: transition_fn of {type(self).__name__} "
+            f"{code_location(self.transition_fn)}: transition_fn of {type(self).__name__} "
             f"returned {timestep!r}: expected a transition(...), a termination(...), or None"
         )
 

@@ -21,7 +21,7 @@ from gv_engine.domains.algebra.types import (
     EnvRewards,
     MathyEnvDifficulty,
     MathyEnvProblemArgs,
-    source_location,
+    code_location,
 )
 from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import GVEngineError
@@ -201,7 +201,7 @@ class AlgebraReader:
         for name, remedy in missing.items():
             self.problems.add(
                 self.entries["environment"],
-                f"{environment.__name__} ({source_location(environment)}) has no {name}: {remedy}",
+                f"{environment.__name__} ({code_location(environment)}) has no {name}: {remedy}",
             )
 
     def try_problem(self, begin: Callable[[], object]) -> None:
@@ -243,7 +243,7 @@ class AlgebraReader:
         except TypeError as error:
             raise FieldError(
                 node,
-                f"{node.text} ({source_location(function)}) takes {signature}, expected "
+                f"{node.text} ({code_location(function)}) takes {signature}, expected "
                 f"(params, rng): {error}",
             ) from None
         return function

@@ -25,7 +25,7 @@ from gv_engine.domains.algebra.parsing import (
     parse,
     to_library,
 )
-from gv_engine.domains.algebra.types import source_location
+from gv_engine.domains.algebra.types import code_location
 from gv_engine.rules.errors import GVEngineError
 
 # ---- rewrite templates ---------------------------------------------------------------------------
@@ -232,7 +232,7 @@ class RuleSet(Sequence[BaseRule]):
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
-        place = source_location(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
+        place = code_location(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
         if isinstance(fault, Exception):
             cause = fault.__context__ if isinstance(fault, RewriteError) else fault
             frames = traceback.extract_tb(cause.__traceback__) if cause else []

@@ -19,7 +19,7 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
-    source_location,
+    code_location,
 )
 from gv_engine.rules.call import Call
 from gv_engine.rules.system import REWARD, TERMINATING
@@ -222,7 +222,7 @@ def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(
-            f"{source_location(fn)}: the problem function "
+            f"{code_location(fn)}: the problem function "
             f"{getattr(fn, '__name__', fn)} returned {value!r}: expected a text or "
             f"(text, complexity)"
         )

@@ -49,7 +49,7 @@ class ProblemError(GVEngineError, ValueError):
     """A problem cannot begin an episode."""
 
 
-def source_location(thing: Any) -> str:
+def code_location(thing: Any) -> str:
     """Return `file:line` of a function or class for messages, or its name if it has no source
     file."""
     try:

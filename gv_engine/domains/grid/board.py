@@ -19,7 +19,7 @@ from gv_engine.ui.drawing.tile_canvas import (
     CellCodes,
     TileCache,
     TileCanvas,
-    encode_cells,
+    encode_looks,
 )
 
 # ---- motion --------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Minimap:
         if self._mosaic.tiles.cell != cell or self._mosaic.shown.shape != (height, width):
             self._mosaic = TileCanvas(TileCache(self._sheet, cell), (height, width))
             self._ground = pygame.Surface((width * cell, height * cell), 0, 32)
-        self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, encode_cells(grid, lit))
+        self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, encode_looks(grid, lit))
         picture, scale = self._ground, min(scale, cell)
         if scale < 1:  # more cells than pixels
             size = max(1, round(width * scale)), max(1, round(height * scale))
@@ -213,7 +213,7 @@ class Board:
         top, left = round(corner[0]), round(corner[1])
         self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
         self._clip = rect.clip(surface.get_clip())
-        shown = encode_cells(grid, lit, beneath)
+        shown = encode_looks(grid, lit, beneath)
         if motion is not None and progress < 1:
             bare = ~shown.dtype.type(LOOK_MASK)
             for *_, goal in (*motion.added, *motion.moved):

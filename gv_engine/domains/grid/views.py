@@ -10,7 +10,7 @@ from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.recording import DrawFrame
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.tile_canvas import TileCache, TileCanvas, encode_cells
+from gv_engine.ui.drawing.tile_canvas import TileCache, TileCanvas, encode_looks
 
 
 class GridRenderer:
@@ -41,9 +41,9 @@ class GridRenderer:
             frame = frame.limit_to_explored()
         parts = []
         if self._view != "observation":
-            parts.append((encode_cells(frame.grid, frame.seen, frame.beneath), frame.agent))
+            parts.append((encode_looks(frame.grid, frame.seen, frame.beneath), frame.agent))
         if self._view in ("both", "observation"):
-            shown = encode_cells(frame.observation, None, frame.visible_ground)
+            shown = encode_looks(frame.observation, None, frame.visible_ground)
             parts.append((shown, (*frame.observer, 0)))
         shapes = [shown.shape for shown, _ in parts]
         if shapes != self._shapes:

@@ -28,7 +28,7 @@ NOT_DRAWN = 0xFFFFFFFF
 PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about this size
 
 
-def encode_cells(
+def encode_looks(
     grid: NDArray[np.uint8],
     lit: NDArray[np.bool_] | None = None,
     beneath: NDArray[np.uint8] | None = None,
@@ -165,7 +165,7 @@ def render_cells(
         up; and (n, side // 2, side // 2, 3) uint8 pictures without an agent.
     """
     sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
-    shown = encode_cells(looks[None])[0]
+    shown = encode_looks(looks[None])[0]
     without_agent, small = (TileCache(sheet, size, rgb=True)[shown] for size in (side, side // 2))
     with_agent = without_agent.copy()
     column = pygame.image.frombuffer(with_agent.data, (side, side * len(with_agent)), "RGB")
