@@ -45,7 +45,7 @@ def outgrow(w: Rewriting, agent: int) -> None:
 
 @system(TERMINATING, says="The problem is over")
 def reach_goal(w: Rewriting, agent: int) -> None:
-    """The environment decides if its goal is reached."""
+    """The episode is won when the goal of the environment is reached."""
     w.check_goal()
 
 

@@ -90,8 +90,8 @@ def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
 
 
 def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(world, y, x)` that prefetches a cell in each of the named (H + 1, W +
-    1) fields."""
+    """Return a Numba intrinsic `(world, y, x)` that prefetches, into the CPU cache, cell (y, x) of
+    each named field of a row."""
 
     @intrinsic
     def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:

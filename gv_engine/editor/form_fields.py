@@ -141,7 +141,7 @@ def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
 
 
 def _property_keys(schema: JsonSchema) -> KeyTable:
-    """Return the keys of a mapping from its schema alone."""
+    """Return a form's keys, with description and schema, from the `properties` of a JSON schema."""
     required = schema.get("required", ())
     return {
         name: Key(part.get("description", ""), part, name in required)

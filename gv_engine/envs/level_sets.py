@@ -134,7 +134,7 @@ class LevelSet(NamedTuple):
 
 
 def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto") -> LevelSet:
-    """Return the level set that an argument describes.
+    """Return the `LevelSet` for a `levels=` argument: a name, seeds, a file or a level set.
 
     Args:
         scenario: scenario of the levels.

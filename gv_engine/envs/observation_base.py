@@ -101,7 +101,7 @@ class ObservationEncoder:
 
 
 def get_compiled(function: Any) -> Any:
-    """Return the compiled version of a function of arrays."""
+    """Return a function compiled by Numba; each function is compiled once."""
     from gv_engine.compiler.compiler import compile_function
 
     return compile_function(function)

@@ -17,9 +17,10 @@ CLASSES: dict[ObjectType, Any] = {}
 
 
 class ComponentNumber:
-    """Descriptor of a number in one of an object's components."""
+    """Descriptor that reads and writes a numeric field of one of an object's components."""
 
     def __init__(self, part: type, name: str, kind: type | None = None) -> None:
+        """Describe field `name` of component class `part`, converted by `kind` when read."""
         self.part = part
         self.name = name
         self.kind = kind

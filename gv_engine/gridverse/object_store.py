@@ -162,7 +162,8 @@ def use_object_types(layout: Layout) -> Iterator[None]:
 
 
 def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> ObjectWorld:
-    """Return a world for a grid of this size, with all known object types and two objects per cell.
+    """Return an empty world of a grid size, with room for two objects in each cell and with all
+    registered object types.
 
     Inside `use_object_types`, the types of that layout take precedence over other types with the
     same index.

@@ -103,7 +103,8 @@ class _Linear:
         self._block = max(1, _MAX_BLOCK // (self.outputs * inputs))
 
     def all_layers(self, inputs: Floats) -> Floats:
-        """Return the (K, N, outputs) outputs for (N, inputs)."""
+        """Apply K linear layers, which were stacked for speed, to the same (N, inputs) rows; return
+        their outputs, (K, N, outputs)."""
         number, width = inputs.shape
         blocks = np.zeros((-(-number // self._block), self._block, width))
         blocks.reshape(-1, width)[:number] = inputs

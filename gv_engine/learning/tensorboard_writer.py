@@ -41,6 +41,7 @@ class TensorBoardWriter:
         self._write(step=step, summary=Summary(value=values))
 
     def _write(self, **fields: Any) -> None:
+        """Append one TensorBoard event with these protobuf fields and the current time."""
         self._records.write(Event(wall_time=time.time(), **fields).SerializeToString())
 
     def close(self) -> None:

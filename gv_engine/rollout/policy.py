@@ -335,7 +335,7 @@ def _check_signature(name: str, function: Any, *arguments: str) -> None:
 
 
 def policy_digest(text: str) -> str:
-    """Return a hexadecimal digest of the files of policies.
+    """Return the hexadecimal SHA-256 digest of all files that a `--policy` text names.
 
     Args:
         text: as for `policies_by_agent`.

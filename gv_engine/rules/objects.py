@@ -231,7 +231,8 @@ class DeclaredTypes(ObjectTypes):
             raise
 
     def choose_index(self, name: str, module: str) -> int:
-        """Return the index for a type to be declared: its old one, or the lowest free one.
+        """Return the index for a type that is declared: the index of its previous declaration, or
+        the lowest free index.
 
         Raises:
             ValueError: the name is taken, or there are too many types.

@@ -153,8 +153,8 @@ class World(Protocol):
 
     @property
     def drawn(self) -> list[int]:
-        """Random values that a level in a scenario file shares between several places; see `draw`
-        there."""
+        """Codes of the random values under `draw` in the scenario file, sampled once for each
+        level, by their order there."""
 
     @property
     def rng(self) -> WorldRandom:

@@ -196,7 +196,8 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
 
 
 class CallReader:
-    """Reader of function entries; collects errors and warnings.
+    """Reader of the function lists of a scenario file, such as `reward_functions`; returns `Call`s
+    and collects errors and warnings.
 
     Attributes:
         area: observation area, None before it is read.

@@ -321,7 +321,8 @@ def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def remove_stale_drafts(folder: Path) -> None:
-    """Remove the drafts of ended processes from a folder, and the files that belong to them."""
+    """Delete from a folder the unfinished `AtomicFile` drafts, with their lock files, of processes
+    that have ended."""
     with suppress(OSError):
         drafts: dict[str, list[Path]] = {}
         with os.scandir(folder) as entries:

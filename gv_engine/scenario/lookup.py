@@ -122,6 +122,7 @@ def _is_step_limit(value: Any) -> bool:
 
 
 def _are_actions(value: Any) -> bool:
+    """Return True for a non-empty list of different action numbers."""
     if not (isinstance(value, list) and value and all(type(number) is int for number in value)):
         return False
     return len(set(value)) == len(value)

@@ -48,7 +48,7 @@ def recording_folder() -> Path:
 
 
 def level_folder() -> Path:
-    """Return the folder of levels that came with a pasted replay."""
+    """Return the folder that keeps level files embedded in replays which the user has pasted."""
     return replay_folder().parent / "levels"
 
 

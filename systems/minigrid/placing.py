@@ -140,7 +140,8 @@ def distance_to_agents(w: World, y: int, x: int) -> int:
 
 
 def place(w: World, kind: int, color: int, area: Area, min_distance: int = 1) -> int:
-    """Place a new object into a random free cell of an area, and return its entity."""
+    """Place a new object into a random free cell of an area, at least `min_distance` steps from
+    each agent, and return its entity."""
     y, x = random_free_cell(w, area, min_distance)
     if y < 0:
         w.fail("MiniGrid: the level has no room for all its objects; make it larger")

@@ -188,7 +188,7 @@ class HintSearch(Thread):
 
 
 class HintFinder:
-    """Provider of the next move of algebra sessions; see
+    """Hints for algebra: finds a good next move in a background thread. Implements
     `gv_engine.session.autoplay.HintProvider`."""
 
     def __init__(self, scenario: Any) -> None:

@@ -200,8 +200,8 @@ class GridEpisode(SingleAgentEpisode):
         return tuple(map(self.actions.index, by_agent.values()))
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the actions of all agents: those of a player, and for all other agents those in
-        `others`."""
+        """Return the joint action of all agents as one text, such as "ann MOVE_FORWARD & ben NOOP":
+        the player's `action`, and the actions in `others` for the other agents."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}

@@ -26,7 +26,7 @@ class Camera:
         )  # at least large enough to fill the room
 
     def zoom(self, notches: int, size: int, min_size: int) -> None:
-        """Set `cell` to a larger or, with negative notches, smaller size.
+        """Change the size of a cell in pixels: zoom in, or out if `notches` is negative.
 
         Args:
             notches: number of zoom steps.

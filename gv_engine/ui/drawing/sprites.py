@@ -109,8 +109,9 @@ class SpriteSheet:
         return cache[key]
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
-        """Return the sprite of the agent whose view is shown, as a surface that must not be
-        changed; with several agents the sprite has the agent's colour and a bright edge."""
+        """Return the sprite of the agent whose view is shown, turned by `turn` quarter turns, as a
+        surface that must not be changed. With several agents the sprite has the agent's colour
+        and a bright edge."""
         return self.get("own_agent" if color else "agent", color, size, turn)
 
     def tile(

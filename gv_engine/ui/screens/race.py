@@ -39,7 +39,7 @@ class RaceScreen(PlayScreen):
             self._choose_view(self._opponent_stage.view)  # the same view for both
 
     def _make_opponent_stage(self) -> Stage:
-        """Return a stage for the opponent's game."""
+        """Return the stage that draws the opponent's game."""
         stage = make_stage(self.opponent.session, self._theme)
         stage.begin(None, self._opponent_frame)
         stage.view = tuple(self.domain.views)[1]

@@ -280,6 +280,12 @@ class App(AppContext):
     def find_scenario(
         self, replay: Replay, file: Path, scenario: Playable | None = None
     ) -> Playable:
+        """Return the scenario that a replay was recorded in, found by digest: `scenario` if it
+        fits, else an open scenario or one that the replay's file names.
+
+        Raises:
+            ReplayError: no scenario fits.
+        """
         named = () if scenario is None else (scenario,)
         candidates = chain(named, self._opened.values(), self._recent_scenarios(replay, file))
         return replay.find(candidates)
