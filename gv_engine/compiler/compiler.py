@@ -113,13 +113,15 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> L
     roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared]
     functions = tuple(function_digests.find_functions(roots))
     checked = "running" in (dtypes["parameters"].names or ())
-    digest = function_digests.program_digest(
+    engine_digest = function_digests.program_digest(
         [*shared, *chain.from_iterable(map(_functions_in, _GENERATORS))],
         *compiler_settings(),
         str(checked),
     )
-    digest = function_digests.program_digest(roots, str(dtypes), digest, describe_processor())
-    return LinkedProgram(loop, functions, checked, digest, digest)
+    digest = function_digests.program_digest(
+        roots, str(dtypes), engine_digest, describe_processor()
+    )
+    return LinkedProgram(loop, functions, checked, digest, engine_digest)
 
 
 def compile_linked(linked: LinkedProgram) -> CachedProgram:

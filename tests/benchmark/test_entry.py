@@ -181,7 +181,10 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
             r'{"format": 2, "name": "a\u001b[2J"}',
             r"entry.json: the name is 'a\\x1b\[2J', expected one",
         ),
-        (r'{"format": 2, "name": "x", "about": "\ud800"}', "entry.json is no JSON: .* half of a"),
+        (
+            r'{"format": 2, "name": "x", "about": "\ud800"}',
+            "is no JSON: .* holds NUL or a lone",
+        ),
     ],
 )
 def test_what_a_wrong_entry_says_of_itself_is_told(entry, text, message):

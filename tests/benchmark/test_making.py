@@ -65,7 +65,7 @@ def test_each_level_has_its_own_place_whatever_the_seed(tmp_path, monkeypatch):
     """Number k is the same level in all parts, so that they can be compared one by one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(OWN)
-    first, other = (PartRunner("./own.py:CallablePolicy").run(LEVEL, seed) for seed in (0, 7))
+    first, other = (PartRunner("./own.py:Own").run(LEVEL, seed) for seed in (0, 7))
     assert same(first.lengths, other.lengths)
     shortest = np.array(PartRunner("solver").run(LEVEL, 0).lengths)
     random = np.array(PartRunner("random").run(LEVEL, 0).lengths)

@@ -85,7 +85,7 @@ def test_many_cells_are_words():
 class CompiledWorlds:
     """Those whose arrays compiled code makes."""
 
-    compiles = True
+    uses_compiled_code = True
 
 
 @pytest.mark.compiled

@@ -57,7 +57,7 @@ game = Session(gv_engine.Scenario.load("keydoor-5x5"), 0)
 game.step("TURN_LEFT")
 game.undo()
 replay = Replay.from_bytes(game.replay().to_bytes())
-assert not Session.of(replay, replay.find()).difference
+assert not Session.from_replay(replay, replay.find()).difference
 assert not game.has_file_changes()
 """
 TERMINAL = """

@@ -161,7 +161,7 @@ def test_worlds_keep_their_pace(
         worlds._is_closed = look is None
         return 1000.0 if look is None else look / 4
 
-    monkeypatch.setattr(worlds._recorder, "point", lambda steps: None)
+    monkeypatch.setattr(worlds._recorder, "add_point", lambda steps: None)
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
     worlds.pace = pace
     worlds._run()
@@ -183,12 +183,12 @@ def test_pictures_are_made_sixty_times_a_second_at_most(
 
     look_at = worlds._make_snapshot
 
-    def look_and_count() -> None:
+    def look_and_count() -> batch_viewer.BatchSnapshot:
         made.append(worlds.steps)
-        look_at()
+        return look_at()
 
     monkeypatch.setattr(worlds, "_make_snapshot", look_and_count)
-    monkeypatch.setattr(worlds._recorder, "point", lambda steps: None)
+    monkeypatch.setattr(worlds._recorder, "add_point", lambda steps: None)
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
     worlds._run()
     assert worlds.steps >= 239

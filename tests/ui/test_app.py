@@ -136,7 +136,7 @@ def test_one_row_of_a_menu_is_marked(desk: Desk):
     desk.press("Escape")
     menu = desk.app.top
     assert isinstance(menu, Menu)
-    rects = [hot.rect for hot in desk.app._painter._hot]  # type: ignore[union-attr]
+    rects = [hot.rect for hot in desk.app._painter._hit_areas]  # type: ignore[union-attr]
     move = pygame.event.Event(
         pygame.MOUSEMOTION, pos=rects[3].center, rel=(0, 0), buttons=(0, 0, 0)
     )

@@ -190,7 +190,7 @@ from gv_engine.ui.window.app import App
 app = App.load()
 def first(app):
     for held in (False, True, False):
-        app._toggled -= 0 if held else 10
+        app._last_toggle -= 0 if held else 10
         app.toggle_full_screen()
         size = pygame.display.get_surface().get_size()
         print(app.settings.full_screen, size == pygame.display.get_desktop_sizes()[0])

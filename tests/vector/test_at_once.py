@@ -41,11 +41,11 @@ class Over:
     def __init__(self, looks, failures):
         self.looks, self.failures, self.told = looks, failures, 0
 
-    def over(self):
+    def is_over(self):
         self.looks -= 1
         return self.looks < 0
 
-    def tell(self):
+    def announce(self):
         self.told += 1
 
 

@@ -54,7 +54,7 @@ for a in (5, 0, 7, 6):
 """
 
 
-class EpisodeSummary(NamedTuple):
+class Played(NamedTuple):
     """What a process printed, and whether it compiled."""
 
     shown: str
@@ -71,7 +71,7 @@ def played(folder, *rules, numba="", **variables):
         text=True,
         check=True,
     )
-    return EpisodeSummary(done.stdout, "compiling" in done.stderr)
+    return Played(done.stdout, "compiling" in done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def first(tmp_path_factory):
 @pytest.fixture
 def shown(first):
     """What the first process printed."""
-    return first[0].look_fields
+    return first[0].shown
 
 
 @pytest.fixture

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.extending import register_jitable
 
-from gv_engine.compiler import rng
+from gv_engine.compiler import (
+    rng,
+    rng_methods,  # noqa: F401  # registers the methods of `w.rng`
+)
 from gv_engine.compiler.addresses import make_batch_cast
 from gv_engine.compiler.array_args import make_address_record
 from gv_engine.scenario.layout import RNG
@@ -234,5 +237,5 @@ def test_a_population_must_be_a_number_in_compiled_rules():
     def from_array(r):
         return r.choice(np.arange(3))
 
-    with pytest.raises(numba.TypingError, match=r"w\.rng\.choice\(n\) for a number n"):
+    with pytest.raises(numba.TypingError, match=r"w\.rng\.choice\(n\) with an integer n"):
         from_array(record_of(np.random.default_rng(0)))

@@ -209,7 +209,7 @@ class BatchScreen(Screen):
             ("leave", "leave"),
         )
         keys = [
-            f"{label('wall', name)} {text}"
+            f"{label('batch', name)} {text}"
             for name, text in commands
             if self.has_command(name) and label("batch", name)
         ]
