@@ -224,7 +224,7 @@ class Domain:
             edited.
         text: function that returns a frame of its games as a str.
         terminal: the `gv_engine.ui.terminal.picture.TerminalPicture` of its games.
-        views: the `Drawing` of each view by name, the default view first; see
+        views: the `RendererFactory` of each view by name, the default view first; see
             `gv_engine.ui.drawing.recording`.
         keys: commands of the players.
         panels: further groups of keys of its games.

@@ -196,7 +196,7 @@ def _is_inside(file: Path, folder: Path) -> bool:
     """Return True if a file lies in a folder, links resolved."""
     try:
         return file.resolve().is_relative_to(folder)
-    except (OSError, RuntimeError, ValueError):  # see `_leads_out`
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or no path
         return False
 
 

@@ -95,7 +95,7 @@ class SpriteSheet:
             lit: False dims the sprite.
 
         Raises:
-            DrawingError: SDL cannot read the file.
+            SpriteError: SDL cannot read the file.
             OSError: the file cannot be read.
         """
         if name in OTHER_AGENTS:
