@@ -11,7 +11,7 @@ from gv_engine.scenario.loading import as_scenario, pop_settings
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.trust import pop_consent
 
-_PARALLEL = "gv_engine.envs.multi_agent:ParallelGridEnv"
+_PARALLEL = "gv_engine.envs.parallel:ParallelGridEnv"
 """Imported when needed, because PettingZoo is optional."""
 
 

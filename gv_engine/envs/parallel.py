@@ -1,0 +1,244 @@
+"""PettingZoo parallel environment of a scenario with several agents; needs pettingzoo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Discrete, Space
+from gymnasium.utils import seeding
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv  # optional dependency
+
+from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
+from gv_engine.envs.observations import RepresentationSpec, make_encoder
+from gv_engine.envs.render_modes import Renderer, with_usable_modes
+from gv_engine.rules.errors import MissingExtraError, describe_allowed
+from gv_engine.scenario.optional_deps import PARALLEL
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import DISABLED, RESTART
+
+if PARALLEL.missing_message:
+    raise MissingExtraError(PARALLEL.missing_message)
+
+
+class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types
+    """PettingZoo environment with one world of a scenario, in which all agents act at once, by
+    name.
+
+    Observations, actions and infos are those of a `GridEnv`, one per agent. An agent whose episode
+    has ended leaves `agents`; it is terminated where a terminating rule is true for it, and
+    truncated where the episode ends for all others, such as at `max_steps`.
+
+    Args:
+        scenario, render_mode, world, max_steps, observation_representation, options: as for
+        `GridEnv`.
+
+    Attributes:
+        scenario: scenario that is played.
+        possible_agents: names of all agents in their order; in a mixture, of the member with the
+            most agents. A world of another member starts with fewer `agents`.
+        agents: names of the agents whose episode goes on.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | dict[str, Any],
+        *,
+        render_mode: str | None = None,
+        world: str = "auto",
+        max_steps: int | None = None,
+        observation_representation: RepresentationSpec = "default",
+        **options: Any,
+    ) -> None:
+        modes = GridEnv.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            raise ValueError(
+                f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
+            )
+        self.scenario = resolve_grid_scenario(scenario, max_steps, **options)
+        self.metadata = {
+            **with_usable_modes(GridEnv.metadata),
+            "name": self.scenario.name,
+            "is_parallelizable": True,
+        }
+        self.render_mode = render_mode
+        self.possible_agents = list(self.scenario.sharing.names)
+        self.agents: list[str] = []
+        self._encoder = make_encoder(self.scenario, observation_representation)
+        self._batch = make_batch(self.scenario, 1, world, more=self._encoder.source_arrays)
+        self._encoder.bind_backend(self._batch)
+        self._action_space = Discrete(len(self.scenario.actions))
+        self._agent_indices = {name: index for index, name in enumerate(self.possible_agents)}
+        self._renderer: Renderer | None = None
+        self._started = False
+
+    @property
+    def world(self) -> str:
+        """Name of the current backend."""
+        return self._batch.world
+
+    def observation_space(self, agent: str) -> Space[Any]:
+        """Return the observation space of an agent, the same object in every call."""
+        self._check_agent(agent)
+        return self._encoder.space
+
+    def action_space(self, agent: str) -> Space[Any]:
+        """Return the action space of an agent, the same object in every call."""
+        self._check_agent(agent)
+        return self._action_space
+
+    def _check_agent(self, agent: Any) -> None:
+        """Raise ValueError if there is no agent of this name."""
+        if agent not in self._agent_indices:
+            raise ValueError(
+                f"no agent {agent!r}: {describe_allowed(str(agent), self.possible_agents)}"
+            )
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Sample a new level; with a seed, the level that belongs to it.
+
+        All options are ignored, as PettingZoo requires.
+        """
+        if seed is not None or not self._started:
+            self._batch.set_generator(0, seeding.np_random(seed)[0])
+        self._started = True
+        self._batch.step(np.full(len(self._agent_indices), RESTART), DISABLED)
+        self.agents = self._present_agents()
+        return self._observations(self.agents), self._infos(self.agents)
+
+    def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+        """Apply the actions of the agents whose episode goes on.
+
+        Args:
+            actions: one action for each of these agents, by name.
+
+        Returns:
+            observations, rewards, terminations, truncations and infos of these agents.
+
+        Raises:
+            ValueError: an agent is missing or unknown, an action is not in the action space, or
+                `reset` was not called yet.
+            RuleError: a rule is not defined on this world.
+        """
+        acting, out = self.agents, self._batch.outputs
+        self._batch.step(self._check_actions(actions), DISABLED)
+        ended = {
+            name: (bool(out.terminated[index]), bool(out.truncated[index]))
+            for name, index in self._agent_indices.items()
+        }
+        self.agents = [name for name in acting if not any(ended[name])]
+        return (
+            self._observations(acting),
+            {name: float(out.rewards[self._agent_indices[name]]) for name in acting},
+            {name: ended[name][0] for name in acting},
+            {name: ended[name][1] for name in acting},
+            self._infos(acting),
+        )
+
+    def _check_actions(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Return (A,) action numbers, 0 for agents whose episode is over."""
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        if not isinstance(actions, Mapping):
+            raise ValueError(
+                f"actions are a {type(actions).__name__}: expected a mapping of the agents' names "
+                f"({', '.join(self.possible_agents)}) to numbers"
+            )
+        for name in actions:
+            self._check_agent(name)
+        numbers = np.zeros(len(self._agent_indices), np.int64)
+        for name in self.agents:
+            if name not in actions:
+                raise ValueError(f"no action for {name}, whose episode is not over")
+            if not self._action_space.contains(actions[name]):
+                last = self._action_space.n - 1
+                raise ValueError(
+                    f"action {actions[name]!r} of {name}: allowed are 0 to {last}, for "
+                    f"{', '.join(self.scenario.action_names)}"
+                )
+            numbers[self._agent_indices[name]] = actions[name]
+        return numbers
+
+    def _observations(self, names: list[str]) -> dict[str, Any]:
+        """Return the observations of these agents, by name."""
+        arrays = self._batch.outputs.get_arrays(self._encoder.source_arrays)
+        return {
+            name: self._encoder.encode(*(array[self._agent_indices[name], ...] for array in arrays))
+            for name in names
+        }
+
+    def _infos(self, names: list[str]) -> dict[str, Any]:
+        """Return the infos of these agents, by name."""
+        return {name: self._info(self._agent_indices[name]) for name in names}
+
+    def _info(self, index: int) -> dict[str, Any]:
+        """Return the info of the agent with this index."""
+        out, scenario = self._batch.outputs, self.scenario
+        terms = zip(scenario.reward_names, out.terms[index].tolist(), strict=True)
+        info: dict[str, Any] = {"action_mask": out.mask[index].copy(), "reward_terms": dict(terms)}
+        if scenario.tells_success:
+            info["success"] = info["is_success"] = bool(out.success[index])
+        if scenario.mixture:
+            info["member"] = int(out.member[index])
+        if scenario.missions:
+            info["mission"] = scenario.missions.to_text(out.mission[index])
+        return info
+
+    def snapshot(self) -> NDArray[Any]:
+        """Return the world as one row: a () array of `scenario.layout.dtype`."""
+        return self._batch.snapshot(0)
+
+    def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Replace the world by a row, and return observations and infos as `reset` does.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        self._started = True
+        self._batch.restore(0, row)
+        over = row["terminated"] or row["truncated"]
+        names, present = enumerate(self.possible_agents, 1), self._present_agents()
+        self.agents = [name for number, name in names if not (over or row["done"][number])]
+        return self._observations(present), self._infos(present)
+
+    def _present_agents(self) -> list[str]:
+        """Return the names of the agents of the mixture's member that is played; all agents without
+        a mixture."""
+        present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
+        return list(compress(self.possible_agents, present))
+
+    def fork(self) -> ParallelGridEnv:
+        """Return an independent copy of the environment with the same world and the same future."""
+        return deepcopy(self)
+
+    def render(self) -> Any:
+        """Return a picture of the world as `GridEnv.render` does, with the view of the first
+        agent."""
+        if self.render_mode is None or not self._started:
+            return None
+        if self._renderer is None:
+            self._renderer = Renderer(self.render_mode, self.scenario, self._batch.render)
+        return self._renderer.draw(0)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling and copying, without the renderer."""
+        return {**vars(self), "_renderer": None}  # a copy opens its own window
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
+
+    __str__ = __repr__
