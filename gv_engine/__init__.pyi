@@ -1,6 +1,6 @@
 from .envs.environment import GridEnv
-from .envs.factory import parallel_env
 from .envs.multi_agent import AgentsVectorEnv, EachAgentVectorEnv
+from .envs.registration import parallel_env
 from .envs.vector_environment import GridVectorEnv
 from .gridverse import (
     Action,

@@ -19,10 +19,13 @@ from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.rollout import rows_of_steps
 from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.files import parse_json, read_bytes
-from gv_engine.scenario.loading import read_scenario
-from gv_engine.scenario.lookup import check_reference, load_reference, make_reference
-from gv_engine.scenario.optional_deps import MINARI
-from gv_engine.scenario.plugin import AnyScenario, get_plugin
+from gv_engine.scenario.loading import (
+    check_reference,
+    load_reference,
+    make_reference,
+    read_scenario,
+)
+from gv_engine.scenario.plugin import MINARI, AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import Consent, Trust
 
@@ -33,7 +36,10 @@ from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
 _ID = "GV-Scenario-v0"
-_ENTRY_POINTS = "gv_engine.envs.factory:make_env", "gv_engine.envs.factory:make_vector_env"
+_ENTRY_POINTS = (
+    "gv_engine.envs.registration:make_env",
+    "gv_engine.envs.registration:make_vector_env",
+)
 _REPRESENTATION = "observation_representation"
 _METADATA_KEY = "gv_engine_rollout"
 """Metadata key of a dataset for the contents of `rollout.json`, without counts and arrays."""

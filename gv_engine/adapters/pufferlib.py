@@ -15,7 +15,7 @@ from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.optional_deps import PUFFERLIB
+from gv_engine.scenario.plugin import PUFFERLIB
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import SAME_STEP

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.adapters.worlds import make_adapter_env
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
+from gv_engine.envs.vector_environment import ScenarioVectorEnv
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.optional_deps import STABLE_BASELINES3
+from gv_engine.scenario.plugin import STABLE_BASELINES3
 from gv_engine.scenario.scenario import Scenario
 
 if STABLE_BASELINES3.missing_message:

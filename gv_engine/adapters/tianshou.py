@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.adapters.worlds import make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.optional_deps import TIANSHOU
+from gv_engine.scenario.plugin import TIANSHOU
 from gv_engine.scenario.scenario import Scenario
 
 if TIANSHOU.missing_message:

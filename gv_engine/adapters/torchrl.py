@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete
 
 from gv_engine.adapters.worlds import make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.optional_deps import TORCHRL
+from gv_engine.scenario.plugin import TORCHRL
 from gv_engine.scenario.scenario import Scenario
 
 if TORCHRL.missing_message:

@@ -34,8 +34,7 @@ from gv_engine.cli import (
     train,
     view,
 )
-from gv_engine.cli.options import UsageError, complain
-from gv_engine.cli.output import exit_code
+from gv_engine.cli.options import UsageError, complain, exit_code
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.fields import suggestion

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.cli import output
 from gv_engine.cli.options import (
     Commands,
     add_command,
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     """Print a table of measurements and return 0."""
     scenario = Scenario.load(options.scenario, **scenario_options(options))
     rows = list(measure(scenario, options.num_envs, options.threads, options.seconds))
-    output.print_table(("", ">"), rows, scenario.name)
+    options.print_table(("", ">"), rows, scenario.name)
     return 0
 
 

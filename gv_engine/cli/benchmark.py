@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.cli import output
+from gv_engine.cli import options
 from gv_engine.cli.options import (
     INTERRUPTED,
     Commands,
@@ -16,14 +16,15 @@ from gv_engine.cli.options import (
     add_command,
     add_ray,
     complain,
+    delaying_signals,
     parse_positive,
     parse_seeds,
     parse_share,
+    progress,
     say,
 )
-from gv_engine.cli.output import delaying_signals, progress
 from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
-from gv_engine.scenario.optional_deps import RL, format_command
+from gv_engine.scenario.plugin import RL, format_command
 
 if TYPE_CHECKING:
     from gv_engine.benchmark.entry import BenchmarkEntry, EntryPart
@@ -270,7 +271,7 @@ def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
 
     head, rows = Comparison(entries).successes(list(all_scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
-    output.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
+    options.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 
 def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:

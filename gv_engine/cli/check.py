@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gv_engine.cli import output
 from gv_engine.cli.options import (
     Commands,
     add_command,
@@ -147,16 +146,16 @@ def _check_scenario(
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
-        output.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
+        options.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
     if document.parameters:
         parameters = [
             (parameter.name, parameter.value, parameter.allowed_text, parameter.description)
             for parameter in document.parameters
         ]
         titles = ("parameter", "is", "may be", "")
-        output.print_table(titles, parameters, f"{scenario.name}: what may be set")
+        options.print_table(titles, parameters, f"{scenario.name}: what may be set")
     for title, systems in hooks.list_systems(scenario):
-        output.print_table(
+        options.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
     check_options = (
@@ -170,7 +169,7 @@ def _check_scenario(
         *report.facts,
         *((("begun", ", ".join(working_settings)),) if working_settings else ()),
     ]
-    output.print_table(("", ""), facts)
+    options.print_table(("", ""), facts)
     for fault in (*report.faults, *faults):
         complain(fault)
     return 1 if report.faults or faults else 0

@@ -6,7 +6,6 @@ import argparse
 import time
 import warnings
 
-from gv_engine.cli import output
 from gv_engine.cli.check import find_compilable_sources
 from gv_engine.cli.options import (
     Commands,
@@ -14,9 +13,9 @@ from gv_engine.cli.options import (
     add_command,
     add_consent,
     complain,
+    progress,
     scenario_options,
 )
-from gv_engine.cli.output import progress
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
@@ -67,5 +66,5 @@ def run(options: argparse.Namespace) -> int:
                 outcome, code = "failed", 1
             rows.append((scenario.name, outcome, f"{time.perf_counter() - start:.1f}"))
             advance()
-    output.print_table(("scenario", "outcome", "seconds>"), rows)
+    options.print_table(("scenario", "outcome", "seconds>"), rows)
     return code

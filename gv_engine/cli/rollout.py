@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gv_engine.cli import output
 from gv_engine.cli.options import (
     Commands,
     UsageError,
@@ -19,12 +18,15 @@ from gv_engine.cli.options import (
     add_scenario,
     check_at_most,
     complain,
+    delaying_signals,
+    exit_code,
+    handling_sigterm,
     parse_episode_seed,
     parse_natural,
     parse_positive,
+    progress,
     scenario_options,
 )
-from gv_engine.cli.output import delaying_signals, exit_code, handling_sigterm, progress
 from gv_engine.cli.replay import load_verified
 from gv_engine.cli.splits import check_is_grid
 from gv_engine.envs.level_sets import LevelSet, level_set
@@ -337,7 +339,7 @@ def _run(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     total_stats.merge(new_stats)
     rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
-    output.print_table(("", ">"), rows, scenario.name)
+    options.print_table(("", ">"), rows, scenario.name)
     if old_episodes + new_stats.episodes < episodes:
         note = f", {folder.episodes} of them in {out}" if folder else ""
         complain(

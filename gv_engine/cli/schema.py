@@ -30,6 +30,6 @@ def run(options: argparse.Namespace) -> int:
 
 def schema_text() -> str:
     """Return the JSON text of the schema."""
-    from gv_engine.scenario.schema import make_schema
+    from gv_engine.scenario.reference_docs import make_schema
 
     return json.dumps(make_schema(), ensure_ascii=False, separators=(",", ":"))

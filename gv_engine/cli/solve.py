@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.cli import output
 from gv_engine.cli.check import find_levels
 from gv_engine.cli.options import (
     Commands,
@@ -109,7 +108,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     if level:
         say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
     title = "" if level else scenario.name
-    output.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
+    options.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
     seed, solution, _ = solutions[-1]
     if len(solutions) == 1 and solution.actions:
         game = _play_solution(scenario, seed, solution)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.cli import output
 from gv_engine.cli.options import (
     Commands,
     UsageError,
@@ -15,10 +14,10 @@ from gv_engine.cli.options import (
     add_levels,
     add_scenario,
     parse_seconds,
+    progress,
     say,
     scenario_options,
 )
-from gv_engine.cli.output import progress
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
@@ -75,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
                 rows.append((name, f"{len(level_set(scenario, name).seeds):,}", ""))
             except LevelsError as error:
                 rows.append((name, "0", str(error)))
-        output.print_table(("set", "levels>", "note"), rows, scenario.name)
+        options.print_table(("set", "levels>", "note"), rows, scenario.name)
         return 0
     selected = level_set(scenario, options.levels)
     if options.out:
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     seed_rows: Iterator[tuple[object, ...]] = enumerate(selected.seeds)
     if options.solve:
         columns, seed_rows = (*columns, "steps>"), _solve_set(selected, options.seconds)
-    output.print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
+    options.print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
     return 0
 
 

@@ -11,14 +11,15 @@ import numpy as np
 
 from gv_engine.compiler.intrinsics import current_agent, make_field_getter
 from gv_engine.compiler.parameters import is_data, iter_calls
-from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.system import (
     OBSERVATION,
     REWARD,
     TERMINATING,
     VISIBILITY,
+    Call,
     has_parameter,
+    is_nested_call,
     to_measurement,
 )
 

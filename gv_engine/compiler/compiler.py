@@ -22,28 +22,25 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from gv_engine.compiler import (
-    addresses,
     appearance_cache,
     bounds,
     exceptions,
-    function_digests,
     intrinsics,
     link_units,
     list_methods,
     method_registry,
     numba_pipeline,
     observation,
-    record_methods,
+    program_cache,
     records,
     rng,
-    rng_methods,
     simd,
     spawn_remove,
 )
-from gv_engine.compiler.array_args import Dtypes
 from gv_engine.compiler.function_cache import CompiledFunctionCache
 from gv_engine.compiler.loop import BatchLoop, link_loop
 from gv_engine.compiler.object_loader import describe_processor
+from gv_engine.compiler.parameters import Dtypes
 from gv_engine.compiler.program_cache import CachedProgram, use_temporary_cache, warn_not_cached
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
@@ -68,16 +65,16 @@ _SETTINGS = (
 """Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
 _GENERATORS = (
-    addresses,
+    intrinsics,
     bounds,
-    rng_methods,
+    method_registry,
     exceptions,
     intrinsics,
     spawn_remove,
     list_methods,
     appearance_cache,
     numba_pipeline,
-    record_methods,
+    method_registry,
     records,
     method_registry,
     link_units,
@@ -111,16 +108,14 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> L
     loop = link_loop(scenario, slots, dtypes)
     shared = [*_functions_in(rng), *VERBS.values(), *_functions_in(observation)]
     roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared]
-    functions = tuple(function_digests.find_functions(roots))
+    functions = tuple(program_cache.find_functions(roots))
     checked = "running" in (dtypes["parameters"].names or ())
-    engine_digest = function_digests.program_digest(
+    engine_digest = program_cache.program_digest(
         [*shared, *chain.from_iterable(map(_functions_in, _GENERATORS))],
         *compiler_settings(),
         str(checked),
     )
-    digest = function_digests.program_digest(
-        roots, str(dtypes), engine_digest, describe_processor()
-    )
+    digest = program_cache.program_digest(roots, str(dtypes), engine_digest, describe_processor())
     return LinkedProgram(loop, functions, checked, digest, engine_digest)
 
 
@@ -215,7 +210,7 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
     """Return the message about a name that a rule uses and that is not defined."""
     for function in functions:
         if name in function.__code__.co_names:
-            where = function_digests.describe_location(function)
+            where = program_cache.describe_location(function)
             return f"{where}: {function.__name__} uses {name!r}, which is not defined"
     return f"a rule cannot be compiled: it uses {name!r}, which is not defined"
 
@@ -224,16 +219,16 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
 def compile_function(function: FunctionType) -> Any:
     """Return a function of numbers and arrays, compiled on its first call or loaded from the
     cache."""
-    functions = function_digests.find_functions([function])
+    functions = program_cache.find_functions([function])
     return _jit_cached(function, function_cache_key(function), functions, function.__name__)
 
 
 def function_cache_key(function: FunctionType) -> str:
     """Return the cache key of a function: a digest of its code and of the code that generates its
     IR."""
-    uses = chain.from_iterable(function_digests.find_functions([function]).values())
+    uses = chain.from_iterable(program_cache.find_functions([function]).values())
     generators = [used._defn for _, used in uses if hasattr(used, "_defn")]
-    return function_digests.program_digest([function, *generators], *compiler_settings())
+    return program_cache.program_digest([function, *generators], *compiler_settings())
 
 
 def compiler_settings() -> Iterator[str]:
@@ -271,7 +266,7 @@ def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
     errors."""
     errors = {
         exceptions.message_code(text): RuleError(text)
-        for text in function_digests.find_strings(functions)
+        for text in program_cache.find_strings(functions)
     }
     errors[exceptions.CAPACITY_CODE] = CapacityError(CAPACITY)
     errors[exceptions.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)

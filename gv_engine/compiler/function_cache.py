@@ -22,7 +22,7 @@ from gv_engine.compiler.program_cache import (
     find_foreign_access,
     make_private_folder,
 )
-from gv_engine.rules.modules import is_rule_module
+from gv_engine.rules.objects import is_rule_module
 
 # Numba numbers its symbols from 1 in every process, so two cached programs may use one name for
 # different functions, and the first one loaded would serve both (numba issue 10486).

@@ -19,7 +19,7 @@ from numba import njit, types
 from numba.core import cgutils, registry
 from numba.np.arrayobj import make_array
 
-from gv_engine.compiler import function_digests
+from gv_engine.compiler import program_cache
 from gv_engine.compiler.intrinsics import (
     count_agents,
     emit_agent_pointer,
@@ -435,7 +435,7 @@ def _get_or_compile(
         digest: digest of the surrounding code; part of the cache key.
     """
     types_text = ", ".join(map(_type_text, kinds))
-    key = function_digests.program_digest([function], types_text, finish.__name__, digest)
+    key = program_cache.program_digest([function], types_text, finish.__name__, digest)
     if key not in _CODES:
         name = f"unit_{key}"
         cached = read_unit(key)

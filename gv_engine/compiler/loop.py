@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from gv_engine.compiler.addresses import get_address, make_batch_cast, make_record_cast
-from gv_engine.compiler.array_args import Dtypes
 from gv_engine.compiler.exceptions import TO_NOTHING_CODE
-from gv_engine.compiler.function_digests import find_functions
-from gv_engine.compiler.intrinsics import CACHE_LINE, chunk_view, make_row_prefetch, prefetch_look
+from gv_engine.compiler.intrinsics import (
+    CACHE_LINE,
+    chunk_view,
+    get_address,
+    make_batch_cast,
+    make_record_cast,
+    make_row_prefetch,
+    prefetch_look,
+)
 from gv_engine.compiler.link_units import Unit, make_stub
 from gv_engine.compiler.observation import cut_view, make_ground_writer, write_view, write_whole
-from gv_engine.compiler.parameters import get_common_dtype, iter_rule_functions
+from gv_engine.compiler.parameters import Dtypes, get_common_dtype, iter_rule_functions
+from gv_engine.compiler.program_cache import find_functions
 from gv_engine.compiler.step import BoundSystems, bind_systems, clear_rule, make_mission_writer
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y

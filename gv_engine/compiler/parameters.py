@@ -1,4 +1,7 @@
-"""Parameter record of a program: all data of a scenario, apart from the code of its rules."""
+"""Arguments of a program: addresses of a batch's arrays, and the parameter record of a scenario.
+
+The record has all data of a scenario, apart from the code of its rules. Nothing here imports Numba.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.geometry import USUAL_ACTIONS, Action
-from gv_engine.rules.modules import is_engine_module
+from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import (
     OBSERVATION,
     RESET,
@@ -20,12 +22,45 @@ from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
+    Call,
     Phase,
+    is_nested_call,
 )
 from gv_engine.rules.turns import ANY, LEAVE, TURNS
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario
+
+
+Dtypes = Mapping[str, np.dtype[Any]]
+"""Dtypes of the elements of a batch's arrays, by array name."""
+
+_ADDRESS_AND_LENGTH = np.dtype([("address", np.int64), ("length", np.int64)])
+
+
+def get_array_dtypes(arrays: Mapping[str, NDArray[Any]]) -> Dtypes:
+    """Return the element dtypes of (n,) arrays; an (n, ...) array has records with one field
+    `row`."""
+    return {
+        name: np.dtype([("row", array.dtype, array.shape[1:])]) if array.ndim > 1 else array.dtype
+        for name, array in arrays.items()
+    }
+
+
+def make_address_record(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return a () record with the `address` and `length` of each array, both int64.
+
+    The record does not keep the arrays alive.
+    """
+    record = np.zeros((), address_record_dtype(arrays))
+    for name, array in arrays.items():
+        record[name] = array.ctypes.data, len(array)
+    return record
+
+
+def address_record_dtype(names: Mapping[str, Any]) -> np.dtype[Any]:
+    """Return the dtype of the address record of arrays with these names."""
+    return np.dtype([(name, _ADDRESS_AND_LENGTH) for name in names])
 
 
 def rule_id(rule: str) -> int:

@@ -22,25 +22,27 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from gv_engine.compiler.array_args import Dtypes
-from gv_engine.compiler.function_digests import (
-    constant_text,
-    describe_location,
-    find_functions,
-    hash_functions,
-)
 from gv_engine.compiler.object_loader import describe_processor, load_program
-from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields, list_mask_actions
+from gv_engine.compiler.parameters import (
+    Dtypes,
+    is_data,
+    iter_calls,
+    list_call_fields,
+    list_mask_actions,
+)
 from gv_engine.compiler.program_cache import (
     CachedProgram,
+    constant_text,
+    describe_location,
     ensure_writable,
+    find_functions,
+    hash_functions,
     read_program,
     write_program,
 )
-from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import DoesNotCompileError, RuleError, complain
-from gv_engine.rules.modules import is_engine_module
-from gv_engine.rules.system import Phase
+from gv_engine.rules.objects import is_engine_module
+from gv_engine.rules.system import Call, Phase, is_nested_call
 
 if TYPE_CHECKING:
     from gv_engine.compiler.compiler import LinkedProgram

@@ -31,7 +31,6 @@ from gv_engine.compiler.link_units import (
 )
 from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
 from gv_engine.compiler.parameters import iter_nested_calls, list_call_fields, list_mask_actions
-from gv_engine.rules.call import Call
 from gv_engine.rules.system import (
     OBSERVATION,
     RESET,
@@ -40,6 +39,7 @@ from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
+    Call,
     Phase,
 )
 from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order

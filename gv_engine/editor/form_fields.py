@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gv_engine.editor.symbols import Vocabulary
-from gv_engine.editor.yaml_text import EditError
+from gv_engine.editor.map_model import Vocabulary
+from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System
@@ -25,8 +25,7 @@ from gv_engine.scenario.json_schema import (
     KeyTable,
     enum_schema,
 )
-from gv_engine.scenario.reference_docs import first_sentence
-from gv_engine.scenario.schema import load_formats
+from gv_engine.scenario.reference_docs import first_sentence, load_formats
 
 
 class FormField(NamedTuple):

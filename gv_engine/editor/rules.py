@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gv_engine.editor.form_fields import argument_keys
-from gv_engine.editor.symbols import Vocabulary
-from gv_engine.editor.yaml_text import EditError, KeyPath, has_value, insert, move, put, remove
-from gv_engine.rules.modules import is_engine_module
+from gv_engine.editor.map_model import Vocabulary
+from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, move, put, remove
+from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import (
     REWARD,
     TERMINATING,

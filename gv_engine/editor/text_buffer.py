@@ -1,15 +1,427 @@
-"""Text buffer of one file with undo history and change-on-disk detection."""
+"""Text buffer of one file with undo history and change-on-disk detection, and edits of YAML text.
+
+Edits of YAML keep everything else: comments, blank lines, quotes and layout.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from gv_engine.editor.yaml_text import EditError, compose_yaml
+import yaml
+
+from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES
 from gv_engine.scenario.fields import ErrorCollector, FieldError, decode_utf8
 from gv_engine.scenario.files import atomic_write, format_bytes, read_bytes
-from gv_engine.session.file_watch import Watch
+from gv_engine.session.timeline import Watch
+
+KeyPath = tuple[str | int, ...]
+"""Path to a value: keys of mappings, indices of lists."""
+
+_WIDTH = 96  # characters in a line of folded text
+_INDENT = 2  # spaces of indentation
+
+
+class EditError(GVEngineError):
+    """Error of an edit that is not possible; the message names the reason."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML loader that keeps the place of each alias."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
+            return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
+        compose_yaml: yaml.Node | None = super().compose_node(parent, index)
+        return compose_yaml
+
+
+class _Entry(NamedTuple):
+    """Value with its key and its collection.
+
+    Attributes:
+        number: index in the collection.
+    """
+
+    node: yaml.Node
+    within: yaml.CollectionNode
+    key: yaml.Node | None
+    number: int
+
+
+def compose_yaml(text: str) -> yaml.MappingNode:
+    """Return the YAML nodes of a text, with their places.
+
+    Raises:
+        EditError: the text is no YAML, or no mapping.
+    """
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1}: " if mark else ""
+        problem = getattr(error, "problem", None) or error
+        raise EditError(f"not valid YAML: {line}{problem}") from None
+    if root is None:
+        return yaml.MappingNode("tag:yaml.org,2002:map", [])
+    if not isinstance(root, yaml.MappingNode):
+        raise EditError("found no mapping; a scenario file has keys and values")
+    return root
+
+
+def has_value(text: str, path: KeyPath) -> bool:
+    """Return whether there is a value at a path."""
+    return _find_entry(compose_yaml(text), path) is not None
+
+
+def read_scalar(text: str, path: KeyPath) -> str | None:
+    """Return a scalar without quotes; None if there is none."""
+    entry = _find_entry(compose_yaml(text), path)
+    return entry.node.value if entry and isinstance(entry.node, yaml.ScalarNode) else None
+
+
+def list_length(text: str, path: KeyPath) -> int:
+    """Return the number of items of a list; 0 if there is none."""
+    entry = _find_entry(compose_yaml(text), path)
+    return len(entry.node.value) if entry and isinstance(entry.node, yaml.SequenceNode) else 0
+
+
+def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
+    """Return the text with a value set, or added behind all others.
+
+    Args:
+        path: path to the value; missing mappings are added.
+        value: plain mapping, list or scalar.
+        after: key to add a new key behind, if it exists.
+
+    Raises:
+        EditError: the parent has no keys.
+    """
+    root = compose_yaml(text)
+    entry = _find_entry(root, path)
+    if entry:
+        return _replace_value(text, entry, value)
+    *above, last = path
+    parent = _find_entry(root, tuple(above)) if above else None
+    within = parent.node if parent else root
+    if above and parent is None:
+        return put(text, tuple(above), {last: value}, after)
+    if not isinstance(within, yaml.MappingNode) or isinstance(last, int):
+        raise EditError(f"{_format_path(path)}: nothing can be put there")
+    if within.flow_style and (within.value or parent):
+        line = _format_flow({last: value})[1:-1]
+        if not within.value:
+            return _splice(text, *_span(text, within), f"{{{line}}}")
+        end = _end(text, within.value[-1][1])
+        return _splice(text, end, end, f", {line}")
+    if not within.value:
+        newline = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{newline}{_format_entry(last, value, 0)}"
+    behind = next((n for n, (key, _) in enumerate(within.value) if key.value == after), -1)
+    first, end = within.value[0][0], _line_end(text, _end(text, within.value[behind][1]))
+    indent = first.start_mark.column
+    line = _format_entry(last, value, indent)
+    if end == len(text) and not text.endswith("\n"):
+        return f"{text}\n{line}"
+    return _splice(text, end, end, line)
+
+
+def remove(text: str, path: KeyPath) -> str:
+    """Return the text without a value.
+
+    Raises:
+        EditError: there is none, or it is the last key of the file.
+    """
+    entry = _require_entry(text, path)
+    within, number = entry.within, entry.number
+    if len(within.value) == 1:
+        empty = "[]" if entry.key is None else "{}"
+        if not within.start_mark:  # the only key of a file
+            raise EditError(f"{_format_path(path)}: the last key of a file stays")
+        start, end = _span(text, within)
+        head = text[:start].rstrip()
+        return f"{head}{' ' if head.endswith((':', '-', ',')) else ''}{empty}{text[end:]}"
+    if within.flow_style:
+        starts = [_start_of(part) for part in within.value]
+        if number + 1 < len(starts):
+            return _splice(text, starts[number], starts[number + 1], "")
+        return _splice(text, _end_of(text, within.value[number - 1]), _end(text, entry.node), "")
+    if entry.key is None:
+        start, end = _item_lines(text, within, number)
+        return _splice(text, start, end, "")
+    start = entry.key.start_mark.index
+    if text[_line_start(text, start) : start].strip():  # behind the dash of an item
+        return _splice(text, start, within.value[number + 1][0].start_mark.index, "")
+    end = _line_end(text, _end(text, entry.node))
+    return _splice(text, _line_start(text, start), end, "")
+
+
+def insert(text: str, path: KeyPath, number: int, value: Any) -> str:
+    """Return the text with a new list item; a missing list is added.
+
+    Args:
+        path: path to the list.
+        number: index of the new item.
+        value: plain value.
+
+    Raises:
+        EditError: the value at the path is no list.
+    """
+    entry = _find_entry(compose_yaml(text), path)
+    if entry is None or (isinstance(entry.node, yaml.ScalarNode) and not entry.node.value):
+        return put(text, path, [value])
+    within = entry.node
+    if not isinstance(within, yaml.SequenceNode):
+        raise EditError(f"{_format_path(path)}: found no list to put something into")
+    items, item = within.value, _format_flow(value)
+    if not items:
+        return _splice(text, *_span(text, within), f"[{item}]")
+    if within.flow_style:
+        if number < len(items):
+            at = items[number].start_mark.index
+            return _splice(text, at, at, f"{item}, ")
+        at = _end(text, items[-1])
+        return _splice(text, at, at, f", {item}")
+    indent = " " * within.start_mark.column
+    if number < len(items):
+        at = _item_start(text, within, number)
+    else:
+        at = _item_lines(text, within, len(items) - 1)[1]
+    start = "" if not at or text[at - 1] == "\n" else "\n"
+    return _splice(text, at, at, f"{start}{indent}- {item}\n")
+
+
+def move(text: str, path: KeyPath, number: int, to: int) -> str:
+    """Return the text with a list item, and the comment above it, moved to another index.
+
+    Args:
+        path: path to the list.
+        number, to: old and new index.
+
+    Raises:
+        EditError: the value at the path is no list, or has no such item.
+    """
+    within = _require_entry(text, path).node
+    if not isinstance(within, yaml.SequenceNode) or max(number, to) >= len(within.value):
+        raise EditError(f"{_format_path(path)}: found no such item")
+    if number == to:
+        return text
+    if within.flow_style:
+        parts = [text[slice(*_span(text, item))] for item in within.value]
+        spans = [_span(text, item) for item in within.value]
+        parts.insert(to, parts.pop(number))
+        for (start, end), part in zip(reversed(spans), reversed(parts), strict=True):
+            text = _splice(text, start, end, part)
+        return text
+    starts = [_item_start(text, within, n) for n in range(len(within.value))]
+    end = _item_lines(text, within, len(within.value) - 1)[1]
+    body = text[starts[0] : end]
+    ended = body if body.endswith("\n") else f"{body}\n"
+    cuts = [start - starts[0] for start in starts] + [len(ended)]
+    chunks = [ended[a:b] for a, b in pairwise(cuts)]
+    chunks.insert(to, chunks.pop(number))
+    return _splice(text, starts[0], end, "".join(chunks))
+
+
+def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
+    """Return the text with the rows of a map as a block, one row a line.
+
+    Raises:
+        EditError: as for `put`.
+    """
+    entry = _find_entry(compose_yaml(text), path)
+    if entry is None:
+        return put_rows(put(text, path, "."), path, rows)
+    within = entry.within
+    if within.flow_style:
+        return put(text, path, "\n".join(rows))
+    column = entry.key.start_mark.column if entry.key else within.start_mark.column
+    comment = _sign_comment(text, entry.node)
+    return _splice(text, *_span(text, entry.node), _format_rows(rows, column, comment))
+
+
+def has_comment(text: str, path: KeyPath) -> bool:
+    """Return whether a comment follows a value on its line."""
+    entry = _require_entry(text, path)
+    end = _end(text, entry.node)
+    return text[end : _line_end(text, end)].lstrip(" ,}]").startswith("#")
+
+
+# ---- places ---------------------------------------------------------------------------------
+
+
+def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
+    """Return the entry at a path below a node; None if there is none."""
+    entry, node = None, root
+    for step in path:
+        entry = _child_entry(node, step)
+        if entry is None:
+            return None
+        node = entry.node
+    return entry
+
+
+def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
+    """Return the entry of a key or index in a node; None if there is none."""
+    if isinstance(node, yaml.MappingNode):
+        for number, (key, value) in enumerate(node.value):
+            if key.value == str(step):
+                return _Entry(value, node, key, number)
+    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return _Entry(node.value[step], node, None, step)
+    return None
+
+
+def _require_entry(text: str, path: KeyPath) -> _Entry:
+    """Return the entry at a path.
+
+    Raises:
+        EditError: there is none.
+    """
+    found = _find_entry(compose_yaml(text), path)
+    if found is None:
+        raise EditError(f"{_format_path(path)}: there is nothing")
+    return found
+
+
+def _start_of(part: Any) -> int:
+    """Return the start of a list item or a (key, value) pair."""
+    first = part[0] if isinstance(part, tuple) else part
+    return int(first.start_mark.index)
+
+
+def _end_of(text: str, part: Any) -> int:
+    """Return the end of a list item or a (key, value) pair."""
+    return _end(text, part[1] if isinstance(part, tuple) else part)
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Return the position after the last character of a value; YAML's own end marks lie behind
+    following blank lines."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        return _end_of(text, node.value[-1])
+    end = int(node.end_mark.index)
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+        start = int(node.start_mark.index)
+        return start + len(text[start:end].rstrip("\n"))
+    return end
+
+
+def _span(text: str, node: yaml.Node) -> tuple[int, int]:
+    """Return start and end of a value."""
+    return int(node.start_mark.index), _end(text, node)
+
+
+def _item_lines(text: str, within: yaml.CollectionNode, number: int) -> tuple[int, int]:
+    """Return start and end of the lines of a block list's item."""
+    start = int(within.value[number].start_mark.index)
+    return _line_start(text, start), _line_end(text, _end(text, within.value[number]))
+
+
+def _item_start(text: str, within: yaml.CollectionNode, number: int) -> int:
+    """Return the start of an item with the comment above it; the comment above the first item
+    belongs to the list."""
+    start, indent = _item_lines(text, within, number)[0], within.start_mark.column
+    while number and (above := _line_start(text, start - 1)) < start:
+        line = text[above:start]
+        if not line.strip().startswith("#") or len(line) - len(line.lstrip()) < indent:
+            break
+        start = above
+    return start
+
+
+def _line_start(text: str, at: int) -> int:
+    """Return the start of the line at a position."""
+    return text.rfind("\n", 0, max(0, at)) + 1
+
+
+def _line_end(text: str, at: int) -> int:
+    """Return the position after the line break."""
+    line_break = text.find("\n", at)
+    return len(text) if line_break < 0 else line_break + 1
+
+
+# ---- formatting -----------------------------------------------------------------------------
+
+
+def _replace_value(text: str, entry: _Entry, value: Any) -> str:
+    """Return the text with another value in an entry."""
+    start, end = _span(text, entry.node)
+    style = entry.node.style if isinstance(entry.node, yaml.ScalarNode) else None
+    column = entry.key.start_mark.column if entry.key else entry.within.start_mark.column
+    is_long = isinstance(value, str) and (style == ">" or len(value) > _WIDTH)
+    in_block = is_long and not entry.within.flow_style
+    written = _format_block(value, column) if in_block else _format_flow(value)
+    space = " " if start == end and not text[:start].endswith(" ") else ""
+    if remark := _sign_comment(text, entry.node):
+        sign, line_break, rest = written.partition("\n")
+        written = f"{sign}{remark}{line_break}{rest}"
+    return _splice(text, start, end, space + written)
+
+
+def _format_entry(key: str, value: Any, indent: int) -> str:
+    """Return a key and its value on lines of their own."""
+    key_text, written = _format_flow(key), _format_block(value, indent)
+    space = "" if written.startswith("\n") else " "
+    return f"{' ' * indent}{key_text}:{space}{written}\n"
+
+
+def _format_block(value: Any, indent: int) -> str:
+    """Return a value as text behind a key with this indentation."""
+    inner = " " * (indent + _INDENT)
+    if isinstance(value, str) and len(value) > _WIDTH and "\n" not in value:
+        lines = textwrap.wrap(value, _WIDTH - len(inner), break_long_words=False)
+        return f">\n{textwrap.indent(chr(10).join(lines), inner)}"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "".join(f"\n{inner}- {_format_flow(item)}" for item in value)
+    if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
+        return "".join(f"\n{inner}{_format_flow({key: part})[1:-1]}" for key, part in value.items())
+    return _format_flow(value)
+
+
+def _sign_comment(text: str, node: yaml.Node) -> str:
+    """Return the comment behind the `|` or `>` of a block scalar."""
+    if not isinstance(node, yaml.ScalarNode) or node.style not in ("|", ">"):
+        return ""
+    start = int(node.start_mark.index)
+    _, mark, comment = text[start : _line_end(text, start)].rstrip().partition("#")
+    return f"  {mark}{comment}" if mark else ""
+
+
+def _format_rows(rows: list[str], indent: int, remark: str) -> str:
+    """Return the rows of a map as a block scalar."""
+    inner = " " * (indent + _INDENT)
+    sign = (f"|{_INDENT}" if rows[0].startswith(" ") else "|") + remark
+    return f"{sign}\n" + "\n".join(f"{inner}{row}" for row in rows)
+
+
+def _format_flow(value: Any) -> str:
+    """Return a value in one line of flow style."""
+    options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": 10**6}
+    whole = yaml.dump([value], Dumper=_Dumper, allow_unicode=True, **options)
+    return str(whole.strip()[1:-1])
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML dumper that repeats equal values in place of anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _splice(text: str, start: int, end: int, part: str) -> str:
+    """Return the text with the part from `start` to `end` replaced."""
+    return text[:start] + part + text[end:]
+
+
+def _format_path(path: KeyPath) -> str:
+    """Return a path for error messages."""
+    return ".".join(map(str, path))
 
 
 class TextBuffer:

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.function_digests import find_functions, iter_code
-from gv_engine.rules.call import Call
+from gv_engine.compiler.program_cache import find_functions, iter_code
 from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
@@ -30,11 +29,11 @@ from gv_engine.rules.errors import (
     describe_allowed,
     shorten,
 )
-from gv_engine.rules.system import RENDERING, RESET, Phase
+from gv_engine.rules.system import RENDERING, RESET, Call, Phase
 from gv_engine.scenario.document import read_file
 from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.lookup import check_reference, make_reference
+from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.planning import get_expansion_size

@@ -23,7 +23,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.rules.geometry import Area
-from gv_engine.scenario.optional_deps import MINIGRID_PACKAGE
+from gv_engine.scenario.plugin import MINIGRID_PACKAGE
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_from_row
 

@@ -26,8 +26,13 @@ from components.appearance import (
 )
 from components.minigrid import BALL, LAVA, PARCEL
 from components.objects import BOX, DOOR, EXIT, KEY, WALL
-from gv_engine.envs.observation_base import MISSION, ObservationEncoder, get_compiled
-from gv_engine.envs.representations import Arrays, Representation
+from gv_engine.envs.representations import (
+    MISSION,
+    Arrays,
+    ObservationEncoder,
+    Representation,
+    get_compiled,
+)
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from gv_engine.rules.objects import COLORS, MOST_TYPES
 

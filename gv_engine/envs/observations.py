@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.minigrid_observations import MiniGridEncoder
-from gv_engine.envs.observation_base import MISSION, ObservationEncoder, get_compiled
 from gv_engine.envs.representations import (
+    MISSION,
     REPRESENTATIONS,
     Arrays,
+    ObservationEncoder,
     Representation,
     agent_id_grid,
+    get_compiled,
     observer_pose,
 )
 from gv_engine.rules.errors import describe_allowed

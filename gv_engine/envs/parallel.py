@@ -18,7 +18,7 @@ from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer, with_usable_modes
 from gv_engine.rules.errors import MissingExtraError, describe_allowed
-from gv_engine.scenario.optional_deps import PARALLEL
+from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.autoreset import DISABLED, RESTART

@@ -1,11 +1,57 @@
-"""Gymnasium ids: one for each built-in scenario, and one for scenario files."""
+"""Gymnasium ids and the constructors behind them: one id for each built-in scenario, and one for
+scenario files of any domain."""
 
 from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import Any
 
 import gymnasium
 
 from gv_engine.scenario.library import add_whole_files, gym_id, list_minigrid_grids
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.loading import as_scenario, pop_settings
+from gv_engine.scenario.plugin import DOMAINS, get_plugin
+from gv_engine.scenario.trust import pop_consent
+
+_PARALLEL = "gv_engine.envs.parallel:ParallelGridEnv"
+"""Imported when needed, because PettingZoo is optional."""
+
+
+def parallel_env(scenario: Any, **options: Any) -> Any:
+    """Return the PettingZoo environment of a scenario with several agents, see `ParallelGridEnv`.
+
+    Args:
+        scenario, options: as for `ParallelGridEnv`.
+
+    Raises:
+        MissingExtraError: PettingZoo is not installed.
+    """
+    return resolve_name(_PARALLEL)(scenario, **options)
+
+
+def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
+    """Return the Gymnasium environment of a scenario of any domain.
+
+    Args:
+        scenario: a scenario, or a source that `load_scenario` takes.
+        options: further options of the environment, values of the scenario's parameters, and the
+            trust options of `Scenario.load`.
+    """
+    resolved = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    return get_plugin(resolved).make_env(resolved, **options)
+
+
+def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
+    """Return the Gymnasium vector environment of a scenario of any domain.
+
+    Args:
+        scenario: a scenario, or a source that `load_scenario` takes.
+        num_envs: number of worlds.
+        options: further options of the environment, values of the scenario's parameters, and the
+            trust options of `Scenario.load`.
+    """
+    resolved = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    return get_plugin(resolved).make_vector_env(resolved, num_envs, **options)
 
 
 def register_all() -> None:
@@ -15,7 +61,7 @@ def register_all() -> None:
     and MiniGrid's id for each of its levels, and `GV-Scenario-v0`, which takes the scenario as an
     argument: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
-    factory = "gv_engine.envs.factory"
+    factory = "gv_engine.envs.registration"
     _register("GV-Scenario-v0", f"{factory}:make_env", f"{factory}:make_vector_env", {})
     minigrid = "gv_engine.envs.minigrid"
     for name in list_minigrid_grids():

@@ -11,7 +11,6 @@ from gv_engine.envs import representations as representation_classes
 from gv_engine.gridverse import action, outer_env, registry
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.debug import debugging
 from gv_engine.gridverse.envs.gridworld import GridWorld
 from gv_engine.gridverse.envs.inner_env import InnerEnv
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, Transform
@@ -43,7 +42,7 @@ from gv_engine.gridverse.registry import (
     visibility_function_registry,
 )
 from gv_engine.gridverse.rng import choice, choices, get_gv_rng_if_none, make_rng, shuffle
-from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
+from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace, debugging
 from gv_engine.gridverse.state import State
 
 __all__ = [

@@ -1,16 +1,42 @@
-"""Attributes of grid object classes, stored in components; registration of classes as object
-types."""
+"""Attributes of grid object classes, stored in components, and registration of object types."""
 
 from __future__ import annotations
 
 import inspect
 from enum import IntEnum
-from typing import Any, ClassVar, get_type_hints, overload
+from typing import Any, ClassVar, Self, get_type_hints, overload
 
 import components
 from components.appearance import NONE
 from gv_engine.rules.component import Int8, column_name, component, fields_of
 from gv_engine.rules.objects import ABOVE, Color, ObjectType, declare_type
+
+
+class Value:
+    """Base of grids, agents, objects, states and observations."""
+
+    def _key(self) -> tuple[Any, ...]:
+        """Return the class and the content by which objects of the class are compared."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        raise NotImplementedError
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
 
 CLASSES: dict[ObjectType, Any] = {}
 """Object class of each type that has one."""

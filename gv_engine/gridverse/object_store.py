@@ -20,11 +20,11 @@ from gv_engine.gridverse.attributes import (
     CLASSES,
     ComponentNumber,
     Flag,
+    Value,
     adopt_type,
     register_class,
     state_field,
 )
-from gv_engine.gridverse.values import Value
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.objects import OBJECT_TYPES, Color, ObjectType, ObjectTypes

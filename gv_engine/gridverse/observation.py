@@ -1,4 +1,4 @@
-"""Observations of the agent."""
+"""Observations of the agent, and conversion of arrays of indices to objects."""
 
 from __future__ import annotations
 
@@ -7,11 +7,120 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from components.appearance import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.arrays import agent_from_array, item_from_array, objects_from_array
+from gv_engine.gridverse.attributes import Value
+from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid import Grid
-from gv_engine.gridverse.values import Value
-from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.geometry import ORIENTATIONS
+from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
+
+
+def objects_from_array(
+    grid: ArrayLike, types: ObjectTypes, content: ArrayLike | None = None, *, seen: bool = False
+) -> list[list[GridObject]]:
+    """Return the objects of a grid array, row by row.
+
+    Args:
+        grid: (H, W, 3) type, state and colour index of every cell.
+        types: types that the indices refer to.
+        content: (H, W, 3) contents of boxes, zeros elsewhere.
+        seen: cells may be Hidden.
+
+    Raises:
+        ValueError: see `State.from_arrays`.
+    """
+    cells = _check_integers("grid", grid, (None, None, 3))
+    inside = np.zeros_like(cells)
+    if content is not None:
+        inside = _check_integers("content", content, cells.shape)
+    rows: list[list[GridObject]] = []
+    for y, (line, line_inside) in enumerate(zip(cells.tolist(), inside.tolist(), strict=True)):
+        rows.append([])
+        for x, (cell, held) in enumerate(zip(line, line_inside, strict=True)):
+            thing = _make_object(types, f"grid[{y}, {x}]", cell, seen)
+            if any(held):
+                if not isinstance(thing, Box):
+                    raise ValueError(f"content[{y}, {x}] is {held}, but the cell has {thing!r}")
+                thing.content = _make_object(types, f"content[{y}, {x}]", held, False)
+            rows[-1].append(thing)
+    return rows
+
+
+def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
+    """Return the held object of a (3,) array of indices; a NoneGridObject for type 0.
+
+    Raises:
+        ValueError: see `State.from_arrays`.
+    """
+    cell = _check_integers("item", item, (3,)).tolist()
+    if cell[0] == NONE_GRID_OBJECT:
+        return NoneGridObject()
+    thing = _make_object(types, "item", cell, False)
+    if isinstance(thing, Floor):
+        raise ValueError(f"item is {cell}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
+    return thing
+
+
+def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
+    """Return the agent of a (3,) array: y, x, orientation.
+
+    Raises:
+        ValueError: see `State.from_arrays`.
+    """
+    y, x, orientation = _check_integers("agent", agent, (3,)).tolist()
+    if not 0 <= orientation < len(ORIENTATIONS):
+        raise ValueError(
+            f"agent[2] is {orientation}: an orientation is 0 to {len(ORIENTATIONS) - 1}"
+        )
+    return Agent(Position(y, x), Orientation(orientation), item)
+
+
+def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
+    """Return the object of (type, state, colour) indices; `where` names the cell in error
+    messages."""
+    kind, state, color = cell
+    if kind not in types:
+        indices = [known.index for known in types]
+        raise ValueError(f"{where} has type {kind}: {describe_allowed(kind, indices)}")
+    object_type = types[kind]
+    name = object_type.name
+    if not (object_type.in_grid or (seen and kind != NONE_GRID_OBJECT)):
+        raise ValueError(f"{where} is a {name}, which no cell of a state holds")
+    if not 0 <= state < object_type.num_states:
+        raise ValueError(f"{where} has state {state}: a {name} has {object_type.num_states}")
+    if not 0 <= color < (len(COLORS) if object_type.colored else 1):
+        raise ValueError(f"{where} has colour {color}, which no {name} has")
+    thing = _default_object(class_of(object_type))
+    thing.state_index = state
+    if color:
+        thing.color = Color(color)
+    return thing
+
+
+def _default_object(cls: type[GridObject]) -> GridObject:
+    """Return an object with default components, without calling the constructor of its class."""
+    thing = object.__new__(cls)
+    GridObject.__init__(thing)
+    return thing
+
+
+def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an integer array of a shape, in which None stands for any size; raise ValueError
+    otherwise."""
+    values = np.asarray(array)
+    fits = values.ndim == len(shape) and all(
+        size in (None, actual) for size, actual in zip(shape, values.shape, strict=True)
+    )
+    if not fits or values.dtype.kind not in "iu" or values.size == 0:
+        expected = ", ".join("H" if size is None else str(size) for size in shape)
+        raise ValueError(
+            f"{name} has shape {values.shape} and dtype {values.dtype}: expected ({expected}) "
+            f"values"
+        )
+    return values
 
 
 class Observation(Value):

@@ -17,11 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.compiler.function_digests import find_functions
+from gv_engine.compiler.program_cache import find_functions
 from gv_engine.envs.representations import Arrays
-from gv_engine.rules.call import Call
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import RENDERING, RESET
+from gv_engine.rules.system import RENDERING, RESET, Call
 from gv_engine.scenario.scenario import Scenario
 from systems.queries import same_color
 

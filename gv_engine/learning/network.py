@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gv_engine.envs.observation_base import get_compiled
+from gv_engine.envs.representations import get_compiled
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.spec import NetworkSpec
 

@@ -1,23 +1,158 @@
-"""Policy file of a run: `policy.npz`, which NumPy reads.
-
-- `about`: JSON with `scenario`, the name of the scenario, `scenario_spec` and `mask_actions`;
-- `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
-- `net.…`: the weights of `ActorCritic` by their names there, float32.
-"""
+"""Policies of trained runs, which need NumPy alone: the file `policy.npz`, the forward pass of its
+network, and the policy that acts with it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.representations import Arrays
 from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, parse_json
+from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.scenario import Scenario
+
+Floats = NDArray[np.float64]
+
+_MAX_BLOCK = 2**18
+"""Multiplications in a matrix product above which NumPy's libraries start threads, which cost more
+than they save."""
+
+
+class NumpyNet:
+    """Actor of a trained `ActorCritic` for NumPy arrays.
+
+    It computes in float64: the rounding depends on the number of worlds, and in float64 it is too
+    small to change an action.
+
+    Args:
+        spec: sizes of the network's inputs and outputs.
+        weights: arrays by their names and with their axes in `ActorCritic.state_dict()`.
+
+    Attributes:
+        hidden_size: width of the GRU state.
+
+    Raises:
+        Exception: of any kind, if weights are missing or have other shapes.
+    """
+
+    def __init__(self, spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) -> None:
+        arrays = {name: array.astype(np.float64) for name, array in weights.items()}
+        self.hidden_size = len(arrays["first_bias"])
+        self._table = _first_layer_table(spec, arrays["embedding"], arrays["first"])
+        self._first_bias = arrays["first_bias"]
+        self._second = _Linear(arrays, "second.weight", "second.bias")
+        self._actor = _Linear(arrays, "actor.weight", "actor.bias")
+        self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
+        if self._actor.outputs != spec.actions:
+            raise ValueError(
+                f"the actor has {self._actor.outputs} actions, expected {spec.actions}"
+            )
+
+    def forward(
+        self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
+    ) -> tuple[Floats, Floats]:
+        """Return the action probabilities of N agents, and the new state of the GRU.
+
+        Args:
+            rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
+            memory: (N, hidden) state of the GRU.
+            masks: (N, actions) action masks; a mask of zeros allows all actions.
+
+        Returns:
+            (N, actions) probabilities and (N, hidden) state.
+        """
+        features = self._features(rows)
+        if self._gru is not None:
+            memory = self._gru(features, memory)
+            features = features + memory
+        logits = self._actor(features)
+        logits[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
+        exponentials: Floats = np.exp(logits - logits.max(1, keepdims=True))
+        return exponentials / exponentials.sum(1, keepdims=True), memory
+
+    def _features(self, rows: NDArray[np.int32]) -> Floats:
+        """Return the (N, hidden) features of encoded observations."""
+        sums, summand = np.zeros((2, len(rows), self.hidden_size))
+        for column in rows.T.astype(np.intp):
+            sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
+        return _relu(self._second(_relu(sums + self._first_bias)))
+
+
+def _first_layer_table(spec: NetworkSpec, embedding: Floats, first: Floats) -> Floats:
+    """Return the same array as `ActorCritic.first_layer_table`."""
+    cells, ends = spec.cells + 1, np.cumsum((spec.codes, *spec.extra_sizes))
+    expected = cells + len(spec.extra_sizes), ends[-1]
+    if (len(first), len(embedding)) != expected:
+        raise ValueError(
+            f"the network has {len(first), len(embedding)} slots and codes, expected {expected}"
+        )
+    shared, *extra = np.split(embedding, ends[:-1])
+    parts = [codes @ layer for codes, layer in zip(extra, first[cells:])]
+    return np.concatenate([(shared @ first[:cells]).reshape(-1, first.shape[2]), *parts])
+
+
+class _Linear:
+    """Linear layer, or K side by side; products are computed in blocks, see `_MAX_BLOCK`."""
+
+    def __init__(self, weights: Mapping[str, Floats], weight: str, bias: str, k: int = 1) -> None:
+        matrix = weights[weight]
+        self.outputs, inputs = len(matrix) // k, matrix.shape[1]
+        self._weight = np.ascontiguousarray(
+            matrix.reshape(k, 1, self.outputs, inputs).transpose(0, 1, 3, 2)
+        )
+        self._bias = weights[bias].reshape(k, 1, self.outputs)
+        self._block = max(1, _MAX_BLOCK // (self.outputs * inputs))
+
+    def all_layers(self, inputs: Floats) -> Floats:
+        """Apply K linear layers, which were stacked for speed, to the same (N, inputs) rows; return
+        their outputs, (K, N, outputs)."""
+        number, width = inputs.shape
+        blocks = np.zeros((-(-number // self._block), self._block, width))
+        blocks.reshape(-1, width)[:number] = inputs
+        products = (blocks @ self._weight).reshape(len(self._bias), -1, self.outputs)
+        outputs: Floats = products[:, :number] + self._bias
+        return outputs
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """Return the (N, outputs) outputs of the first layer for (N, inputs)."""
+        outputs: Floats = self.all_layers(inputs)[0]
+        return outputs
+
+
+class _GRU:
+    """Gated recurrent unit (Cho et al., 2014) with torch's weights."""
+
+    def __init__(self, weights: Mapping[str, Floats]) -> None:
+        self._input_gates = _Linear(weights, "gru.weight_ih", "gru.bias_ih", 3)
+        self._hidden_gates = _Linear(weights, "gru.weight_hh", "gru.bias_hh", 3)
+
+    def __call__(self, inputs: Floats, memory: Floats) -> Floats:
+        """Return the (N, hidden) new state for (N, hidden) inputs."""
+        input_reset, input_update, input_new = self._input_gates.all_layers(inputs)
+        hidden_reset, hidden_update, hidden_new = self._hidden_gates.all_layers(memory)
+        update = _sigmoid(input_update + hidden_update)
+        new = np.tanh(input_new + _sigmoid(input_reset + hidden_reset) * hidden_new)
+        state: Floats = new + update * (memory - new)
+        return state
+
+
+def _relu(numbers: Floats) -> Floats:
+    """Return the positive part of each number."""
+    return np.maximum(numbers, 0.0)
+
+
+def _sigmoid(numbers: Floats) -> Floats:
+    """Return the logistic function, in a form that does not overflow."""
+    values: Floats = 0.5 + 0.5 * np.tanh(0.5 * numbers)
+    return values
+
 
 POLICY_FILE = "policy.npz"
 _MAX_BYTES = 2**28
@@ -126,3 +261,119 @@ def damaged_file_error(path: Path, error: Exception) -> RunError:
     """Return the error for a file whose reading raised `error`."""
     cause = str(error) if isinstance(error, ArrayError) else f"{type(error).__name__}: {error}"
     return RunError(f"{path} is damaged, or of another version: {shorten(cause, 200)}")
+
+
+_UNKNOWN_CODE = -1
+
+
+class CheckpointPolicy:
+    """Policy of a trained run for N worlds, each with its own generator and GRU state.
+
+    Args:
+        path: folder of the run.
+        num_envs: N.
+        scenario: scenario that the policy acts in.
+        greedy: take the most probable action instead of sampling.
+
+    Attributes:
+        probabilities: (N, actions) probabilities of the last `act`, also if `greedy`; None before.
+
+    Raises:
+        RunError: there is no run, it is damaged, or it does not fit the scenario.
+    """
+
+    def __init__(
+        self, path: Path, num_envs: int, scenario: AnyScenario | None, greedy: bool = False
+    ) -> None:
+        file = PolicyFile.read(path)
+        spec = file.network_spec
+        try:
+            net = NumpyNet(spec, file.weights)
+            self._memory = np.zeros((num_envs, net.hidden_size))
+            rows = np.zeros((1, len(spec.sizes)), np.int32)
+            net.forward(rows, self._memory[:1], np.ones((1, spec.actions)))
+            self._codes = _codes_by_cell(file.cells)
+        except Exception as error:  # weights from a file may be anything
+            raise damaged_file_error(path / POLICY_FILE, error) from None
+        self._scenario_spec = _check_scenario(path, file, scenario)
+        self.probabilities: NDArray[np.float64] | None = None
+        self._path, self._file, self._spec, self._net = path, file, spec, net
+        self._greedy = greedy
+        self._rngs = [np.random.default_rng(0)] * num_envs
+        self._agents = np.zeros(num_envs, np.int64)
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Reset the GRU state of some worlds and seed their generators by episode number.
+
+        With A agents, episode n has the numbers A * n to A * n + A - 1.
+        """
+        self._memory[list(worlds)] = 0
+        self._agents[list(worlds)] = np.array(numbers) % self._spec.agents
+        for world, number in zip(worlds, numbers, strict=True):
+            self._rngs[world] = np.random.default_rng([seed, number])
+
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
+        """Return (N,) actions for observations in the representation `default`.
+
+        Raises:
+            RunError: an observation shows an object that the run was not trained with.
+        """
+        rows = np.zeros((len(self._rngs), len(self._spec.sizes)), np.int32)
+        self._spec.encode(self._to_codes(observation), self._agents, rows)
+        masks = info["action_mask"]
+        masks = masks if self._file.mask_actions else np.ones_like(masks)
+        probabilities, self._memory = self._net.forward(rows, self._memory, masks)
+        self.probabilities = probabilities
+        if self._greedy:
+            greedy_actions: NDArray[np.int64] = probabilities.argmax(1)
+            return greedy_actions
+        samples = np.array([rng.random() for rng in self._rngs])
+        below = probabilities.cumsum(1) <= samples[:, None]
+        # rounding may leave the sum of all below a sample: take the last possible action then
+        last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
+        actions: NDArray[np.int64] = np.minimum(below.sum(1), last)
+        return actions
+
+    def _to_codes(self, observation: Arrays) -> Arrays:
+        """Return the observation with the cell codes that the network was trained with."""
+        encoded = {}
+        for name in ("grid", "item"):
+            cells = observation[name]
+            kind, state, color = (
+                np.minimum(cells[..., k], size - 1) for k, size in enumerate(self._codes.shape)
+            )
+            encoded[name] = self._codes[kind, state, color]
+            unknown = encoded[name] == _UNKNOWN_CODE
+            if unknown.any():
+                cell = self._scenario_spec.describe_cell(*cells[unknown][0].tolist())
+                trained_on = self._file.scenario
+                raise RunError(
+                    f"{self._path} was trained on {trained_on} and has never seen {cell}, which is "
+                    f"shown here: let it act in {trained_on}, or in one that shows the same"
+                )
+        return {**observation, **encoded}
+
+
+def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) -> ScenarioSpec:
+    """Return the specification of a scenario in which the policy of a file can act.
+
+    Raises:
+        RunError: the policy does not fit the scenario.
+    """
+    if not isinstance(scenario, Scenario):
+        raise RunError(f"{path} was trained on {file.scenario}, and acts in grids alone")
+    spec = ScenarioSpec.of_scenario(scenario)
+    if mismatch := file.scenario_spec.find_mismatch(spec):
+        trained_with, found = mismatch
+        raise RunError(
+            f"{path} was trained on {file.scenario} with {trained_with}, and {scenario.name} has "
+            f"{found}: let it act where that is the same, or train a run on {scenario.name}"
+        )
+    return spec
+
+
+def _codes_by_cell(cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return the code of each type, state and colour, with one unknown entry more on each axis."""
+    codes = np.full(cells.max(0).astype(int) + 2, _UNKNOWN_CODE, np.int32)
+    codes[tuple(cells.T)] = np.arange(len(cells))
+    return codes

@@ -1,6 +1,6 @@
 """Training runs on disk: a folder with the policy, its progress, and the state to resume from.
 
-- `run.json`: `scenario`, a reference as in `gv_engine.scenario.lookup`; `settings`, the
+- `run.json`: `scenario`, a reference as in `gv_engine.scenario.loading`; `settings`, the
   hyperparameters; `levels` and `level_seeds`, the level set; `steps` and `until`, the newest stop
   condition.
 - `checkpoint.pt`: the state of the learner and the best weights so far; a torch file with tensors
@@ -17,6 +17,7 @@ import csv
 import json
 import math
 import pickle
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -28,6 +29,9 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import torch
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
 from gv_engine.learning.config import Hyperparameters, StopCondition
@@ -44,9 +48,47 @@ from gv_engine.scenario.files import (
     read_bytes,
     remove_stale_drafts,
 )
-from gv_engine.scenario.lookup import check_reference, make_reference
-from gv_engine.scenario.optional_deps import format_command
+from gv_engine.scenario.loading import check_reference, make_reference
+from gv_engine.scenario.plugin import format_command
 from gv_engine.scenario.scenario import Scenario
+
+
+class TensorBoardWriter:
+    """New event file whose events are on disk when `add_scalars` returns.
+
+    TensorBoard's own writers use a thread, which does not report a full disk.
+
+    Args:
+        folder: folder of the new file.
+        step: step from which events of earlier files in the folder are superseded.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self._file = (folder / f"events.out.tfevents.{time.time_ns()}").open("xb", buffering=0)
+        self._records = RecordWriter(self._file)
+        self._write(file_version="brain.Event:2")
+        self._write(step=step, session_log=SessionLog(status=SessionLog.START))
+
+    def add_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
+        """Write the named scalars of a step.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+        self._write(step=step, summary=Summary(value=values))
+
+    def _write(self, **fields: Any) -> None:
+        """Append one TensorBoard event with these protobuf fields and the current time."""
+        self._records.write(Event(wall_time=time.time(), **fields).SerializeToString())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
 
 RUN_FILE = "run.json"
 _CHECKPOINT = "checkpoint.pt"
@@ -69,7 +111,7 @@ class Run:
 
     Attributes:
         settings: hyperparameters of the learner.
-        scenario: reference to the scenario, see `gv_engine.scenario.lookup`.
+        scenario: reference to the scenario, see `gv_engine.scenario.loading`.
         levels: name of the level set; None for all levels.
         level_seeds: seeds of the level set.
         stop_condition: end of training, unless another one is asked for.
@@ -271,7 +313,7 @@ class Run:
         if not find_spec("tensorboard"):
             return
         if self._tensorboard is None:
-            from gv_engine.learning.tensorboard_writer import TensorBoardWriter
+            from gv_engine.learning.run_folder import TensorBoardWriter
 
             self._tensorboard = TensorBoardWriter(self.path, metrics.steps)
         scalars = {

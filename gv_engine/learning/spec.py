@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.observation_base import MISSION
-from gv_engine.envs.representations import Arrays
+from gv_engine.envs.representations import MISSION, Arrays
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.scenario import Scenario

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
+from gv_engine.envs.vector_environment import ScenarioVectorEnv
 from gv_engine.rollout.policy import without_files
 from gv_engine.rollout.rollout import FinishedEpisode, rows_of_steps
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
@@ -59,7 +59,7 @@ from gv_engine.scenario.files import (
     read_npy_header,
     remove_stale_drafts,
 )
-from gv_engine.scenario.lookup import check_reference, make_reference
+from gv_engine.scenario.loading import check_reference, make_reference
 
 # ---- growing array -------------------------------------------------------------------------------
 

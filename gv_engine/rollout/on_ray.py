@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from gv_engine.rollout.policy import with_absolute_paths
 from gv_engine.rollout.shards import Job, Shard, ShardPlayer
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
-from gv_engine.scenario.optional_deps import RAY
+from gv_engine.scenario.plugin import RAY
 from gv_engine.scenario.rule_modules import find_author_line
 
 if RAY.missing_message:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from gv_engine.compiler.rng import random
 from gv_engine.envs.representations import Arrays
-from gv_engine.learning.checkpoint_policy import CheckpointPolicy
-from gv_engine.learning.policy_file import POLICY_FILE
+from gv_engine.learning.policy_file import POLICY_FILE, CheckpointPolicy
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules

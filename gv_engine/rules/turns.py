@@ -1,10 +1,31 @@
-"""Steps of several agents: the order of their turns, and when the episode is over for all."""
+"""Turns of several agents, and the end of their episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from gv_engine.rules.component import to_snake_case
+from gv_engine.rules.system import Call
+
+
+def describe_ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:
+    """Return a sentence, without its full stop, that tells the player why the episode is over.
+
+    Args:
+        success: call of the scenario's success function if the episode is a success, else None.
+        truncated: True if the episode was cut off by the step limit.
+        by: the call that ended the episode, after the calls that it is nested in.
+    """
+    if success is not None:
+        return success.ending_message or "Well done!"
+    if truncated:
+        return "Time is up"
+    messages = [call.ending_message or call.system.ending_message for call in by]
+    names = [f"The end: {to_snake_case(call.name).replace('_', ' ')}" for call in by[-1:]]
+    return next(filter(None, [*messages, *names]), "The end")
+
 
 TURNS = FIXED, SHUFFLED, ROTATING = "fixed", "shuffled", "rotating"
 """Turn orders: by agent number; shuffled in each step; or starting one agent later in each step."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from gv_engine.rules.call import Call
 from gv_engine.rules.geometry import Action, Area
 from gv_engine.rules.system import (
     REGISTRIES,
@@ -20,6 +19,7 @@ from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
+    Call,
     Parameter,
     Phase,
     System,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
-from gv_engine.scenario import parameters, variants
+from gv_engine.scenario import parameters
 from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,
@@ -25,7 +25,16 @@ from gv_engine.scenario.fields import (
 )
 from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.library import FOLDER_FILE, ScenarioRef, find_ref
+from gv_engine.scenario.library import (
+    FOLDER_FILE,
+    VARIANTS,
+    VARIANTS_KEY,
+    ScenarioRef,
+    find_ref,
+    iter_differences,
+    merge_over,
+    select_variant,
+)
 from gv_engine.scenario.packs import (
     LEVELS,
     LEVELS_KEY,
@@ -40,7 +49,6 @@ from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_s
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.rule_modules import SourceFile, hash_text
 from gv_engine.scenario.trust import DEFAULT_TRUST, Trust, is_file_reference
-from gv_engine.scenario.variants import iter_differences, merge_over
 
 # ---- identity ------------------------------------------------------------------------------------
 
@@ -112,7 +120,7 @@ FILE_KEYS: KeyTable = {
         TEXT,
     ),
     PARAMETERS: parameters.PARAMETERS_KEY,
-    variants.VARIANTS: variants.VARIANTS_KEY,
+    VARIANTS: VARIANTS_KEY,
     LEVELS: LEVELS_KEY,
 }
 """Keys of all scenario files, whatever their domain."""
@@ -130,7 +138,7 @@ class Document:
         folder: the folder that relative names of rule files start from.
         source: the file, None for a mapping.
         trust: the Python code that the scenario may run.
-        variants: names of all variants of the file, see `gv_engine.scenario.variants`.
+        variants: names of all variants of the file, see `gv_engine.scenario.library`.
         variant: name of the selected variant; "" without one.
         parameters: the parameters, with their values.
         settings: values of the parameters that were set.
@@ -312,7 +320,7 @@ def _finish_document(
         raise FieldError(YamlNode(None, line=root.line), no_level_message(variant, levels))
     # a scenario with set parameters is none of the named variants
     plain = bool(settings or levels)
-    root, names, variant = variants.select_variant(root, variant, plain=plain)
+    root, names, variant = select_variant(root, variant, plain=plain)
     label = ScenarioRef(document.source, variant) if document.source else document.label
     root, parameters = apply_settings(root, settings, problems, str(label))
     return replace(
@@ -383,7 +391,7 @@ def _read_base(
     root = _rebase_node(parse_yaml(raw, problems), str(ref.file), file.parent, document.folder)
     base = Document(root, str(ref.file), file.parent, file, trust=document.trust)
     base = _merge_base(base, (*above, document.source or file), problems, left)
-    root, _, variant = variants.select_variant(base.root, ref.variant)
+    root, _, variant = select_variant(base.root, ref.variant)
     return replace(base, root=root, variant=variant)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from components.appearance import NONE
 from components.mission import Mission
 from components.objects import BOX, built_in_components
-from gv_engine.rules.call import Call
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
@@ -25,6 +24,7 @@ from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
+    Call,
     Phase,
     get_system,
 )
@@ -84,9 +84,8 @@ from gv_engine.scenario.object_types import OBJECT_TYPE_KEYS, read_object_types
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import RandomValues
-from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.resolver import NameResolver, TypeIds, list_referring_nodes
 from gv_engine.scenario.rule_modules import list_source_files
-from gv_engine.scenario.type_ids import TypeIds, list_referring_nodes
 from systems.procedural import settle
 
 MAX_ENTITIES = 2**22

@@ -1,19 +1,240 @@
-"""Built-in scenarios by name, found without reading their YAML."""
+"""Built-in scenarios by name, found without reading their YAML, and variants of a scenario file.
+
+Variants are named overrides in one file, for levels that differ little, mostly in size.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import suggestion
-from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.variants import find_variant_names
+from gv_engine.scenario.fields import FieldError, YamlNode, make_unique, mapping, suggestion, text
+from gv_engine.scenario.files import SCENARIOS, path_exists
+from gv_engine.scenario.json_schema import VARIANT, Key, map_of
+
+# ---- merging -------------------------------------------------------------------------------------
+
+Entries = Mapping[str, YamlNode]
+
+_MAPS = {"map", "maps", "levels"}
+_LEVELS = _MAPS | {"room", "reset_function"}
+"""Keys that define the level; a scenario has one of them."""
+_MAP_OPTIONS = {"legend", "symmetries"}
+
+_NAME_KEYS = "name", "object", "scenario"
+"""Keys that name an entry of a list."""
+_NOT_NAMED_BY_OBJECT = {"mission"}
+"""Keys of entries that are not named by their `object`."""
+
+
+def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
+    """Return a scenario with the entries of another one merged over it.
+
+    Raises:
+        FieldError: one of them is no mapping, or an item that shall be removed does not exist.
+    """
+    entries, overrides = dict(mapping(below)), dict(mapping(above))
+    # a level is either a map or built by a function
+    for level in _LEVELS & overrides.keys():
+        other = {*_LEVELS, *(() if level in _MAPS else _MAP_OPTIONS)} - {level}
+        entries = {key: node for key, node in entries.items() if key not in other}
+    for part in (entries, overrides):
+        if "parameters" in part and isinstance(part["parameters"].value, dict):
+            parameters = part["parameters"].value
+            declared = {name: _as_mapping(node, "default") for name, node in parameters.items()}
+            part["parameters"] = replace(part["parameters"], value=declared)
+    return replace(below, value=_merge_entries(entries, overrides))
+
+
+def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
+    """Return the entries of two mappings merged; null removes a mapping or list."""
+    merged = dict(below)
+    for key, node in above.items():
+        if key not in below:
+            merged[key] = node
+        elif node.value is None and isinstance(below[key].value, dict | list):
+            del merged[key]
+        else:
+            merged[key] = _merge_value(key, below[key], node)
+    return merged
+
+
+def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
+    """Return the value of a key, merged if both values are mappings of the same thing, else
+    replaced."""
+    if not isinstance(above.value, dict):
+        return above
+    if isinstance(below.value, list):
+        return replace(below, value=_merge_items(below.value, above.value))
+    if key.endswith("_function"):
+        below = _as_mapping(below, "name")
+    if not isinstance(below.value, dict):
+        return above
+    if key not in _NOT_NAMED_BY_OBJECT and _has_other_name(below.value, above.value):
+        return above
+    return replace(below, value=_merge_entries(below.value, above.value))
+
+
+def _has_other_name(below: Entries, above: Entries) -> bool:
+    """Return True if two entries name different things."""
+    return any(
+        key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
+    )
+
+
+def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
+    """Return the items of a list, changed, added or removed by their names."""
+    result = index_by_name(below)
+    for name, node in above.items():
+        if node.value is None:
+            if name not in result:
+                hint = suggestion(name, result)
+                raise FieldError(node, f"there is no {name!r} to take out{hint}")
+            del result[name]
+        elif not isinstance(node.value, dict):
+            hint = "expected a mapping of what differs, or nothing to take it out"
+            raise FieldError(node, f"found {node.summary}, {hint}")
+        elif name in result and node.value:
+            item = _as_mapping(result[name], "name")
+            result[name] = replace(item, value=_merge_entries(mapping(item), node.value))
+        elif name not in result:
+            new = replace(node, value=name, text=name)
+            result[name] = replace(node, value={"name": new, **node.value}) if node.value else new
+    return list(result.values())
+
+
+def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
+    """Return the items of a list by name; the second of equal names gets the suffix `_2`."""
+    names = []
+    for node in nodes:
+        entries = mapping(_as_mapping(node, "name"))
+        values = [entries[key] for key in _NAME_KEYS if key in entries]
+        names.append(values[0].text.rpartition(":")[2] if values else "")
+    return dict(zip(make_unique(names), nodes, strict=True))
+
+
+def _as_mapping(node: YamlNode, key: str) -> YamlNode:
+    """Return a mapping unchanged; another value as a mapping with `key` alone."""
+    return node if isinstance(node.value, dict) else replace(node, value={key: node})
+
+
+def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
+    """Yield the differences between two scenarios, one line each."""
+    parts = [
+        index_by_name(node.value) if isinstance(node.value, list) else node.value
+        for node in (before, after)
+    ]
+    first, second = parts
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in (*first, *(key for key in second if key not in first)):
+            place = f"{path}.{key}" if path else key
+            if key not in first:
+                yield f"{place}: {second[key].summary} is new"
+            elif key not in second:
+                yield f"{place}: {first[key].summary} is left out"
+            else:
+                yield from iter_differences(first[key], second[key], place)
+    elif before.plain != after.plain:
+        yield f"{path}: {before.summary}, now {after.summary}"
+
+
+# ---- variants ------------------------------------------------------------------------------------
+
+VARIANTS = "variants"
+VARIANTS_KEY = Key(
+    "Settings with names, each of which says what it does otherwise than the file.",
+    map_of(VARIANT, minProperties=1),
+)
+_RESET = "reset_function"
+_LEVEL_SOURCES = ("map", "maps", "room", _RESET)
+"""Keys that define the level; for the last one, its arguments are compared too."""
+_NAME = re.compile(r"[\w.-]+")
+_BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
+
+
+def find_variant_names(text: str) -> list[str]:
+    """Return the names of the variants of a built-in file, found without parsing YAML."""
+    block = _BLOCK.search(text)
+    return _ENTRY.findall(block[1]) if block else []
+
+
+def read_variant_names(root: YamlNode) -> tuple[str, ...]:
+    """Return the names of a scenario's variants in order; () if it has none.
+
+    Raises:
+        FieldError: `variants` is no mapping, is empty, or has an invalid name.
+    """
+    if VARIANTS not in (entries := mapping(root)):
+        return ()
+    variants = mapping(entries[VARIANTS])
+    if not variants:
+        raise FieldError(
+            entries[VARIANTS], "found nothing, expected a mapping from names to what differs"
+        )
+    for name, node in variants.items():
+        if not _NAME.fullmatch(name):
+            raise FieldError(
+                node, f"found the name {name!r}, expected letters, digits, '-', '_', '.'"
+            )
+    return tuple(variants)
+
+
+def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
+    """Return True if at least one variant adds no key to the level's definition, so that the file
+    without variants is complete."""
+    return any(
+        all(
+            key in entries and (key != _RESET or _list_keys(part) <= _list_keys(entries[key]))
+            for key, part in mapping(variant).items()
+            if key in _LEVEL_SOURCES
+        )
+        for variant in mapping(entries[VARIANTS]).values()
+    )
+
+
+def _list_keys(node: YamlNode) -> set[str]:
+    """Return the keys of a mapping; an empty set for other values."""
+    return set(node.value) if isinstance(node.value, dict) else set()
+
+
+def select_variant(
+    root: YamlNode, wanted: str, plain: bool = False
+) -> tuple[YamlNode, tuple[str, ...], str]:
+    """Return a scenario with one variant merged in and the others removed, the names of all
+    variants, and the name of the selected one.
+
+    Args:
+        root: the whole scenario.
+        wanted: name of the variant; "" for none, or for the first one if the rest is incomplete.
+        plain: True to select no variant for "", and to keep the scenario's name.
+
+    Raises:
+        FieldError: there is no such variant, or a variant is malformed.
+    """
+    names = read_variant_names(root)
+    if not (names or wanted):
+        return root, names, wanted
+    if not (wanted or plain or _has_complete_variant(mapping(root))):
+        wanted = names[0]
+    if wanted and wanted not in names:
+        others = suggestion(wanted, names) or "; there are none in it"
+        raise FieldError(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")
+    entries = mapping(root).copy()
+    variant = mapping(entries.pop(VARIANTS)).get(wanted, root)
+    if not wanted:
+        return replace(root, value=entries), names, wanted
+    if "name" in entries and not plain:
+        name = f"{text(entries['name'])}-{wanted}"
+        entries["name"] = YamlNode(name, "name", entries["name"].line, name)
+    return merge_over(replace(root, value=entries), variant), names, wanted
+
 
 GALLERY = SCENARIOS / "gallery"
 """Folder of small scenarios that show one idea each, for authors to copy."""
@@ -48,7 +269,7 @@ class ScenarioRef(NamedTuple):
 
     Attributes:
         file: the YAML file.
-        variant: name of the variant, see `gv_engine.scenario.variants`; "" for the first one, or if
+        variant: name of the variant, see `gv_engine.scenario.library`; "" for the first one, or if
             there is only one.
     """
 

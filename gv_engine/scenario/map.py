@@ -12,13 +12,12 @@ from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
 from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
-from gv_engine.rules.call import Call
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
-from gv_engine.rules.system import get_system
+from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario.fields import (
     MAX_SIDE,
     ErrorCollector,

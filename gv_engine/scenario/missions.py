@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR, NONE
 from components.mission import Mission
-from gv_engine.rules.call import Call
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import System, get_system
+from gv_engine.rules.system import Call, System, get_system
 from gv_engine.scenario.fields import (
     MAX_SIDE,
     ErrorCollector,

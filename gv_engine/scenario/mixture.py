@@ -47,7 +47,7 @@ from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file_message
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.type_ids import TypeIds
+from gv_engine.scenario.resolver import TypeIds
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario

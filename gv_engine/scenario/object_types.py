@@ -47,8 +47,7 @@ from gv_engine.scenario.json_schema import (
     list_of,
     map_of,
 )
-from gv_engine.scenario.resolver import NameResolver
-from gv_engine.scenario.type_ids import make_text_module
+from gv_engine.scenario.resolver import NameResolver, make_text_module
 
 COMPONENTS = any_of(list_of(TEXT), map_of({"type": ["object", "array", "null"]}))
 """Schema of the components of a type or state."""

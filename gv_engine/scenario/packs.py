@@ -53,7 +53,7 @@ from gv_engine.scenario.json_schema import (
     list_of,
     object_schema,
 )
-from gv_engine.scenario.variants import VARIANTS
+from gv_engine.scenario.library import VARIANTS
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
 _RUN = re.compile(r"(?<!\d)(\d+)(\D)")

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
-from gv_engine.rules.call import Call
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.rules.system import get_system
+from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario.fields import (
     MAX_CELLS,
     MAX_SIDE,

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.call import Call
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import get_system
+from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario.fields import (
     ErrorCollector,
     FieldError,

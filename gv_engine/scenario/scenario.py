@@ -21,14 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.call import Call
-from gv_engine.rules.ending import describe_ending
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
-from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
+from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
+from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
 from gv_engine.scenario.document import (
     Document,
     ScenarioIdentity,
@@ -37,15 +35,14 @@ from gv_engine.scenario.document import (
     read_mapping,
 )
 from gv_engine.scenario.grid_reader import find_shapes, read_document
-from gv_engine.scenario.layout import Layout, round_up_size
+from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
 from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
-from gv_engine.scenario.row_check import repair_rows
+from gv_engine.scenario.resolver import TypeIds
 from gv_engine.scenario.rule_modules import SourceFile
 from gv_engine.scenario.trust import split_options
-from gv_engine.scenario.type_ids import TypeIds
 
 _INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Import path of the factory of object environments, in a package that imports this one."""

@@ -10,9 +10,8 @@ from gv_engine.rules.errors import RuleError, StoppedError
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import format_reward
 from gv_engine.session.episode import Episode, Playable
-from gv_engine.session.file_watch import Watch
 from gv_engine.session.replay import Difference
-from gv_engine.session.timeline import ReloadComparison, Timeline
+from gv_engine.session.timeline import ReloadComparison, Timeline, Watch
 
 Result = TypeVar("Result")
 

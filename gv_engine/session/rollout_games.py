@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import RuleError
-from gv_engine.scenario.lookup import load_reference
+from gv_engine.scenario.loading import load_reference
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.replay import Difference
@@ -24,7 +24,7 @@ class RolloutSessions:
     Args:
         path: rollout folder.
         scenario: scenario of the episodes; by default the one that the folder names.
-        consent: as for `gv_engine.scenario.lookup.load_reference`.
+        consent: as for `gv_engine.scenario.loading.load_reference`.
 
     Attributes:
         path: rollout folder.

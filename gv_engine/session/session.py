@@ -24,11 +24,10 @@ from gv_engine.session.episode import (
     PolicyInput,
     make_episode,
 )
-from gv_engine.session.file_watch import Watch
 from gv_engine.session.hot_reload import replay_timeline, run_generator, timeline_differences
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.session.timeline import EpisodeSummary, SessionHistory, Timeline
+from gv_engine.session.timeline import EpisodeSummary, SessionHistory, Timeline, Watch
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy

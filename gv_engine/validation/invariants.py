@@ -14,7 +14,7 @@ from components.objects import WALL
 from gv_engine.envs.representations import Arrays
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.row_check import compute_derived_columns, find_fault
+from gv_engine.scenario.layout import compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld

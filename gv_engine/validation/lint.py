@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.compiler.function_digests import find_functions, find_strings
-from gv_engine.rules.call import Call, is_nested_call
+from gv_engine.compiler.program_cache import find_functions, find_strings
 from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
-from gv_engine.rules.modules import is_engine_module
-from gv_engine.rules.objects import COLORS, ObjectTypes
+from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
 from gv_engine.rules.system import (
     RESET,
     REWARD,
     SUCCESS,
     TERMINATING,
     TRANSITION,
+    Call,
     Phase,
     get_system,
+    is_nested_call,
     source_location,
 )
 from gv_engine.scenario.fields import YamlNode, format_message, mapping, suggestion

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
-from gv_engine.compiler import array_args, parameters
-from gv_engine.compiler.function_digests import uses_name
+from gv_engine.compiler import parameters
+from gv_engine.compiler.program_cache import uses_name
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System
@@ -146,7 +146,7 @@ class CompiledBatch(Backend):
         for number, member in enumerate(scenario.members):
             records = parameters.make_parameters(scenario, number, self.masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            elements = array_args.get_array_dtypes(arrays(member, records))
+            elements = parameters.get_array_dtypes(arrays(member, records))
             program = programs.get_program(member, slots, elements)
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
@@ -161,7 +161,7 @@ class CompiledBatch(Backend):
                     own_marks = {parameters.rule_id(prefix): part.system for prefix, part in inside}
                     systems[parameters.rule_id(field)] = field, own_marks
                 inputs = arrays(member, records.copy())
-                addresses = array_args.make_address_record(inputs)
+                addresses = parameters.make_address_record(inputs)
                 alive = addresses, *inputs.values()
                 address = addresses.ctypes.data
                 lanes.append(_Lane(program, systems, inputs["parameters"], address, alive))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.function_digests import uses_name
+from gv_engine.compiler.program_cache import uses_name
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING

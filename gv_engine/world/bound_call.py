@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.system import (
     TERMINATING,
     TRANSITION,
+    Call,
     System,
     has_parameter,
+    is_nested_call,
     to_measurement,
 )
 

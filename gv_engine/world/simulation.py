@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
-from gv_engine.rules.call import Call
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
@@ -22,6 +21,7 @@ from gv_engine.rules.system import (
     REWARD,
     TERMINATING,
     TRANSITION,
+    Call,
     Phase,
 )
 from gv_engine.rules.turns import (

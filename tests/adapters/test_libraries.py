@@ -83,7 +83,7 @@ def test_all_examples_are_found():
     ],
 )
 def test_an_adapter_without_its_library_says_how_to_get_it(module, told, monkeypatch):
-    monkeypatch.setattr("gv_engine.scenario.optional_deps.find_spec", lambda name: None)
+    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: None)
     monkeypatch.delitem(sys.modules, f"gv_engine.adapters.{module}", raising=False)
     with pytest.raises(ModuleNotFoundError, match=f"{told}, .*This installs it here: .* install "):
         importlib.import_module(f"gv_engine.adapters.{module}")

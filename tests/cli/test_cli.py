@@ -14,7 +14,7 @@ import rich.progress
 
 from gv_engine import __version__
 from gv_engine.cli import COMMANDS, main
-from gv_engine.cli.output import print_table, progress
+from gv_engine.cli.options import print_table, progress
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.scenario.plugin import list_built_in_names

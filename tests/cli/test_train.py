@@ -7,7 +7,7 @@ import pytest
 from gv_engine import load_scenario
 from gv_engine.cli import create_parser, main
 from gv_engine.cli.options import scenario_options, scenario_words
-from gv_engine.scenario.lookup import make_reference
+from gv_engine.scenario.loading import make_reference
 from gv_engine.scenario.plugin import get_plugin
 from tests.cli.shell import write
 
@@ -51,7 +51,7 @@ def test_a_seed_fits_into_a_file(capsys):
 
 
 def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
-    monkeypatch.setattr("gv_engine.scenario.optional_deps.find_spec", lambda name: None)
+    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: None)
     assert main(["train", "keydoor-5x5"]) == 1
     told = capsys.readouterr().err
     assert "Learning needs torch, which is not installed. This installs it here:" in told

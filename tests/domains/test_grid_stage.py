@@ -17,9 +17,8 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT
-from gv_engine.ui.drawing.camera import Camera, default_cell_size, scroll_offset
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.stage import Stage, make_stage
+from gv_engine.ui.drawing.stage import Camera, Stage, default_cell_size, make_stage, scroll_offset
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv
-from gv_engine.envs.factory import make_env, make_vector_env
+from gv_engine.envs.registration import make_env, make_vector_env
 from gv_engine.scenario.library import gym_id, list_grid_names
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import list_built_in_names

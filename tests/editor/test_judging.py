@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.background_check import BackgroundChecker, CheckState, check_level
-from gv_engine.editor.document import EditorDocument, new_document
+from gv_engine.editor.document import (
+    BackgroundChecker,
+    CheckState,
+    EditorDocument,
+    check_level,
+    new_document,
+)
 from gv_engine.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
 

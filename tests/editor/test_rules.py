@@ -7,8 +7,7 @@ import pytest
 from gv_engine.editor.document import EditorDocument, new_document, open_document
 from gv_engine.editor.form_fields import form_fields, make_field
 from gv_engine.editor.rules import RULE_PARTS, Rule
-from gv_engine.editor.text_buffer import TextBuffer
-from gv_engine.editor.yaml_text import EditError
+from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
 from gv_engine.scenario.json_schema import (
     BOOLEAN,

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.editor.document import EditorDocument, Fault, new_document
-from gv_engine.editor.text_buffer import TextBuffer
-from gv_engine.editor.yaml_text import EditError
+from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.validation.lint import find_placed_mistakes
 from tests.editor.test_rules import becomes

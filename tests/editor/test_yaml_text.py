@@ -8,9 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gv_engine.editor import yaml_text
-from gv_engine.editor.yaml_text import EditError
-from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.editor import text_buffer
+from gv_engine.editor.text_buffer import EditError
+from gv_engine.scenario.files import SCENARIOS
 
 FILES = [SCENARIOS / "keydoor.yaml", *(SCENARIOS / "gallery").glob("[bcs]*.yaml")]
 TEXT = """\
@@ -53,7 +53,7 @@ def changed(text: str) -> list[str]:
     ],
 )
 def test_a_value_is_put(path: Any, value: Any, lines: list[str]):
-    text = yaml_text.put(TEXT, path, value)
+    text = text_buffer.put(TEXT, path, value)
     assert set(lines) <= set(changed(text))
     found = yaml.safe_load(text)
     for step in path:
@@ -73,51 +73,51 @@ def test_a_value_is_put(path: Any, value: Any, lines: list[str]):
     ],
 )
 def test_a_value_is_taken_out(path: Any, lines: list[str]):
-    assert changed(yaml_text.remove(TEXT, path)) == lines
+    assert changed(text_buffer.remove(TEXT, path)) == lines
 
 
 def test_the_last_item_leaves_an_empty_list():
-    assert yaml_text.remove("a:\n  - 1  # one\nb: 2\n", ("a", 0)) == "a: []  # one\nb: 2\n"
+    assert text_buffer.remove("a:\n  - 1  # one\nb: 2\n", ("a", 0)) == "a: []  # one\nb: 2\n"
 
 
 def test_items_come_with_the_comments_above_them():
-    text = yaml_text.move(TEXT, ("rules",), 1, 2)
+    text = text_buffer.move(TEXT, ("rules",), 1, 2)
     assert text.index("pull") < text.index("# pushes") < text.index("push, by")
-    assert yaml_text.move(text, ("rules",), 2, 1) == TEXT
-    assert yaml_text.move(TEXT, ("worth",), 0, 1) == TEXT.replace("[1, 2]", "[2, 1]")
+    assert text_buffer.move(text, ("rules",), 2, 1) == TEXT
+    assert text_buffer.move(TEXT, ("worth",), 0, 1) == TEXT.replace("[1, 2]", "[2, 1]")
 
 
 def test_items_are_inserted_above_the_comment_of_the_next():
-    text = yaml_text.insert(TEXT, ("rules",), 1, {"name": "look"})
+    text = text_buffer.insert(TEXT, ("rules",), 1, {"name": "look"})
     assert "  - move\n  - {name: look}\n  # pushes\n" in text
-    assert yaml_text.insert(TEXT, ("worth",), 2, 3) == TEXT.replace("[1, 2]", "[1, 2, 3]")
-    assert yaml_text.insert(TEXT, ("more",), 0, 3).endswith("more: [3]\n")
+    assert text_buffer.insert(TEXT, ("worth",), 2, 3) == TEXT.replace("[1, 2]", "[1, 2, 3]")
+    assert text_buffer.insert(TEXT, ("more",), 0, 3).endswith("more: [3]\n")
 
 
 def test_rows_of_a_map():
-    text = yaml_text.put_rows(TEXT, ("map",), ["#  #", " .. "])
+    text = text_buffer.put_rows(TEXT, ("map",), ["#  #", " .. "])
     assert text.endswith("map: |\n  #  #\n   .. \n")
-    assert yaml.safe_load(yaml_text.put_rows(text, ("map",), ["  ", "##"]))["map"] == "  \n##\n"
+    assert yaml.safe_load(text_buffer.put_rows(text, ("map",), ["  ", "##"]))["map"] == "  \n##\n"
 
 
 def test_a_comment_behind_the_sign_of_a_text_stays():
     text = "map: |  # as drawn\n  ##\nsaid: >-  # for people\n  word\n"
-    changed = yaml_text.put_rows(text, ("map",), ["#.#"])
+    changed = text_buffer.put_rows(text, ("map",), ["#.#"])
     assert changed == text.replace("  ##\n", "  #.#\n")
-    assert yaml_text.put(text, ("said",), "no") == text.replace(">-", "'no'").replace(
+    assert text_buffer.put(text, ("said",), "no") == text.replace(">-", "'no'").replace(
         "\n  word", ""
     )
-    longer = yaml_text.put(text, ("said",), "word " * 30)
+    longer = text_buffer.put(text, ("said",), "word " * 30)
     assert "said: >  # for people\n  word word" in longer
 
 
 def test_what_cannot_be_put_is_refused():
     with pytest.raises(EditError, match="name: found no list"):
-        yaml_text.insert(TEXT, ("name",), 0, 1)
+        text_buffer.insert(TEXT, ("name",), 0, 1)
     with pytest.raises(EditError, match=r"name\.x: nothing can be put there"):
-        yaml_text.put(TEXT, ("name", "x"), 1)
+        text_buffer.put(TEXT, ("name", "x"), 1)
     with pytest.raises(EditError, match="not valid YAML: line 1"):
-        yaml_text.put("a: [", ("b",), 1)
+        text_buffer.put("a: [", ("b",), 1)
 
 
 def paths(node: yaml.Node, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -137,19 +137,21 @@ def test_comments_stay_whatever_is_done(data: st.DataObject):
     text = data.draw(st.sampled_from(FILES)).read_text("utf-8")
     for _ in range(data.draw(st.integers(1, 4))):
         own_lines = re.findall(r"^\s*#.*", text, re.MULTILINE)
-        path = data.draw(st.sampled_from(paths(yaml_text.compose_yaml(text))))
+        path = data.draw(st.sampled_from(paths(text_buffer.compose_yaml(text))))
         change = data.draw(st.sampled_from(["put", "remove", "insert", "move"]))
         before = text
         try:
             if change == "put":
-                text = yaml_text.put(text, path, data.draw(st.sampled_from([1, "a: b", {"x": []}])))
+                text = text_buffer.put(
+                    text, path, data.draw(st.sampled_from([1, "a: b", {"x": []}]))
+                )
             elif change == "remove":
-                text = yaml_text.remove(text, path)
+                text = text_buffer.remove(text, path)
             elif change == "insert":
-                text = yaml_text.insert(text, path, 0, {"name": "new"})
+                text = text_buffer.insert(text, path, 0, {"name": "new"})
             else:
-                text = yaml_text.move(text, path, 0, yaml_text.list_length(text, path) - 1)
-            yaml_text.compose_yaml(text)
+                text = text_buffer.move(text, path, 0, text_buffer.list_length(text, path) - 1)
+            text_buffer.compose_yaml(text)
         except EditError:
             text = before  # an anchor that others need, or no list
             continue
@@ -159,5 +161,5 @@ def test_comments_stay_whatever_is_done(data: st.DataObject):
 
 
 def _span(text: str, path: tuple[Any, ...]) -> tuple[int, int]:
-    found = yaml_text._require_entry(text, path)
-    return yaml_text._span(text, found.node)
+    found = text_buffer._require_entry(text, path)
+    return text_buffer._span(text, found.node)

@@ -28,7 +28,7 @@ from gv_engine import (
 from gv_engine.compiler import observation as sight
 from gv_engine.compiler import programs
 from gv_engine.domains.grid.hooks import check_scenario
-from gv_engine.envs.factory import make_env
+from gv_engine.envs.registration import make_env
 from gv_engine.scenario.library import gym_id
 from tests.boards import RULES, distances, scenario
 from tests.caches import own_cache

@@ -25,8 +25,7 @@ import yaml
 from gv_engine import GridVectorEnv
 from gv_engine.benchmark.entry import TESTED, all_scenarios
 from gv_engine.cli import main
-from gv_engine.cli.options import complain, say
-from gv_engine.cli.output import progress
+from gv_engine.cli.options import complain, progress, say
 from gv_engine.envs.level_sets import level_set
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout import snapshots
@@ -36,10 +35,9 @@ from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.document import read_text
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.loading import get_domain, load_scenario
-from gv_engine.scenario.lookup import make_reference
+from gv_engine.scenario.loading import get_domain, load_scenario, make_reference
 from gv_engine.scenario.map import frame_to_text
-from gv_engine.scenario.optional_deps import MINARI
+from gv_engine.scenario.plugin import MINARI
 from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.replay import LINE_BEGINS, _with_checksum
 from gv_engine.session.rollout_games import RolloutSessions

@@ -242,7 +242,7 @@ def test_spaces_are_checked_while_debugging():
 
 
 def test_debugging_can_be_switched_for_good():
-    from gv_engine.gridverse.debug import is_debugging
+    from gv_engine.gridverse.spaces import is_debugging
 
     gv_engine.debugging(True)
     try:

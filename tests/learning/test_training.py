@@ -18,7 +18,7 @@ import pytest
 
 from gv_engine.benchmark import runner
 from gv_engine.benchmark.runner import PartRunner
-from gv_engine.cli import create_parser, main, train, training_runs
+from gv_engine.cli import create_parser, main, train
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import Hyperparameters, StopCondition
@@ -111,7 +111,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
     before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
         patch.setattr(ppo.Learner, "update", interrupted)
-        patch.setattr(training_runs, "complain", lambda text: signal.raise_signal(number))
+        patch.setattr(train, "complain", lambda text: signal.raise_signal(number))
         part = trained("part", code=128 + number)
     assert signal.getsignal(signal.SIGTERM) is before
     assert len(curve(part)) == 2

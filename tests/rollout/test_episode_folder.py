@@ -33,7 +33,7 @@ from gv_engine.rollout.policy import (
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.lookup import load_reference
+from gv_engine.scenario.loading import load_reference
 from tests.comparing import same
 from tests.rollout.test_rollout import CASES, made
 

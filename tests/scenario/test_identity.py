@@ -12,7 +12,7 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario, load_scenario
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.scenario.lookup import load_reference, make_reference
+from gv_engine.scenario.loading import load_reference, make_reference
 from gv_engine.session.replay import ReplayError
 from gv_engine.session.session import Session
 

@@ -16,9 +16,9 @@ from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.fields import ErrorCollector, FieldError, parse_yaml
+from gv_engine.scenario.files import SCENARIOS
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.schema import make_schema
+from gv_engine.scenario.reference_docs import make_schema
 from tests import DATA
 from tests.fuzz.kinds import Scenarios
 from tests.house.test_docs import PAGES, blocks
@@ -196,7 +196,7 @@ def test_the_starter_points_at_it(folder: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_family_that_is_not_installed_may_say_anything(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gv_engine.scenario.optional_deps.find_spec", lambda library: None)
+    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda library: None)
     without = jsonschema.Draft7Validator(make_schema())
     assert without.is_valid({"domain": "algebra", "flour": 1})
     assert without.is_valid({"extends": "mathy-poly-simplify-easy", "flour": 1})

@@ -6,7 +6,7 @@ import pytest
 from components.objects import KEY
 from gv_engine import Scenario
 from gv_engine.rules.geometry import named_action
-from gv_engine.session.action_preview import ActionPreview, world_differences
+from gv_engine.session.inspection import ActionPreview, world_differences
 from gv_engine.world.simulation import Simulation
 
 ROOM = {

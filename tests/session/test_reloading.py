@@ -14,8 +14,8 @@ from components.objects import EXIT
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.session.file_watch import Watch
 from gv_engine.session.session import Session
+from gv_engine.session.timeline import Watch
 
 LEVEL = """\
 name: growing

@@ -16,7 +16,7 @@ from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.screens.batch import BatchScreen, WorldScreen
-from gv_engine.ui.window.batch_process import BatchProcess, RemoteWorlds
+from gv_engine.ui.window.viewer import BatchProcess, RemoteWorlds
 from tests.desk import Desk
 
 pytestmark = [pytest.mark.compiled, pytest.mark.window]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.screens.compare import CompareScreen
 from gv_engine.ui.screens.game_screen import GameScreen
+from gv_engine.ui.screens.replay import CompareScreen
 from tests.desk import Desk, playing
 from tests.session.test_flowing import ALGEBRA, LEVEL, RULES, edit
 

@@ -14,7 +14,7 @@ from gv_engine.ui.screens.edit_forms import FormScreen
 from gv_engine.ui.screens.edit_menu import ConflictMenu, LeaveMenu, StarterMenu
 from gv_engine.ui.screens.edit_rules import RuleListScreen
 from gv_engine.ui.screens.menu import Menu
-from gv_engine.ui.screens.playtest import PlaytestScreen
+from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk, playing
 

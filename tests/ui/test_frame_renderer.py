@@ -14,8 +14,8 @@ from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board
 from gv_engine.domains.grid.views import GridRenderer
 from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing import text as lettering
-from gv_engine.ui.drawing import text as system_fonts
+from gv_engine.ui.drawing import sprites as lettering
+from gv_engine.ui.drawing import sprites as system_fonts
 from gv_engine.ui.drawing.hud import ScreenLayout, lay_out_screen
 from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame

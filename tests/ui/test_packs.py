@@ -17,11 +17,10 @@ from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
 from gv_engine.ui.screens import start as start_module
-from gv_engine.ui.screens.cards_screen import PackCard, PackScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.screens.start import PackCard, PackScreen, StartScreen
 from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_file
 from gv_engine.ui.terminal.play import TerminalGame
 from tests.desk import Desk, playing

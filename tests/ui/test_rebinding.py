@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.ui.input.bindings import Bindings, BindingsError
-from gv_engine.ui.input.rebinding import rebind, replace_keys
+from gv_engine.ui.input.bindings import Bindings, BindingsError, rebind, replace_keys
 
 WRITTEN = """\
 # mine

@@ -21,8 +21,7 @@ from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import GROUPS, Bindings
 from gv_engine.ui.settings import Settings
-from gv_engine.ui.terminal.picker import LevelPicker
-from gv_engine.ui.terminal.play import _COMMANDS, TerminalGame
+from gv_engine.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
 from gv_engine.ui.terminal.tty import Keys
 from tests import ROOT
 

@@ -23,9 +23,8 @@ from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui import settings
-from gv_engine.ui.screens.autoplay import AutoplayScreen, likely_actions
+from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen, likely_actions
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.race import RaceScreen
 from gv_engine.ui.screens.replay import RolloutScreen
 from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk

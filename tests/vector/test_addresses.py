@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from gv_engine.compiler.addresses import make_batch_cast
-from gv_engine.compiler.array_args import get_array_dtypes, make_address_record
+from gv_engine.compiler.intrinsics import make_batch_cast
+from gv_engine.compiler.parameters import get_array_dtypes, make_address_record
 
 
 def arrays(n=3):

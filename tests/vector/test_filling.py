@@ -6,9 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gv_engine.compiler.addresses import make_batch_cast
-from gv_engine.compiler.array_args import make_address_record
-from gv_engine.compiler.intrinsics import make_row_fill
+from gv_engine.compiler.intrinsics import make_batch_cast, make_row_fill
+from gv_engine.compiler.parameters import make_address_record
 
 pytestmark = pytest.mark.compiled
 

@@ -19,7 +19,6 @@ import gv_engine
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import (
     compiler,
-    function_digests,
     link_units,
     numba_pipeline,
     program_cache,
@@ -244,7 +243,7 @@ def rule(w):
 def digest_of(code):
     names = {"__name__": "rules"}
     exec(code, names)
-    return function_digests.program_digest([names["rule"]])
+    return program_cache.program_digest([names["rule"]])
 
 
 def test_a_digest_changes_with_all_that_a_rule_is_made_of():
@@ -252,7 +251,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
     changes = [("STEP = 3", "STEP = 4"), ("by=2", "by=3"), ("* by", "+ by"), ("r(w)", "r(w, 3)")]
     digests = {digest_of(RULE.replace(*change)) for change in changes}
     assert len({digest_of(RULE), *digests}) == 1 + len(changes)
-    assert function_digests.program_digest([], "1.0") != function_digests.program_digest([], "1.1")
+    assert program_cache.program_digest([], "1.0") != program_cache.program_digest([], "1.1")
 
 
 TINY = """

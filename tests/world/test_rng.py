@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numba.extending import register_jitable
 
 from gv_engine.compiler import (
+    method_registry,  # noqa: F401  # registers the methods of `w.rng`
     rng,
-    rng_methods,  # noqa: F401  # registers the methods of `w.rng`
 )
-from gv_engine.compiler.addresses import make_batch_cast
-from gv_engine.compiler.array_args import make_address_record
+from gv_engine.compiler.intrinsics import make_batch_cast
+from gv_engine.compiler.parameters import make_address_record
 from gv_engine.scenario.layout import RNG
 from gv_engine.world.rng import generator_from_row, generator_to_row
 

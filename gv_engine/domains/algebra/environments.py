@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from gv_engine.domains.algebra import expression
-from gv_engine.domains.algebra.actions import RuleType
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.library import BaseRule, util
 from gv_engine.domains.algebra.library import expressions as lib
@@ -22,7 +21,7 @@ from gv_engine.domains.algebra.problems import (
     sample_scattered_pair,
     sample_separated_pair,
 )
-from gv_engine.domains.algebra.state import MathyEnvState, MathyObservation
+from gv_engine.domains.algebra.state import MathyEnvState, MathyObservation, RuleType
 from gv_engine.domains.algebra.types import (
     MathyEnvDifficulty,
     MathyEnvProblem,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import traceback
 
-from gv_engine.domains.algebra.actions import Actions, RuleType
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.library import util
 from gv_engine.domains.algebra.parsing import to_library
-from gv_engine.domains.algebra.state import MathyEnvState, MathyObservation, observe
+from gv_engine.domains.algebra.state import (
+    Actions,
+    MathyEnvState,
+    MathyObservation,
+    RuleType,
+    observe,
+)
 from gv_engine.domains.algebra.types import (
     EnvRewards,
     MathyEnvProblem,

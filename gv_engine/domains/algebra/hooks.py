@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gv_engine.domains.algebra import self_check
-from gv_engine.domains.algebra.episode import AlgebraEpisode
+from gv_engine.domains.algebra.episode import AlgebraEpisode, HintFinder
 from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
-from gv_engine.domains.algebra.hints import HintFinder
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy

@@ -8,10 +8,9 @@ import warnings
 from collections.abc import Mapping
 from types import ModuleType
 
-from gv_engine.rules.call import Call
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.rules.system import TERMINATING, Phase, System, get_system, system_of
-from gv_engine.scenario.optional_deps import MATH
+from gv_engine.rules.system import TERMINATING, Call, Phase, System, get_system, system_of
+from gv_engine.scenario.plugin import MATH
 from gv_engine.world.bound_call import BoundCall
 from systems import algebra, terminating
 

@@ -1,9 +1,8 @@
 """Declaration of the algebra domain, importable without mathy_core."""
 
+from gv_engine.scenario.files import SCENARIOS
 from gv_engine.scenario.library import list_scenarios
-from gv_engine.scenario.optional_deps import MATH
-from gv_engine.scenario.plugin import Domain, KeyCommand, ScenariosByName
-from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.scenario.plugin import MATH, Domain, KeyCommand, ScenariosByName
 
 _HERE = "gv_engine.domains.algebra"
 

@@ -23,10 +23,17 @@ from gv_engine.domains.algebra.types import (
     MathyEnvProblemArgs,
     code_location,
 )
-from gv_engine.rules.call import Call, is_nested_call
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.rules.modules import is_engine_module
-from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
+from gv_engine.rules.objects import is_engine_module
+from gv_engine.rules.system import (
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    Call,
+    Phase,
+    System,
+    is_nested_call,
+)
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
@@ -62,9 +69,8 @@ from gv_engine.scenario.json_schema import (
     list_of,
     object_schema,
 )
-from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.resolver import NameResolver, TypeIds
 from gv_engine.scenario.rule_modules import list_source_files
-from gv_engine.scenario.type_ids import TypeIds
 
 RULES: dict[str, type[BaseRule]] = {
     getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)

@@ -21,8 +21,7 @@ from gv_engine.domains.algebra.types import (
     ProblemError,
     code_location,
 )
-from gv_engine.rules.call import Call
-from gv_engine.rules.system import REWARD, TERMINATING
+from gv_engine.rules.system import REWARD, TERMINATING, Call
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario.document import Document, ScenarioIdentity, list_watched_files
 from gv_engine.scenario.plugin import KeyCommand

@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
-from gv_engine.domains.algebra.episode import RULE_PREFIX, TreeCursor
-from gv_engine.domains.algebra.formula_font import formula_font
-from gv_engine.domains.algebra.hints import HintSearch
-from gv_engine.domains.algebra.inspector import TreeInspector
+from gv_engine.domains.algebra.episode import RULE_PREFIX, HintSearch, TreeCursor
+from gv_engine.domains.algebra.inspector import TreeInspector, formula_font
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.map import format_reward
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import draw_text_line, font, pygame, rounded_rect
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
 from gv_engine.ui.drawing.widgets import Pixel, wrap_text
 
 # ---- tree layout ---------------------------------------------------------------------------------

@@ -6,15 +6,14 @@ from typing import Any
 
 from rich.text import Text
 
-from gv_engine.domains.algebra.episode import RULE_PREFIX, TreeCursor
-from gv_engine.domains.algebra.hints import HintSearch
+from gv_engine.domains.algebra.episode import RULE_PREFIX, HintSearch, TreeCursor
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.terminal.picture import TerminalPicture
+from gv_engine.ui.terminal.tty import TerminalPicture
 
 
 class TreeTerminalView(TerminalPicture):
-    """Terminal view of algebra frames; see `gv_engine.ui.terminal.picture.TerminalPicture`.
+    """Terminal view of algebra frames; see `gv_engine.ui.terminal.tty.TerminalPicture`.
 
     Brackets mark the selected node, a star the nodes that the last move changed.
 

@@ -29,7 +29,7 @@ from gv_engine.envs.arg_checks import (
     copy_to_output,
 )
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
+from gv_engine.envs.vector_environment import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RESTART, resets_in_step, starts_episode
 

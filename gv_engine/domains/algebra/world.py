@@ -13,19 +13,17 @@ import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
 from gv_engine.domains.algebra import parsing
-from gv_engine.domains.algebra.env import MathyEnv
+from gv_engine.domains.algebra.env import MathyEnv, Move
 from gv_engine.domains.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.domains.algebra.library import BaseRule, expressions
-from gv_engine.domains.algebra.move import Move
 from gv_engine.domains.algebra.parsing import parse
 from gv_engine.domains.algebra.state import START, MathyEnvState
 from gv_engine.domains.algebra.types import MathyAction, is_terminal_transition
-from gv_engine.rules.call import Call
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.ending import describe_ending
 from gv_engine.rules.frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.rules.rewriting import ExpressionCanvas
-from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Phase
+from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
+from gv_engine.rules.turns import describe_ending
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.columns import EsperContext
 

@@ -1,7 +1,8 @@
-"""Episode in a gridworld, for sessions and replays."""
+"""Episode in a gridworld for sessions and replays, and hints by the solver in the background."""
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,14 +17,15 @@ from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
-from gv_engine.session.action_preview import world_differences
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
+from gv_engine.session.autoplay import SolverAutoplayer
 from gv_engine.session.episode import (
     ACTION_SEPARATOR,
     PolicyInput,
     SingleAgentEpisode,
     add_world_axis,
 )
+from gv_engine.session.inspection import world_differences
 from gv_engine.session.replay import row_digest
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
@@ -31,6 +33,56 @@ from gv_engine.world.simulation import Simulation
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
     from gv_engine.scenario.scenario import Scenario
+
+
+_COMPILE_NOTE_DELAY = 2.0  # seconds
+
+
+class GridHint:
+    """Hint for a session, searched for on request.
+
+    Args:
+        game: session of a grid.
+
+    Attributes:
+        is_searching: a search is running.
+        message: the hint, or a note that the search runs; empty without a request in this state.
+    """
+
+    def __init__(self, game: Any) -> None:
+        self._game = game
+        self._solver: SolverAutoplayer | None = None
+        self._scenario: Any = None
+        self._since = 0.0
+        self.is_searching = False
+        self.message = ""
+
+    def search(self) -> None:
+        """Start a search from the current state."""
+        if self._solver is None or self._scenario is not self._game.scenario:
+            self._scenario = self._game.scenario
+            self._solver = SolverAutoplayer(
+                get_plugin(self._scenario).make_hint_provider(self._scenario)
+            )
+        self.is_searching, self.message = True, "Looking for a way"
+        self._since = time.monotonic()
+
+    def clear(self) -> None:
+        """Drop the hint, because the state has changed."""
+        self.is_searching, self.message = False, ""
+
+    def update(self) -> None:
+        """Set the message if the search has ended, or takes long."""
+        way = self._solver.path(self._game) if self.is_searching and self._solver else None
+        if way is None:
+            if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
+                self.message = "Looking for a way; the rules are compiled the first time"
+            return
+        count = len(way.actions)
+        to_go = "1 step" if count == 1 else f"{count} steps"
+        action = way.actions[0].replace("_", " ").capitalize() if way.actions else ""
+        self.is_searching = False
+        self.message = f"Hint: {action}; {to_go} to go" if action else way.message
 
 
 # ---- sound ---------------------------------------------------------------------------------------

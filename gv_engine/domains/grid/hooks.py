@@ -39,8 +39,7 @@ from gv_engine.session.sprite_paths import find_broken_sprites
 from gv_engine.validation.differential import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test as compare
 from gv_engine.validation.lint import find_mistakes
-from gv_engine.validation.solver import Survey, Verdict, check_solution
-from gv_engine.validation.solver_process import ShortestPathHints
+from gv_engine.validation.solver import ShortestPathHints, Survey, Verdict, check_solution
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import Simulation

@@ -14,17 +14,17 @@ from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.action_preview import ActionPreview, Outcome
 from gv_engine.session.inspection import (
+    ActionPreview,
     Entity,
     Inspection,
+    Outcome,
     VisibleCells,
     describe_numbers,
     visibility_function_names,
 )
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
+from gv_engine.ui.drawing.sprites import draw_text_line, font, pygame, rounded_rect
 from gv_engine.ui.drawing.widgets import wrap_text
 
 AS_SHOWN = "as the agent saw it"

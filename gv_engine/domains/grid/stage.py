@@ -10,8 +10,7 @@ import numpy as np
 
 from components.appearance import HIDDEN
 from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
-from gv_engine.domains.grid.episode import step_sound
-from gv_engine.domains.grid.hint import GridHint
+from gv_engine.domains.grid.episode import GridHint, step_sound
 from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
@@ -19,10 +18,8 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.camera import Camera, default_cell_size, scroll_offset
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect
+from gv_engine.ui.drawing.sprites import SpriteSheet, draw_text_line, font, pygame, rounded_rect
+from gv_engine.ui.drawing.stage import MAP_SHARE, Camera, Stage, default_cell_size, scroll_offset
 
 # ---- layout of the views -------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, grid_to_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme
-from gv_engine.ui.terminal.picture import TerminalPicture
+from gv_engine.ui.terminal.tty import TerminalPicture
 
 CELL_WIDTH = 2
 """Characters per cell."""
@@ -31,7 +31,7 @@ GAP = 3
 
 
 class GridTerminalView(TerminalPicture):
-    """Terminal view of grid frames; see `gv_engine.ui.terminal.picture.TerminalPicture`.
+    """Terminal view of grid frames; see `gv_engine.ui.terminal.tty.TerminalPicture`.
 
     Args:
         game: session to show.

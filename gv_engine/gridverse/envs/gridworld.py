@@ -11,8 +11,8 @@ from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.envs.inner_env import InnerEnv
 from gv_engine.gridverse.functions import to_function
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.observation_functions import from_visibility
 from gv_engine.gridverse.protocols import call_function
+from gv_engine.gridverse.registry import from_visibility
 from gv_engine.gridverse.rng import make_rng
 from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
 from gv_engine.gridverse.state import State

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.debug import is_debugging
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
+from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace, is_debugging
 from gv_engine.gridverse.state import State
 
 

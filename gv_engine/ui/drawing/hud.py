@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import format_reward
-from gv_engine.ui.drawing.sprites import Rect
+from gv_engine.ui.drawing.sprites import Rect, join_into_lines
 from gv_engine.ui.drawing.stage import Stage
-from gv_engine.ui.drawing.text import join_into_lines
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 
 _MISSION_LINES = 6  # lines from which on a panel shows the mission at its top

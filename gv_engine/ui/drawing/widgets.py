@@ -7,8 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import Rect, pygame
-from gv_engine.ui.drawing.text import draw_text_line, font, rounded_rect, shorten_text
+from gv_engine.ui.drawing.sprites import (
+    Rect,
+    draw_text_line,
+    font,
+    pygame,
+    rounded_rect,
+    shorten_text,
+)
 
 Pixel = tuple[int, int]
 """x, y of the window."""

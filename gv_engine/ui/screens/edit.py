@@ -6,22 +6,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from gv_engine.editor.background_check import BackgroundChecker, CheckState
-from gv_engine.editor.document import EditorDocument, Fault
+from gv_engine.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
-from gv_engine.editor.yaml_text import EditError
+from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.scenario.files import path_exists
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter
-from gv_engine.ui.screens.edit_board import PaintScreen
+from gv_engine.ui.screens.edit_board import PaintScreen, draw_palette, draw_report, lay_out_editor
 from gv_engine.ui.screens.edit_forms import cell_form, level_form
 from gv_engine.ui.screens.edit_menu import ConflictMenu, EditMenu
-from gv_engine.ui.screens.edit_panels import draw_palette, draw_report, lay_out_editor
 from gv_engine.ui.screens.edit_rules import RuleListScreen
 from gv_engine.ui.screens.export import Prompt
-from gv_engine.ui.screens.playtest import PlaytestScreen
+from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import save_unsaved
 

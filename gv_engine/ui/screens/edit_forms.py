@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.editor.form_fields import FormField, form_fields
 from gv_engine.editor.rules import RULE_PARTS, Rule, format_key_path
-from gv_engine.editor.yaml_text import EditError, KeyPath, has_value
+from gv_engine.editor.text_buffer import EditError, KeyPath, has_value
 from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS

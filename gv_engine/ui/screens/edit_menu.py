@@ -11,7 +11,7 @@ from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
-    from gv_engine.ui.screens.edit_panels import EditContext
+    from gv_engine.ui.screens.edit_board import EditContext
 
 _IN_MENU = ("try", "save", "save_as", "level_form", "level_rules", "size", "next_fault")
 

@@ -17,9 +17,8 @@ from gv_engine.ui.drawing.hud import (
     is_small_window,
     lay_out_screen,
 )
-from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.ui.drawing.stage import SidePanel, Stage, make_stage
-from gv_engine.ui.drawing.text import join_into_lines
 from gv_engine.ui.drawing.widgets import Painter, wrap_text
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.keyboard import copy_to_clipboard

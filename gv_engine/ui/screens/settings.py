@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.ui.colors import PALETTES, THEMES
-from gv_engine.ui.input.bindings import GROUPS, PAD, key_label
-from gv_engine.ui.input.rebinding import replace_keys
+from gv_engine.ui.input.bindings import GROUPS, PAD, key_label, replace_keys
 from gv_engine.ui.screens.menu import Menu, MenuRow
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import SCALES, SPEEDS, STEERING, forced_scale

@@ -1,16 +1,21 @@
-"""Start screen: cards of all levels and replays, with a search field."""
+"""Start screen and packs: cards of levels and replays, with a search field."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from gv_engine.scenario.library import FOLDER_FILE
 from gv_engine.session.catalogue import Entry, built_in_entries, folder_entries, search
 from gv_engine.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.session.rollout_games import is_rollout
+from gv_engine.ui.colors import Theme
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.cards import (
     Card,
     FileCard,
@@ -19,10 +24,409 @@ from gv_engine.ui.screens.cards import (
     ScenarioCard,
     UnfinishedCard,
 )
-from gv_engine.ui.screens.cards_screen import CardsScreen, PackCard, make_card
 from gv_engine.ui.screens.keyboard import paste_from_clipboard
-from gv_engine.ui.screens.screen import AppContext
-from gv_engine.ui.settings import replay_folder, unfinished_file
+from gv_engine.ui.screens.screen import AppContext, Screen
+from gv_engine.ui.settings import Progress, replay_folder, unfinished_file
+
+# ---- cards screen --------------------------------------------------------------------------------
+
+CARD_LINES = 5  # height of a card
+COLUMN_WIDTH = 22
+EMPTY_RECT = Rect(0, 0, 0, 0)
+
+
+class PlacedCard(NamedTuple):
+    """A card and its rectangle, relative to the top of all cards."""
+
+    card: Card
+    rect: Rect
+
+
+class CardsScreen(Screen):
+    """Screen of cards under headings; arrow keys choose a card, typed text is searched for."""
+
+    title = "GV Engine"
+    placeholder = "Search for a level, or type the path of a file"
+    """Text in the empty search field."""
+    leave_label = "quits"
+    """Text for the key that leaves."""
+    buttons: Sequence[tuple[str, str, str]] = (
+        ("Settings", "window", "settings"),
+        ("Keys", "window", "help"),
+    )
+    """Label, group and command of the buttons at the top."""
+    hinted_commands: Sequence[tuple[str, str, str]] = ()
+    """Group, command and text of further hints."""
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self._query = ""
+        self._chosen = 0
+        self._scroll = 0.0
+        self._viewport = EMPTY_RECT
+        self._line = 1
+        self._columns = 1
+        self._headings: list[tuple[str, Rect]] = []
+        self._cards: list[PlacedCard] = []
+        self._is_outdated = True
+        self._theme: Theme | None = None
+
+    def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+        """Yield (heading, cards) of the cards that match the search."""
+        raise NotImplementedError
+
+    @property
+    def _placed_cards(self) -> list[PlacedCard]:
+        """Cards with their places, up to date with the search text."""
+        if self._is_outdated:
+            self._place_cards()
+        return self._cards
+
+    @property
+    def _card_height(self) -> int:
+        """Height of a card in pixels."""
+        return CARD_LINES * self._line
+
+    # ---- what happens ----------------------------------------------------------------
+
+    def tick(self, now: float) -> float | None:
+        """Load cards for 20 ms, visible cards first."""
+        if self._theme is None:
+            return 0  # draw the first picture before loading cards
+        seen = self._viewport.move(0, int(self._scroll) - self._viewport.y)
+        waiting = [
+            placed for placed in self._placed_cards if not placed.card.is_loaded(self._theme)
+        ]
+        if not waiting:
+            return None
+        until = time.monotonic() + 0.02
+        for placed in sorted(waiting, key=lambda it: not it.rect.colliderect(seen)):
+            placed.card.load(self.app, self._theme, self._side)
+            self.app.needs_redraw = True
+            if time.monotonic() > until:
+                break
+        return 0
+
+    def run_command(self, name: str) -> None:
+        """Choose or open a card, edit the search text, or leave."""
+        steps = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}
+        if name in steps:
+            for _ in range(abs(steps[name])):
+                self._move_rows(1 if steps[name] > 0 else -1)
+        elif name in ("left", "right"):
+            self._choose(self._chosen + (1 if name == "right" else -1))
+        elif name in ("first", "last"):
+            self._choose(0 if name == "first" else len(self._placed_cards) - 1)
+        elif name == "choose":
+            if self.chosen:
+                self._open(self.chosen)
+        elif name == "erase":
+            self._search(self._query[:-1])
+        elif name == "paste":
+            self._search(self._query + paste_from_clipboard())
+        elif name == "leave" and self._query:
+            self._search("")
+        else:
+            super().run_command(name)
+
+    def on_text(self, text: str) -> None:
+        """Append typed text to the search."""
+        self._search(self._query + "".join(c for c in text if c.isprintable()))
+
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        if event.type == pygame.MOUSEWHEEL:
+            self._scroll -= event.y * 3 * self._card_height // 4
+            self.app.needs_redraw = True
+
+    def _search(self, query: str) -> None:
+        """Set the search text and choose the first card."""
+        self._query = query[:200]
+        self._chosen = 0
+        self._scroll = 0
+        self._is_outdated = True
+        self.app.needs_redraw = True
+
+    def _choose(self, number: int) -> None:
+        """Choose a card by its number and scroll to it."""
+        self._chosen = max(0, min(len(self._placed_cards) - 1, number))
+        if self._placed_cards:
+            rect = self._placed_cards[self._chosen].rect
+            above = rect.y - 2 * self._line  # with the heading
+            below = rect.bottom + self._line - self._viewport.h
+            self._scroll = max(below, min(self._scroll, above))
+        self.app.needs_redraw = True
+
+    def _move_rows(self, step: int) -> None:
+        """Choose the nearest card in the row above (-1) or below (1)."""
+        if not self._placed_cards:
+            return
+        here = self._placed_cards[min(self._chosen, len(self._placed_cards) - 1)].rect
+        candidates = [
+            (abs(placed.rect.y - here.y), abs(placed.rect.x - here.x), number)
+            for number, placed in enumerate(self._placed_cards)
+            if (placed.rect.y - here.y) * step > 0
+        ]
+        if candidates:
+            self._choose(min(candidates)[2])
+
+    @property
+    def chosen(self) -> Card | None:
+        """The chosen card, or None without cards."""
+        here = min(self._chosen, len(self._placed_cards) - 1)
+        return self._placed_cards[here].card if self._placed_cards else None
+
+    def _open(self, card: Card) -> None:
+        """Open a card."""
+        card.open(self.app)
+
+    # ---- what is seen ----------------------------------------------------------------
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw search field, cards, scrollbar and hints."""
+        self._line = line = painter.line_height
+        gap = line // 2
+        inner = painter.area.inflate(-2 * gap, -gap)
+        header = Rect(inner.x, inner.y, inner.w, 2 * line)
+        self._draw_header(painter, header)
+        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
+        self._viewport = Rect(inner.x, header.bottom + gap, inner.w, 0)
+        self._viewport.h = footer.y - gap - self._viewport.y
+        self._side = self._card_height - line
+        if self._theme != painter.theme:
+            self._theme = painter.theme
+        self._place_cards()
+        self._chosen = max(0, min(self._chosen, len(self._placed_cards) - 1))
+        height = max((placed.rect.bottom for placed in self._placed_cards), default=0)
+        self._scroll = max(0, min(self._scroll, height + gap - self._viewport.h))
+        self._draw_cards(painter)
+        if not self._placed_cards:
+            nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
+            painter.draw_lines(self._viewport.inflate(-2 * line, -2 * line), nothing, "muted")
+        groove = Rect(painter.area.right - line // 3, self._viewport.y, line // 4, self._viewport.h)
+        painter.draw_scrollbar(groove, int(self._scroll), self._viewport.h, height)
+        keys = self.app.bindings
+        hints = (
+            "Type to search",
+            "Arrows choose",
+            f"{keys.label('menu', 'choose')} plays",
+            *(f"{keys.label(group, name)} {does}" for group, name, does in self.hinted_commands),
+            f"{keys.label('window', 'help')} keys",
+            f"{keys.label('window', 'settings')} settings",
+            f"{keys.label('menu', 'leave')} {'clears' if self._query else self.leave_label}",
+        )
+        painter.draw_text(footer, " · ".join(hints), "muted", "center", 0.9)
+
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
+        """Draw the title, the buttons and the search field."""
+        line = painter.line_height
+        field_rect = rect.copy()
+        wide = field_rect.w > 40 * line
+        if wide:
+            title_width = painter.draw_text(
+                Rect(field_rect.x, field_rect.y, 15 * line, field_rect.h), self.title, size=1.5
+            )
+            field_rect.x += title_width + line
+            field_rect.w -= title_width + line
+            for label, group, name in self.buttons:
+                key = self.app.bindings.label(group, name)
+                width = painter.text_width(label + key) + 3 * line
+                slot = Rect(field_rect.right - width, field_rect.y, width, field_rect.h)
+                painter.draw_button(
+                    slot, label, partial(self.run_command, name), key, ground="card"
+                )
+                field_rect.w -= width + line // 2
+        painter.draw_card(field_rect, "well")
+        painter.draw_outline(field_rect, "accent" if self._query else "outline")
+        field = field_rect.inflate(-line, 0)
+        if self._query:
+            overflow = painter.text_width(self._query + "|") - field.w
+            shown = (
+                self._query if overflow <= 0 else "..." + self._query[-max(1, field.w // line) :]
+            )
+            painter.draw_text(field, shown + "|")
+        else:
+            painter.draw_text(field, self.placeholder, "muted")
+
+    def _place_cards(self) -> None:
+        """Compute the places of headings and cards; short sections share a row."""
+        self._headings, self._cards, self._is_outdated = [], [], False
+        line = self._line
+        gap, high = line // 2, line * 3 // 2
+        self._columns = max(1, self._viewport.w // (COLUMN_WIDTH * line))
+        width = (self._viewport.w - gap) // self._columns
+        column = top = bottom = 0  # short sections share a row
+        for heading, cards in self.sections():
+            if not cards:
+                continue
+            taken = min(len(cards), self._columns)
+            if column + taken > self._columns:
+                column, top = 0, bottom
+            rect = Rect(column * width, top, taken * width - gap, high)
+            self._headings.append((heading, rect))
+            for number, card in enumerate(cards):
+                row, place = divmod(number, taken)
+                y = top + high + row * (self._card_height + gap)
+                rect = Rect((column + place) * width, y, width - gap, self._card_height)
+                self._cards.append(PlacedCard(card, rect))
+                bottom = max(bottom, rect.bottom + gap)
+            column += taken
+
+    def _draw_cards(self, painter: Painter) -> None:
+        """Draw the visible headings and cards."""
+        room = self._viewport
+        painter.surface.set_clip(room)
+        for heading, rect in self._headings:
+            slot = rect.move(room.x, room.y - int(self._scroll))
+            if slot.colliderect(room):
+                painter.draw_text(slot, heading, "muted")
+        for number, (card, rect) in enumerate(self._placed_cards):
+            place = rect.move(room.x, room.y - int(self._scroll))
+            if place.colliderect(room):
+                painter.add_hit_area(place.clip(room), partial(self._press, number, card))
+                card.draw(painter, place, number == self._chosen)
+        painter.surface.set_clip(None)
+
+    def _press(self, number: int, card: Card, at: tuple[int, int]) -> None:
+        self._chosen = number
+        self._open(card)
+
+
+# ---- pack ----------------------------------------------------------------------------------------
+
+
+def make_card(entry: Entry) -> ScenarioCard:
+    """Return the card of a scenario or a pack."""
+    return PackCard(entry) if entry.levels else ScenarioCard(entry)
+
+
+class LevelCard(ScenarioCard):
+    """Card that plays a level of a pack and shows whether it is solved.
+
+    Attributes:
+        fewest: fewest steps of the player's solutions; 0 if not solved.
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry)
+        self.fewest = 0
+        self.show_pack_name(False)
+
+    def show_pack_name(self, shown: bool) -> None:
+        """Set whether the title contains the name of the pack."""
+        pack, _, number = self.entry.source.rpartition("#")
+        if self.entry.level:
+            self.title = f"{number}. {self.entry.level.title}".rstrip(". ")
+            self.title += f" ({Entry(pack, '').title})" * shown
+
+    @property
+    def search_texts(self) -> tuple[str, str]:
+        return self.entry.title, self.entry.group
+
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
+        super().draw(painter, rect, chosen)
+        if self.fewest:
+            draw_check_mark(painter, rect)
+
+    def update_progress(self, progress: Progress) -> bool:
+        """Update text and `fewest` from the progress; return whether the level is solved."""
+        level = self.entry.level
+        assert level
+        self.fewest = progress.fewest.get(level.digest, 0)
+        best = f"Solved in {self.fewest} steps" if self.fewest else "Not solved yet"
+        self.text = f"{best}, par {level.par}" if level.par else best
+        return bool(self.fewest)
+
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        search_texts = self.text
+        super().load_content(app, theme, side)
+        self.text = search_texts or self.text
+
+
+class PackCard(ScenarioCard):
+    """Card that opens the list of a pack's levels."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry)
+        self.levels = [LevelCard(level) for level in entry.levels]
+        self._description = self._progress_text = ""
+
+    def open(self, app: AppContext) -> None:
+        app.push(PackScreen(app, self))
+
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        super().load_content(app, theme, side)
+        self._description = self.text
+
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
+        """Draw the card with the number of solved levels."""
+        self.text = f"{self._progress_text}. {self._description}"
+        super().draw(painter, rect, chosen)
+        if all(card.fewest for card in self.levels):
+            draw_check_mark(painter, rect)
+
+    def update_progress(self, progress: Progress) -> str:
+        """Update all levels from the progress; return the text "x of y solved"."""
+        solved = sum(card.update_progress(progress) for card in self.levels)
+        self._progress_text = f"{solved} of {len(self.levels)} solved"
+        return self._progress_text
+
+
+class PackScreen(CardsScreen):
+    """Screen to choose a level of a pack; the first unsolved level is chosen.
+
+    Args:
+        app: app of the screen.
+        pack: card of the pack.
+    """
+
+    placeholder = "Search for a level of this pack"
+    leave_label = "back"
+
+    def __init__(self, app: AppContext, pack: PackCard) -> None:
+        super().__init__(app)
+        self._pack = pack
+        self._plays = False
+        self.on_resume()
+
+    @property
+    def title(self) -> str:  # type: ignore[override]  # it changes with the pack
+        return self._pack.title
+
+    def _open(self, card: Card) -> None:
+        self._plays = True
+        super()._open(card)
+
+    def on_resume(self) -> None:
+        """Update the progress, and switch to another pack if the player has gone on to it."""
+        played = next(iter(self.app.settings.recent), "")
+        if self._plays and played != self._pack.entry.source:
+            card = make_card(Entry(played, self._pack.entry.group))
+            self._pack = card if isinstance(card, PackCard) else self._pack
+        self._plays = False
+        self._progress_text = self._pack.update_progress(self.app.progress)
+        self._search("")
+        unsolved = (n for n, card in enumerate(self._pack.levels) if not card.fewest)
+        self._chosen = next(unsolved, 0)
+
+    def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+        """Yield the levels of the pack that match the search, under the number of solved levels."""
+        cards = self._pack.levels
+        for card in cards:
+            card.show_pack_name(False)
+        if self._query.strip():
+            cards = search(self._query, cards, lambda card: card.search_texts)
+        yield self._progress_text, cards
+
+
+def draw_check_mark(painter: Painter, rect: Rect) -> None:
+    """Draw a check mark in the upper right corner of a card."""
+    line = painter.line_height
+    disc = Rect(rect.right - line * 7 // 4, rect.y + line // 2, line * 5 // 4, line * 5 // 4)
+    pygame.draw.circle(painter.surface, painter.color("gain"), disc.center, disc.w // 2)
+    x, y, s = disc.x, disc.y, disc.w / 10
+    tick = [(x + 2.7 * s, y + 5.2 * s), (x + 4.4 * s, y + 7 * s), (x + 7.4 * s, y + 3.4 * s)]
+    pygame.draw.lines(painter.surface, painter.color("card"), False, tick, max(2, disc.w // 8))
+
 
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12

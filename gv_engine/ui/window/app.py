@@ -34,19 +34,16 @@ from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES, Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, line_height
-from gv_engine.ui.input.bindings import Bindings, BindingsError
-from gv_engine.ui.input.rebinding import describe_lost_keys, rebind
+from gv_engine.ui.input.bindings import Bindings, BindingsError, describe_lost_keys, rebind
 from gv_engine.ui.screens import sounds
-from gv_engine.ui.screens.autoplay import AutoplayScreen
-from gv_engine.ui.screens.compare import CompareScreen
+from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_menu import StarterMenu
 from gv_engine.ui.screens.game_screen import GameScreen
-from gv_engine.ui.screens.help import HelpScreen
 from gv_engine.ui.screens.keyboard import Keyboard
+from gv_engine.ui.screens.menu import HelpScreen
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.race import RaceScreen
-from gv_engine.ui.screens.replay import ReplayScreen, RolloutScreen
+from gv_engine.ui.screens.replay import CompareScreen, ReplayScreen, RolloutScreen
 from gv_engine.ui.screens.screen import NOTE_STAYS, AppContext, Screen
 from gv_engine.ui.screens.settings import SettingsScreen
 from gv_engine.ui.settings import Progress, Settings, forced_scale, level_folder

@@ -23,7 +23,7 @@ from gv_engine.domains.algebra import (
     is_terminal_transition,
     termination,
 )
-from gv_engine.domains.algebra.hints import find_hint
+from gv_engine.domains.algebra.episode import find_hint
 from gv_engine.domains.algebra.library import BaseRule, rules
 from gv_engine.domains.algebra.parsing import to_library
 from gv_engine.domains.algebra.state import problem_hash

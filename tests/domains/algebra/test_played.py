@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.domains.algebra.hints import HintSearch
+from gv_engine.domains.algebra.episode import HintSearch
 from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.session.catalogue import size_variants
 from gv_engine.session.replay import SUFFIX, Replay

@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gv_engine.domains.algebra.episode import TreeCursor
-from gv_engine.domains.algebra.formula_font import formula_font
-from gv_engine.domains.algebra.hints import HintSearch
+from gv_engine.domains.algebra.episode import HintSearch, TreeCursor
+from gv_engine.domains.algebra.inspector import formula_font
 from gv_engine.domains.algebra.stage import (
     MIN_LINE,
     TreeLayout,
@@ -20,8 +19,7 @@ from gv_engine.domains.algebra.stage import (
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.text import font
+from gv_engine.ui.drawing.sprites import font, pygame
 from tests.algebra_games import game_of, problem
 
 WORLDS = [name for name in list_built_in_names() if name.startswith("mathy-")]

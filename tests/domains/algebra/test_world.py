@@ -21,11 +21,10 @@ from gv_engine.domains.algebra import (
     PolySimplify,
     termination,
 )
-from gv_engine.domains.algebra.episode import AlgebraEpisode
-from gv_engine.domains.algebra.hints import find_hint
+from gv_engine.domains.algebra.episode import AlgebraEpisode, find_hint
 from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
-from gv_engine.rules.call import Call
 from gv_engine.rules.frame import ExpressionFrame, expression_to_text
+from gv_engine.rules.system import Call
 from gv_engine.scenario.loading import load_scenario
 
 CA, CS, DM, DF, AG = range(5)
