@@ -145,3 +145,47 @@ def test_the_package_imports_what_is_on_the_list():
 def test_either_package_can_be_imported_first():
     for name in ("components", "systems", "gv_engine", "components.objects", "systems.reset"):
         assert "gv_engine" in modules_after(f"import {name}")
+
+
+EXTRAS = sorted(
+    {
+        *("mathy_core", "minari", "pettingzoo", "pufferlib", "ray", "sb3_contrib"),
+        *("stable_baselines3", "tensordict", "tensorboard", "tianshou", "torch", "torchrl"),
+        *("hypothesis", "jsonschema", "mypy", "pytest", "ruff", "xdist"),
+    }
+)
+"""Packages that extras install, also those of tests."""
+
+WITHOUT = """
+import sys
+class Missing:
+    "Finder before all others: the packages are not installed."
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+COMMANDS_WITHOUT_EXTRAS = """
+import contextlib, io
+from gv_engine.cli import COMMANDS, main
+for command in COMMANDS:
+    name = command.__name__.rpartition(".")[2].replace("listing", "list")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            main([name, "--help"])
+        except SystemExit as end:
+            assert end.code == 0, name
+    assert f"usage: gv-engine {name}" in out.getvalue(), out.getvalue()
+import gv_engine.ui.window.app, gv_engine.ui.window.viewer
+"""
+
+@pytest.mark.parametrize("program", [COMMANDS_WITHOUT_EXTRAS, OBJECT, TERMINAL])
+def test_playing_needs_no_extra(program):
+    modules_after(WITHOUT.format(names=EXTRAS) + program)
+
+
+def test_playing_algebra_needs_mathy_core_alone():
+    extras = [name for name in EXTRAS if name != "mathy_core"]
+    options = {"name": "GV-MathyPolySimplify-easy-v0", "options": {}}
+    modules_after(WITHOUT.format(names=extras) + PICTURE.format(**options))
