@@ -1,6 +1,5 @@
 """What is said of a level while it is edited."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from gv_engine.editor.background_check import BackgroundChecker, CheckState, che
 from gv_engine.editor.document import EditorDocument, new_document
 from gv_engine.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
+from tests.screen import until
 
 
 def last(made: EditorDocument) -> CheckState:
@@ -66,11 +66,14 @@ def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said():
         judge.ask(made.scenario)
         paint(made, (1, 2), {"agent": "RIGHT"})
         judge.ask(made.scenario)
-        found, until = CheckState(), time.monotonic() + 60
-        while judge.is_waiting and time.monotonic() < until:
-            found = judge.answer() or found
-            time.sleep(0.05)
-        assert found.steps == 9
+        found = [CheckState()]
+
+        def has_answered() -> bool:
+            found.append(judge.answer() or found[-1])
+            return not judge.is_waiting
+
+        until(has_answered, "the answer")
+        assert found[-1].steps == 9
         judge.ask(None)
         assert not judge.is_waiting
         assert judge.answer() is None

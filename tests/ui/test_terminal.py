@@ -25,9 +25,7 @@ from gv_engine.ui.terminal.picker import LevelPicker
 from gv_engine.ui.terminal.play import _COMMANDS, TerminalGame
 from gv_engine.ui.terminal.tty import Keys
 from tests import ROOT
-
-PATIENCE = 30.0  # s
-
+from tests.screen import PATIENCE
 
 # ---- keys ------------------------------------------------------------------------------------
 
