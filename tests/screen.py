@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-PATIENCE = 180.0  # seconds until something that should happen counts as missing
+PATIENCE = 300.0  # seconds until something that should happen counts as missing
 
 
 def until(happened: Callable[[], bool], what: str) -> None:

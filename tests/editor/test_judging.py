@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from gv_engine.editor import background_check
 from gv_engine.editor.background_check import BackgroundChecker, CheckState, check_level
 from gv_engine.editor.document import EditorDocument, new_document
 from gv_engine.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
-from tests.screen import until
+from tests.screen import PATIENCE, until
 
 
 def last(made: EditorDocument) -> CheckState:
@@ -60,7 +61,8 @@ def drop(w: World) -> int:
 
 
 @pytest.mark.slow
-def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said():
+def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said(monkeypatch):
+    monkeypatch.setattr(background_check, "_TIMEOUT", PATIENCE)  # it may have much else to do
     made, judge = new_document("room"), BackgroundChecker()
     try:
         judge.ask(made.scenario)
