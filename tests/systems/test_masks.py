@@ -61,6 +61,7 @@ def shut(env: GridEnv, info: dict[str, Any]) -> set[str]:
     return {Action(actions[i]).name for i in np.flatnonzero(info["action_mask"] == 0)}
 
 
+@pytest.mark.sample("object", "GoToDoor")
 @BOTH_WORLDS
 @pytest.mark.parametrize(
     ("level", "always", "never"),

@@ -74,7 +74,7 @@ def wait_for_rest(player: Player) -> None:
     def rests() -> bool:
         time.sleep(0.5)
         pictures.append(player.picture().copy())
-        return np.array_equal(*pictures[-2:])
+        return np.array_equal(pictures[-2], pictures[-1])
 
     until(rests, "the last picture")
 
