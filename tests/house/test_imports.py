@@ -180,6 +180,7 @@ for command in COMMANDS:
 import gv_engine.ui.window.app, gv_engine.ui.window.viewer
 """
 
+
 @pytest.mark.parametrize("program", [COMMANDS_WITHOUT_EXTRAS, OBJECT, TERMINAL])
 def test_playing_needs_no_extra(program):
     modules_after(WITHOUT.format(names=EXTRAS) + program)
