@@ -76,6 +76,7 @@ def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
     assert [seed for _, seed in entry.read_parts()] == [3, 4]
 
 
+@pytest.mark.slow
 def test_processes_write_to_one_entry(entry):
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         parts = [EntryPart("keydoor-5x5", k % 10, f"{k:064x}", LENGTHS) for k in range(80)]

@@ -187,3 +187,48 @@ def test_only_the_list_of_late_imports_names_modules_of_higher_layers():
     }
     assert found.pop("late_imports.py")  # the test sees those
     assert not any(found.values()), found
+
+
+EXTRAS = sorted(
+    {
+        *("mathy_core", "minari", "pettingzoo", "pufferlib", "ray", "sb3_contrib"),
+        *("stable_baselines3", "tensordict", "tensorboard", "tianshou", "torch", "torchrl"),
+        *("hypothesis", "jsonschema", "mypy", "pytest", "ruff", "xdist"),
+    }
+)
+"""Packages that extras install, also those of tests."""
+
+WITHOUT = """
+import sys
+class Missing:
+    "Finder before all others: the packages are not installed."
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+COMMANDS_WITHOUT_EXTRAS = """
+import contextlib, io
+from gv_engine.cli import COMMANDS, main
+for command in COMMANDS:
+    name = command.__name__.rpartition(".")[2].replace("listing", "list")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            main([name, "--help"])
+        except SystemExit as end:
+            assert end.code == 0, name
+    assert f"usage: gv-engine {name}" in out.getvalue(), out.getvalue()
+import gv_engine.ui.window.app, gv_engine.ui.window.viewer
+"""
+
+
+@pytest.mark.parametrize("program", [COMMANDS_WITHOUT_EXTRAS, OBJECT, TERMINAL])
+def test_playing_needs_no_extra(program):
+    modules_after(WITHOUT.format(names=EXTRAS) + program)
+
+
+def test_playing_algebra_needs_mathy_core_alone():
+    extras = [name for name in EXTRAS if name != "mathy_core"]
+    options = {"name": "GV-MathyPolySimplify-easy-v0", "options": {}}
+    modules_after(WITHOUT.format(names=extras) + PICTURE.format(**options))
