@@ -5,7 +5,7 @@ Imports go down the layers. Where a package has to reach up, the target is liste
 classes are listed in its `plugin` module.
 """
 
-DOMAINS = ("gv_engine.domains.grid.plugin:DOMAIN", "gv_engine.domains.algebra.plugin:DOMAIN")
+DOMAIN_PLUGINS = ("gv_engine.domains.grid.plugin:DOMAIN", "gv_engine.domains.algebra.plugin:DOMAIN")
 """The `gv_engine.scenario.plugin.Domain` of each kind of worlds."""
 
 RENDER_MODES = {

@@ -16,8 +16,8 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gv_engine import late_imports
-from gv_engine.scenario.files import HOME
 from gv_engine.scenario.library import ScenarioRef
+from gv_engine.scenario.resources import HOME
 
 if TYPE_CHECKING:
     import gymnasium
@@ -332,7 +332,7 @@ class Domain:
 
 
 DOMAINS: dict[str, Domain] = {
-    domain.name: domain for domain in map(resolve_name, late_imports.DOMAINS)
+    domain.name: domain for domain in map(resolve_name, late_imports.DOMAIN_PLUGINS)
 }
 """All domains, by name."""
 

@@ -14,7 +14,7 @@ from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.files import ASSETS
+from gv_engine.scenario.resources import ASSETS
 from gv_engine.session.sprite_paths import (
     SpriteError,
     find_broken_sprites,

@@ -1,8 +1,8 @@
 """Declaration of the algebra domain, importable without mathy_core."""
 
-from gv_engine.scenario.files import SCENARIOS
 from gv_engine.scenario.library import list_scenarios
 from gv_engine.scenario.plugin import MATH, Domain, KeyCommand, ScenariosByName
+from gv_engine.scenario.resources import SCENARIOS
 
 
 def _built_in() -> ScenariosByName:

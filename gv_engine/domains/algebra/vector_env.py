@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from gv_engine.envs.arg_checks import (
 )
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.vector_environment import ScenarioVectorEnv, VectorStep, add_presence_masks
+from gv_engine.scenario.worker_process import start_worker
 from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RESTART, resets_in_step, starts_episode
 
@@ -178,7 +178,6 @@ class SubprocWorker:
     """`EnvWorker` in a process of its own.
 
     Args:
-        context: context that starts processes.
         memory: shared memory with the rows of all environments.
         dtype: dtype of a row.
         part: rows of this worker's environments.
@@ -187,17 +186,12 @@ class SubprocWorker:
 
     def __init__(
         self,
-        context: SpawnContext,
         memory: Any,
         dtype: np.dtype[np.void],
         part: slice,
         *arguments: Any,
     ) -> None:
-        self._pipe, child = context.Pipe()
-        args = child, memory, dtype, part, *arguments
-        process = context.Process(target=_run_worker, args=args, daemon=True)
-        process.start()
-        child.close()
+        process, self._pipe = start_worker(_run_worker, memory, dtype, part, *arguments)
         self._stop = weakref.finalize(self, _stop_process, self._pipe, process)
 
     def call(self, method: str, *arguments: Any) -> None:
@@ -330,10 +324,9 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             self._rows = np.zeros(num_envs, dtype)
             self._workers = [EnvWorker(self._rows, *args)]
         else:
-            spawn = multiprocessing.get_context("spawn")
-            memory = spawn.RawArray("b", num_envs * dtype.itemsize)
+            memory = RawArray("b", num_envs * dtype.itemsize)
             self._rows = shared_rows(memory, dtype)
-            self._workers = [SubprocWorker(spawn, memory, dtype, part, *args) for part in parts]
+            self._workers = [SubprocWorker(memory, dtype, part, *args) for part in parts]
 
     @property
     def labels(self) -> dict[str, list[str]]:
