@@ -55,21 +55,8 @@ class Action(IntEnum):
 
 
 ACTIONS = tuple(action.name for action in Action)
-(
-    MOVE_FORWARD,
-    MOVE_BACKWARD,
-    MOVE_LEFT,
-    MOVE_RIGHT,
-    TURN_LEFT,
-    TURN_RIGHT,
-    ACTUATE,
-    PICK_N_DROP,
-    PICK_UP,
-    DROP,
-    TOGGLE,
-    DONE,
-    NOOP,
-) = range(len(ACTIONS))
+MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT, TURN_LEFT, TURN_RIGHT = range(6)
+ACTUATE, PICK_N_DROP, PICK_UP, DROP, TOGGLE, DONE, NOOP = range(6, len(ACTIONS))
 USUAL_ACTIONS = tuple(range(PICK_UP))
 """Default action space, as the specification lists it."""
 WAIT = 255

@@ -25,45 +25,11 @@ from gv_engine.rules.system import (
     System,
     get_system,
 )
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.agents import AgentSpecs
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    items,
-    mapping,
-    number,
-    read_area,
-    read_color,
-    read_colors,
-    read_int32,
-    read_pair,
-    read_plain,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    ACTION,
-    AREA,
-    BOOLEAN,
-    COLOR,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    PAIR,
-    PLAIN,
-    REFERENCE,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    function_schema,
-    list_of,
-    unique_list,
-)
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 
@@ -80,12 +46,12 @@ TYPES = "object_type", "other_type", "ground_type"
 TURN_KEYS: KeyTable = {
     "for": Key(
         "The agent or the team in whose turns it runs, or several; all, if left out.",
-        any_of(TEXT, list_of(TEXT)),
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
     )
 }
 """Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
-    "says": Key("What the player is told, if this is why the episode is over.", TEXT)
+    "says": Key("What the player is told, if this is why the episode is over.", schema.TEXT)
 }
 """Extra keys of terminating functions."""
 
@@ -106,34 +72,47 @@ class ValueKind(NamedTuple):
     reader: Callable[[CallReader], Callable[[YamlNode], Any]]
 
 
-_OTHER = ValueKind("a number, true, false, or a list of them", "1", PLAIN, lambda _: read_plain)
+_OTHER = ValueKind(
+    "a number, true, false, or a list of them", "1", schema.PLAIN, lambda _: fields.read_plain
+)
 
 _BY_NAME: dict[str, ValueKind] = {
-    "shape": ValueKind("[height, width]", "[9, 9]", PAIR, lambda _: read_pair),
-    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda _: read_pair),
+    "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR, lambda _: fields.read_pair),
+    "layout": ValueKind(
+        "[rows, columns] of rooms", "[2, 2]", schema.PAIR, lambda _: fields.read_pair
+    ),
     "area": ValueKind(
-        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda _: read_area
+        "[[ymin, ymax], [xmin, xmax]]",
+        "[[-6, 0], [-3, 3]]",
+        schema.AREA,
+        lambda _: fields.read_area,
     ),
     **dict.fromkeys(
         TYPES,
         ValueKind(
-            "the name of an object", "Door", OBJECT, lambda calls: calls.names.resolve_object_type
+            "the name of an object",
+            "Door",
+            schema.OBJECT,
+            lambda calls: calls.names.resolve_object_type,
         ),
     ),
-    "color": ValueKind("the name of a colour", "RED", COLOR, lambda _: read_color),
+    "color": ValueKind("the name of a colour", "RED", schema.COLOR, lambda _: fields.read_color),
     "colors": ValueKind(
-        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.read_colors
+        "a list of colours",
+        "[RED, BLUE]",
+        schema.unique_list(schema.COLOR),
+        lambda calls: calls.read_colors,
     ),
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
-        any_of(enum_schema(DISTANCES), REFERENCE),
+        schema.any_of(schema.enum_schema(DISTANCES), schema.REFERENCE),
         lambda calls: calls.names.resolve_distance,
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
-        any_of(enum_schema(REDUCTIONS), REFERENCE),
+        schema.any_of(schema.enum_schema(REDUCTIONS), schema.REFERENCE),
         lambda calls: calls.names.resolve_reduction,
     ),
 }
@@ -141,12 +120,12 @@ _BY_NAME: dict[str, ValueKind] = {
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
-        "the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.resolve_action
+        "the name of an action", "ACTUATE", schema.ACTION, lambda calls: calls.names.resolve_action
     ),
-    int: ValueKind("a whole number", "2", INTEGER, lambda _: read_int32),
-    float: ValueKind("a number", "1.0", NUMBER, lambda _: number),
-    bool: ValueKind("true or false", "true", BOOLEAN, lambda _: boolean),
-    str: ValueKind("a text", "text", TEXT, lambda _: text),
+    int: ValueKind("a whole number", "2", schema.INTEGER, lambda _: fields.read_int32),
+    float: ValueKind("a number", "1.0", schema.NUMBER, lambda _: fields.number),
+    bool: ValueKind("true or false", "true", schema.BOOLEAN, lambda _: fields.boolean),
+    str: ValueKind("a text", "text", schema.TEXT, lambda _: fields.text),
 }
 """Kinds of values by annotated type."""
 
@@ -168,7 +147,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             f"a {phase.label}",
             "{name: …}",
-            function_schema(phase),
+            schema.function_schema(phase),
             lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
@@ -177,7 +156,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             words,
             "[…]",
-            list_of(function_schema(phase)),
+            schema.list_of(schema.function_schema(phase)),
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
@@ -189,7 +168,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             "a function",
             "./rules.py:name",
-            any_of(enum_schema([*DISTANCES, *REDUCTIONS]), REFERENCE),
+            schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
             lambda calls: calls.names.resolve_parameter,
         )
     return _BY_TYPE.get(kind, _OTHER)
@@ -215,14 +194,14 @@ class CallReader:
 
     def read_colors(self, node: YamlNode) -> tuple[int, ...]:
         """Read a list of colours; return their indices, sorted."""
-        return read_colors(self._problems, node)
+        return fields.read_colors(self._problems, node)
 
     def read_calls(
         self, node: YamlNode, phase: Phase, processors: bool = False
     ) -> tuple[Call, ...]:
         """Return the valid calls of a list of entries, in order."""
         calls = []
-        for item in items(node):
+        for item in fields.items(node):
             with self._problems.collect():
                 calls.append(self.read_call(item, phase, processors=processors))
         return tuple(calls)
@@ -240,7 +219,7 @@ class CallReader:
         """
         if isinstance(node.value, list):
             raise FieldError(node, f"found {node.summary}, expected one function: {{name: …}}")
-        entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
+        entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
         system = self.names.resolve_system(entries["name"], phase, processors=processors)
@@ -248,7 +227,7 @@ class CallReader:
         if phase is TERMINATING and "says" in entries:
             extra_keys = (*extra_keys, *ENDING_KEYS)
             with self._problems.collect():
-                message = text(entries["says"])
+                message = fields.text(entries["says"])
         mask: tuple[bool, ...] = ()
         if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
             extra_keys = (*extra_keys, *TURN_KEYS)
@@ -302,7 +281,7 @@ class CallReader:
             # scenarios of GridVerse pass an unused parameter to `teleport`
             self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + suggestion(key, allowed))
+            self._problems.add(node, message + fields.suggestion(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Report the error message of the system's own check."""

@@ -28,49 +28,14 @@ from gv_engine.rules.system import (
     Phase,
     get_system,
 )
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_AGENTS, AgentSpecs, read_agents
 from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
-from gv_engine.scenario.fields import (
-    INT32_MAX,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    format_message,
-    integer,
-    make_unique,
-    mapping,
-    optional_text,
-    read_area,
-    read_choice,
-    read_color,
-    read_distinct,
-    read_fields,
-    read_name,
-    read_pair,
-    suggestion,
-)
-from gv_engine.scenario.json_schema import (
-    AREA,
-    BOOLEAN,
-    COLOR,
-    OBJECT,
-    PAIR,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    function_schema,
-    integer_schema,
-    list_of,
-    map_of,
-    object_schema,
-    unique_list,
-)
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.map import LEGEND_KEYS, Legend, make_symbol_check, read_legend, read_map
 from gv_engine.scenario.missions import (
@@ -91,15 +56,15 @@ from systems.procedural import settle
 MAX_ENTITIES = 2**22
 
 SHARED_KEYS: KeyTable = {
-    "name": Key("What the level is called: its file or folder, if left out.", TEXT),
-    "description": Key("What it is about and what to do in it, for people.", TEXT),
+    "name": Key("What the level is called: its file or folder, if left out.", schema.TEXT),
+    "description": Key("What it is about and what to do in it, for people.", schema.TEXT),
     "view": Key(
         "How the window shows it at first; `explored` is what the agent has seen so far.",
-        enum_schema(VIEWS),
+        schema.enum_schema(VIEWS),
     ),
     "max_steps": Key(
         "After so many steps an episode is cut off; without it, never.",
-        any_of(integer_schema(1, INT32_MAX), {"type": "null"}),
+        schema.any_of(schema.integer_schema(1, fields.INT32_MAX), {"type": "null"}),
     ),
     "action_space": Key(
         "Its actions, by name or, those of its own, as `{name: KICK, key: K}`; the usual eight, if "
@@ -113,25 +78,27 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key("Names of the objects that may occur; all, if left out.", unique_list(OBJECT)),
+    "objects": Key(
+        "Names of the objects that may occur; all, if left out.", schema.unique_list(schema.OBJECT)
+    ),
     "colors": Key(
         "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.",
-        unique_list(COLOR),
+        schema.unique_list(schema.COLOR),
     ),
 }
 VIEW: KeyTable = {
     "area": Key(
         "[[ymin, ymax], [xmin, xmax]] around an agent that looks up: -6 is six cells ahead, and a "
         "ymax of 2 two behind.",
-        AREA,
+        schema.AREA,
         required=True,
     )
 }
 FROM_VISIBILITY: KeyTable = {
-    "name": Key("It is `from_visibility`.", enum_schema(["from_visibility"]), required=True),
+    "name": Key("It is `from_visibility`.", schema.enum_schema(["from_visibility"]), required=True),
     **VIEW,
     "visibility_function": Key(
-        "Which of the cells are seen.", function_schema(VISIBILITY), required=True
+        "Which of the cells are seen.", schema.function_schema(VISIBILITY), required=True
     ),
 }
 
@@ -139,35 +106,37 @@ GRID_KEYS: KeyTable = {
     "always_truncates": Key(
         "True counts the step that reaches `max_steps` as truncated even if the episode terminates "
         "in it, as MiniGrid and Gymnasium's `TimeLimit` do; false, if left out.",
-        BOOLEAN,
+        schema.BOOLEAN,
     ),
     "domain": Key(
         "The domain of worlds, `grid` if left out; `algebra` is the other one.",
-        enum_schema(["grid"]),
+        schema.enum_schema(["grid"]),
     ),
     **SHARED_KEYS,
     "capacity": Key(
         "For how many entities a world has room; found out if left out.",
-        integer_schema(2, MAX_ENTITIES),
+        schema.integer_schema(2, MAX_ENTITIES),
     ),
-    "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
+    "max_shape": Key("[height, width] of the largest grid; found out if left out.", schema.PAIR),
     "objects": Key(
         "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        map_of(object_schema(OBJECT_TYPE_KEYS)),
+        schema.map_of(schema.object_schema(OBJECT_TYPE_KEYS)),
         nested=OBJECT_TYPE_KEYS,
     ),
-    "state_space": Key("What may be on the grid.", object_schema(SPACE), nested=SPACE),
-    "observation_space": Key("What may be seen.", object_schema(SPACE), nested=SPACE),
+    "state_space": Key("What may be on the grid.", schema.object_schema(SPACE), nested=SPACE),
+    "observation_space": Key("What may be seen.", schema.object_schema(SPACE), nested=SPACE),
     "map": Key(
         "The level, a character per cell, in place of a `reset_function`; messages count its rows "
         "and columns from 1.",
-        TEXT,
+        schema.TEXT,
     ),
     "legend": Key(
         "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
         "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
-        map_of(
-            any_of(OBJECT, {**object_schema(LEGEND_KEYS), **any_of(*_SHOWN)}),
+        schema.map_of(
+            schema.any_of(
+                schema.OBJECT, {**schema.object_schema(LEGEND_KEYS), **schema.any_of(*_SHOWN)}
+            ),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
         nested=LEGEND_KEYS,
@@ -187,32 +156,34 @@ GRID_KEYS: KeyTable = {
     ),
     "reset_function": Key(
         "What builds the level, in place of a `map`: a rule that draws one by chance.",
-        function_schema(RESET),
+        schema.function_schema(RESET),
     ),
     "transition_functions": Key(
-        "What a step does, in this order.", list_of(function_schema(TRANSITION)), required=True
+        "What a step does, in this order.",
+        schema.list_of(schema.function_schema(TRANSITION)),
+        required=True,
     ),
     "reward_functions": Key(
         "What a step is worth: the sum of these, in this order; of the same name, the second is "
         '`name_2` in `info["reward_terms"]`.',
-        list_of(function_schema(REWARD)),
+        schema.list_of(schema.function_schema(REWARD)),
         required=True,
     ),
     "observation_function": Key(
         "What the agent sees: an `area` of cells around it, and which of them are seen.",
-        function_schema(OBSERVATION),
+        schema.function_schema(OBSERVATION),
         required=True,
         nested=VIEW,
     ),
     "terminating_function": Key(
         "When the episode is over; several go into `reduce_any`.",
-        function_schema(TERMINATING),
+        schema.function_schema(TERMINATING),
         required=True,
     ),
     "success_function": Key(
         "Whether that was a success: asked where the terminating function has ended the episode; "
         "without it, nothing is guessed.",
-        function_schema(TERMINATING),
+        schema.function_schema(TERMINATING),
     ),
 }
 """Keys of scenarios of grids."""
@@ -263,15 +234,17 @@ class TopLevel:
         """Return the arguments `name`, `description`, `view` and `source`; `name` is the default
         name."""
         return {
-            "name": self.key("name", read_name, name),
-            "description": self.key("description", optional_text, ""),
-            "view": self.key("view", lambda node: VIEWS[read_choice(node, VIEWS, "view")], ""),
+            "name": self.key("name", fields.read_name, name),
+            "description": self.key("description", fields.optional_text, ""),
+            "view": self.key(
+                "view", lambda node: VIEWS[fields.read_choice(node, VIEWS, "view")], ""
+            ),
             "source": self.document.source,
         }
 
     def read_limit(self, node: YamlNode) -> int:
         """Read a step limit."""
-        return integer(node, 1, INT32_MAX)
+        return fields.integer(node, 1, fields.INT32_MAX)
 
     def read_actions(
         self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
@@ -309,10 +282,12 @@ class _Reader(TopLevel):
     def read_fields(self) -> dict[str, Any]:
         """Return the arguments of the `Scenario`; raise a ScenarioError with all problems."""
         if self.document.domain != "grid":
-            other = mapping(self.root)["domain"]
+            other = fields.mapping(self.root)["domain"]
             self.problems.add(other, f"found {other.summary}; load_scenario() loads all domains")
             self.problems.raise_if_any()
-        self.entries = read_fields(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
+        self.entries = fields.read_fields(
+            self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS
+        )
         for key, key_info in GRID_KEYS.items():
             if key_info.required and key not in self.entries:
                 self.problems.add(self.missing_node(key), "missing; a scenario needs it")
@@ -363,10 +338,10 @@ class _Reader(TopLevel):
             RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
         self.require_mission(calls)
-        fields = {
+        arguments = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.key("max_steps", self.read_optional_limit, None),
-            "always_truncates": self.key("always_truncates", boolean, False),
+            "always_truncates": self.key("always_truncates", fields.boolean, False),
             "objects": objects,
             "colors": colors,
             "observation_objects": seen_objects,
@@ -376,14 +351,14 @@ class _Reader(TopLevel):
             "area": self.read.area,
             "layout": self.make_layout(levels, objects, seen_objects),
             "mission_texts": self.mission.texts if self.mission else (),
-            "reward_names": make_unique([call.name for call in calls[REWARD]]),
+            "reward_names": fields.make_unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.list_warnings()),
             "sharing": self.agents.sharing,
             "code": tuple(list_source_files(self.names.modules.values())),
             "schedule": calls,
         }
         self.problems.raise_if_any()
-        return fields
+        return arguments
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report systems that read the mission if the scenario has none."""
@@ -418,9 +393,11 @@ class _Reader(TopLevel):
         """Read a space; return its types and colours, sorted, or the defaults `objects` and
         `colors`."""
         entries: dict[str, YamlNode] = {}
-        entries = self.key(key, lambda node: read_fields(self.problems, node, SPACE), entries)
+        entries = self.key(
+            key, lambda node: fields.read_fields(self.problems, node, SPACE), entries
+        )
         objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
-        colors = self.read_list(entries.get("colors"), read_color, colors)
+        colors = self.read_list(entries.get("colors"), fields.read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
 
     def read_list(
@@ -431,7 +408,7 @@ class _Reader(TopLevel):
         before = len(self.problems)
         if node is not None:
             with self.problems.collect():
-                values = tuple(sorted(read_distinct(self.problems, node, read)))
+                values = tuple(sorted(fields.read_distinct(self.problems, node, read)))
                 return values if len(self.problems) == before else default
         return default
 
@@ -456,10 +433,10 @@ class _Reader(TopLevel):
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
         """Read the area and the visibility function, or a function that makes observations."""
-        entries = mapping(node)
+        entries = fields.mapping(node)
         if "area" in entries:
             with self.problems.collect():
-                self.read.area = read_area(entries["area"])
+                self.read.area = fields.read_area(entries["area"])
         else:
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
@@ -467,9 +444,9 @@ class _Reader(TopLevel):
                 self.names.resolve_view_phase(entries["name"]) if "name" in entries else VISIBILITY
             )
             return (self.read.read_call(node, phase, extra_keys=("area",)),)
-        read_fields(self.problems, node, FROM_VISIBILITY)
+        fields.read_fields(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
-            hint = suggestion("", REGISTRIES[VISIBILITY])
+            hint = fields.suggestion("", REGISTRIES[VISIBILITY])
             raise FieldError(node, f"from_visibility needs a visibility_function{hint}")
         return (self.read.read_call(entries["visibility_function"], VISIBILITY),)
 
@@ -521,7 +498,7 @@ class _Reader(TopLevel):
     ) -> Layout | None:
         """Return the layout of the scenario's worlds; None after an error in the sizes."""
         shapes = find_shapes(reset)
-        size = self.key("max_shape", read_pair, None)
+        size = self.key("max_shape", fields.read_pair, None)
         if size is None:
             if not shapes:
                 if all(map(is_complete, reset)) and reset and "max_shape" not in self.entries:
@@ -544,7 +521,9 @@ class _Reader(TopLevel):
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = _FREE_ENTITIES + cells * in_cell
-        capacity = self.key("capacity", lambda node: integer(node, 2, MAX_ENTITIES), capacity)
+        capacity = self.key(
+            "capacity", lambda node: fields.integer(node, 2, MAX_ENTITIES), capacity
+        )
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.capacity if draws else 0
         capacity += len(self.agents.bodies) - 1
@@ -579,7 +558,7 @@ class _Reader(TopLevel):
 
     def list_warnings(self) -> list[str]:
         label = self.document.label
-        return [format_message(label, node, message) for node, message in self.read.warnings]
+        return [fields.format_message(label, node, message) for node, message in self.read.warnings]
 
 
 def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:

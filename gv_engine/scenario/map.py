@@ -18,30 +18,10 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
-from gv_engine.scenario.fields import (
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    items,
-    mapping,
-    read_choice,
-    read_color,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    COLOR,
-    OBJECT,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights
@@ -103,29 +83,31 @@ class Symbol:
         return is_fixed and not (self.one_of or self.room or self.contents)
 
 
-_INNER = any_of(OBJECT, {"type": "object"})
+_INNER = schema.any_of(schema.OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
-    "object": Key("The name of what stands there; Floor, if left out.", OBJECT),
-    "state": Key("The name of its state; its first, if left out.", TEXT),
-    "color": Key("Its colour; NONE, if left out.", COLOR),
+    "object": Key("The name of what stands there; Floor, if left out.", schema.OBJECT),
+    "state": Key("The name of its state; its first, if left out.", schema.TEXT),
+    "color": Key("Its colour; NONE, if left out.", schema.COLOR),
     "content": Key("What is in it, if it is a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
         "The agent stands there and looks that way; `any` of them.",
-        enum_schema((*ORIENTATIONS, "any")),
+        schema.enum_schema((*ORIENTATIONS, "any")),
     ),
     "holds": Key("What the agent holds: an object, one of several, or Floor.", _INNER),
     "one_of": Key(
-        "What it is one of, by chance, in place of `object`.", list_of(_INNER, minItems=1)
+        "What it is one of, by chance, in place of `object`.", schema.list_of(_INNER, minItems=1)
     ),
-    "weights": Key("How likely each of `one_of` is.", list_of(integer_schema(1, MAX_WEIGHT))),
+    "weights": Key(
+        "How likely each of `one_of` is.", schema.list_of(schema.integer_schema(1, MAX_WEIGHT))
+    ),
 }
 """Keys of a mapping that describes a symbol."""
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
-    "room": Key("The name of the room that the cell belongs to.", TEXT),
+    "room": Key("The name of the room that the cell belongs to.", schema.TEXT),
     "ground": Key(
         "What lies beneath it, of a type whose layer is the ground: a name, or as beside it.",
-        any_of(OBJECT, {"type": "object"}),
+        schema.any_of(schema.OBJECT, {"type": "object"}),
     ),
 }
 
@@ -158,7 +140,7 @@ def read_legend(
 ) -> Legend:
     """Read a scenario's legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
-    for character, entry in mapping(node).items():
+    for character, entry in fields.mapping(node).items():
         with problems.collect():
             legend[character] = None
             if len(character) != 1 or not character.isprintable():
@@ -182,7 +164,7 @@ def read_symbol(
     """
     if not isinstance(node.value, dict):
         return Symbol(draws.read_value(node, (AN_OBJECT,), names.resolve_object_type))
-    entries = read_fields(problems, node, (*SYMBOL_KEYS, *extra_keys))
+    entries = fields.read_fields(problems, node, (*SYMBOL_KEYS, *extra_keys))
     if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
         misspelled = len(entries) < len(node.value)
         raise FieldError(node, "" if misspelled else "found neither `object` nor `agent`")
@@ -195,7 +177,7 @@ def read_symbol(
         _check_layer(names, draws, node, symbol, ABOVE)
         _check_layer(names, draws, entries["ground"], below, GROUND)
         return replace(symbol, ground=below)
-    room = text(entries["room"]) if "room" in entries else ""
+    room = fields.text(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
     if "agent" in entries:
         facing = draws.read_value(entries["agent"], (WAY,), _read_facing)
@@ -219,7 +201,7 @@ def read_symbol(
             where = " and ".join(each.name for each in kinds)
             raise FieldError(entries["state"], f"this state has another number in {where}")
     if "color" in entries:
-        color = draws.read_value(entries["color"], (A_COLOR,), read_color)
+        color = draws.read_value(entries["color"], (A_COLOR,), fields.read_color)
         for each in kinds:
             if draws.list_possible_values(color) != (NONE,) and not each.colored:
                 raise FieldError(entries["color"], _no_color_message(names, entries, each))
@@ -270,7 +252,7 @@ def _check_layer(
 
 def _read_facing(node: YamlNode) -> int:
     """Read an orientation, or `any`."""
-    return read_choice(node, (*ORIENTATIONS, "any"), "orientation")
+    return fields.read_choice(node, (*ORIENTATIONS, "any"), "orientation")
 
 
 def _read_options(
@@ -280,7 +262,7 @@ def _read_options(
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise FieldError(entries[key], f"`{key}` belongs into the items of `one_of`")
-    several = items(entries["one_of"])
+    several = fields.items(entries["one_of"])
     if not 1 <= len(several) <= _MAX_OPTIONS:
         raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
     symbols = tuple(read_symbol(problems, names, draws, item) for item in several)
@@ -430,8 +412,8 @@ class MapReader:
                     f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
-        if max(len(rows), len(rows[0])) > MAX_SIDE:
-            raise FieldError(self._node, f"larger than {MAX_SIDE} rows or columns")
+        if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
+            raise FieldError(self._node, f"larger than {fields.MAX_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
 
     def _check_cell(self, y: int, x: int, character: str) -> None:
@@ -443,7 +425,9 @@ class MapReader:
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
-                hint = suggestion(character, (c if c != " " else "blank" for c in self.legend))
+                hint = fields.suggestion(
+                    character, (c if c != " " else "blank" for c in self.legend)
+                )
                 self._problems.add(
                     self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
                 )

@@ -24,33 +24,10 @@ from components.mission import Mission
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
-from gv_engine.scenario.fields import (
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    integer,
-    items,
-    read_choice,
-    read_distinct,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    INTEGER,
-    REFERENCE,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    list_of,
-    object_schema,
-    unique_list,
-)
-from gv_engine.scenario.json_schema import OBJECT as OBJECT_FORM
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_table
 from gv_engine.scenario.resolver import NameResolver
@@ -182,31 +159,31 @@ MISSION_KEYS: KeyTable = {
     "text": Key(
         "What people read: a template over the mission, `fetch the {color} {object}`; or a list of "
         "several.",
-        any_of(TEXT, list_of(TEXT, minItems=1)),
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
         "Which of several texts it is: `any`, a number from 0 on, a drawn value, or `by_rule` if "
         "a reset function says it.",
-        TEXT,
+        schema.TEXT,
     ),
     "among": Key(
         "Types of objects: one of those on the grid is drawn, and the mission is about its type "
         "and colour.",
-        any_of(OBJECT_FORM, unique_list(OBJECT_FORM)),
+        schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
     ),
-    "object": Key("The type of objects that it is about; any, if left out.", OBJECT_FORM),
-    "color": Key("The colour of the objects that it is about; any, if left out.", TEXT),
+    "object": Key("The type of objects that it is about; any, if left out.", schema.OBJECT),
+    "color": Key("The colour of the objects that it is about; any, if left out.", schema.TEXT),
     "component": Key(
         "A class `Mission` made from the built-in one, `./rules.py:Mission`, whose further fields "
         "may stand here, and in texts, too.",
-        REFERENCE,
+        schema.REFERENCE,
     ),
 }
 """Keys of `mission`."""
 MISSION_FORM: JsonSchema = {
-    **object_schema(MISSION_KEYS),
-    "additionalProperties": any_of(TEXT, INTEGER),
+    **schema.object_schema(MISSION_KEYS),
+    "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
 }
 
 
@@ -270,16 +247,16 @@ class _Reader:
         component: type = Mission
         if "component" in node.value:
             component = self._read_component(node.value["component"])
-        fields = {public_field_name(f.name): f for f in list_observed_fields(component)}
-        entries = read_fields(self._problems, node, {**MISSION_KEYS, **fields})
+        known = {public_field_name(f.name): f for f in list_observed_fields(component)}
+        entries = fields.read_fields(self._problems, node, {**MISSION_KEYS, **known})
         if "text" not in entries:
             raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
-        texts = self._read_texts(entries["text"], [name for name in fields if name != "wording"])
+        texts = self._read_texts(entries["text"], [name for name in known if name != "wording"])
         values: dict[str, int] = {}
         wordings = 0
         with self._problems.collect():
             wordings = self._read_wording(entries, node, texts, values)
-        for name, field in fields.items():
+        for name, field in known.items():
             if name in entries and name != "wording":
                 with self._problems.collect():
                     values[field.name] = self._read_value(field, entries[name])
@@ -314,15 +291,15 @@ class _Reader:
             )
         return component
 
-    def _read_texts(self, node: YamlNode, fields: Sequence[str]) -> tuple[str, ...]:
+    def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
         """Return the valid templates of `text`."""
-        listed = items(node) if isinstance(node.value, list) else [node]
+        listed = fields.items(node) if isinstance(node.value, list) else [node]
         if not 1 <= len(listed) <= _MAX_TEXTS:
             raise FieldError(node, f"found {len(listed)} texts, expected 1 to {_MAX_TEXTS}")
         texts = []
         for each in listed:
             with self._problems.collect():
-                texts.append(_read_template(each, fields))
+                texts.append(_read_template(each, names))
         return tuple(texts)
 
     def _read_wording(
@@ -342,7 +319,7 @@ class _Reader:
             return len(texts)
         elif wording.text != BY_RULE:
             values["wording"] = self._draws.read_value(
-                wording, (NUMBER,), lambda each: integer(each, 0, len(texts) - 1)
+                wording, (NUMBER,), lambda each: fields.integer(each, 0, len(texts) - 1)
             )
             most = max(self._draws.list_possible_values(values["wording"]))
             if most >= len(texts):
@@ -360,7 +337,7 @@ class _Reader:
             return value
         if is_field_for(field.name, "color"):
             value = self._draws.read_value(
-                node, (COLOR,), lambda each: read_choice(each, COLORS, COLOR)
+                node, (COLOR,), lambda each: fields.read_choice(each, COLORS, COLOR)
             )
             for color in self._draws.list_possible_values(value):
                 if color not in self._colors:
@@ -373,7 +350,7 @@ class _Reader:
             return value
         dtype: Any = field.dtype
         if dtype.kind == "b":
-            return int(boolean(node))
+            return int(fields.boolean(node))
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
@@ -399,14 +376,16 @@ class _Reader:
 
         if not isinstance(node.value, list):
             return (read(node),)
-        if len(items(node)) > MAX_SIDE:
-            raise FieldError(node, f"found {len(items(node))} types, expected at most {MAX_SIDE}")
-        return read_distinct(self._problems, node, read)
+        if len(fields.items(node)) > fields.MAX_SIDE:
+            raise FieldError(
+                node, f"found {len(fields.items(node))} types, expected at most {fields.MAX_SIDE}"
+            )
+        return fields.read_distinct(self._problems, node, read)
 
 
-def _read_template(node: YamlNode, fields: Sequence[str]) -> str:
+def _read_template(node: YamlNode, names: Sequence[str]) -> str:
     """Return a template after a check that its `{…}` name mission fields."""
-    template = text(node)
+    template = fields.text(node)
     if len(template) > _MAX_TEXT_LENGTH:
         raise FieldError(
             node, f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}"
@@ -418,8 +397,8 @@ def _read_template(node: YamlNode, fields: Sequence[str]) -> str:
     for _, name, form, conversion in parts:
         if name is None:
             continue
-        if name not in fields:
-            raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, fields)}")
+        if name not in names:
+            raise FieldError(node, f"a mission has no {{{name}}}{fields.suggestion(name, names)}")
         if form or conversion:
             raise FieldError(node, f"write {{{name}}} alone, without a form of it")
     return template

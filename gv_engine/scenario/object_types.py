@@ -20,36 +20,15 @@ from components import Agent, Color, Kind, Position
 from components.appearance import FLOOR, NONE
 from gv_engine.rules.component import Field, fields_of, to_snake_case
 from gv_engine.rules.objects import ABOVE, LAYERS, ObjectType, build_type, check_type_index
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    integer,
-    items,
-    mapping,
-    number,
-    read_choice,
-    read_color,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    BOOLEAN,
-    COLOR,
-    OBJECT,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    list_of,
-    map_of,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.resolver import NameResolver, make_text_module
 
-COMPONENTS = any_of(list_of(TEXT), map_of({"type": ["object", "array", "null"]}))
+COMPONENTS = schema.any_of(
+    schema.list_of(schema.TEXT), schema.map_of({"type": ["object", "array", "null"]})
+)
 """Schema of the components of a type or state."""
 OBJECT_TYPE_KEYS: KeyTable = {
     "components": Key(
@@ -62,13 +41,13 @@ OBJECT_TYPE_KEYS: KeyTable = {
         "come and go with it.",
         COMPONENTS,
     ),
-    "color": Key("The colour of a new one, of a type that has colours.", COLOR),
-    "colored": Key("Whether it has a colour.", BOOLEAN),
-    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", TEXT),
-    "leaves": Key("The type of what is in its cell once it is used up.", OBJECT),
+    "color": Key("The colour of a new one, of a type that has colours.", schema.COLOR),
+    "colored": Key("Whether it has a colour.", schema.BOOLEAN),
+    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", schema.TEXT),
+    "leaves": Key("The type of what is in its cell once it is used up.", schema.OBJECT),
     "layer": Key(
         "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
-        enum_schema(LAYERS),
+        schema.enum_schema(LAYERS),
     ),
 }
 """Keys of the declaration of an object type."""
@@ -96,12 +75,12 @@ def read_object_types(
     """
     module = make_text_module(node, folder)
     types: dict[str, ObjectType] = {}
-    for name, entry in mapping(node).items():
+    for name, entry in fields.mapping(node).items():
         with problems.collect():
             types[name] = _read_object_type(problems, names, name, entry, module)
     names.declared_types = tuple(types.values())
     for name, object_type in types.items():
-        entries = mapping(mapping(node)[name])
+        entries = fields.mapping(fields.mapping(node)[name])
         if "leaves" in entries:
             with problems.collect():
                 types[name] = replace(object_type, leaves=_read_remains(names, entries["leaves"]))
@@ -124,7 +103,7 @@ def _read_object_type(
         raise FieldError(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_type_taken(name):
         raise FieldError(node, f"there is an object type {name!r} already; choose another name")
-    entries = read_fields(problems, node, OBJECT_TYPE_KEYS)
+    entries = fields.read_fields(problems, node, OBJECT_TYPE_KEYS)
     components: list[Any] = []
     if "components" in entries:
         with problems.collect():
@@ -142,7 +121,7 @@ def _read_object_type(
     layer = ABOVE
     if "layer" in entries:
         with problems.collect():
-            read_choice(entries["layer"], LAYERS, "layer")
+            fields.read_choice(entries["layer"], LAYERS, "layer")
             layer = entries["layer"].text
     try:
         index = check_type_index(names.numbering.text_types[module, name], name)
@@ -155,8 +134,8 @@ def _read_object_type(
 
 def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
     """Return a list with the colour component of a type that has colours, else []."""
-    color = read_color(entries["color"]) if "color" in entries else NONE
-    colored = boolean(entries["colored"]) if "colored" in entries else "color" in entries
+    color = fields.read_color(entries["color"]) if "color" in entries else NONE
+    colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not colored:
         raise FieldError(entries["color"], "a colour for what is not `colored`")
     return [Color(color)] if colored else []
@@ -164,7 +143,7 @@ def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
 
 def _read_sprite(node: YamlNode) -> str:
     """Return the base name of a sprite."""
-    name = text(node)
+    name = fields.text(node)
     if not name.replace("-", "_").isidentifier():
         raise FieldError(
             node, f"found {node.summary}, expected the name of a drawing, without `.svg`"
@@ -182,8 +161,8 @@ def _read_states(
     if isinstance(node.value, dict):
         entries = {name: (entry, entry) for name, entry in node.value.items()}
     else:
-        entries = {text(item): (item, None) for item in items(node)}
-        if len(entries) < len(items(node)):
+        entries = {fields.text(item): (item, None) for item in fields.items(node)}
+        if len(entries) < len(fields.items(node)):
             raise FieldError(node, "a state stands here a second time")
     if not 1 <= len(entries) <= _MAX_STATES:
         raise FieldError(node, f"found {node.summary}, expected 1 to {_MAX_STATES} states")
@@ -200,7 +179,7 @@ def read_components(problems: ErrorCollector, names: NameResolver, node: YamlNod
     if isinstance(node.value, dict):
         entries += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
     else:
-        entries += [(item, None) for item in items(node)]
+        entries += [(item, None) for item in fields.items(node)]
     components: dict[type, Any] = {}
     for place, values in entries:
         with problems.collect():
@@ -210,27 +189,27 @@ def read_components(problems: ErrorCollector, names: NameResolver, node: YamlNod
                 raise FieldError(place, f"no type lists {cls.__name__}: {reason}")
             if cls in components:
                 raise FieldError(place, f"{cls.__name__} stands here a second time")
-            fields = {} if values is None else _read_field_values(problems, cls, values)
-            components[cls] = cls(**fields)
+            initial = {} if values is None else _read_field_values(problems, cls, values)
+            components[cls] = cls(**initial)
     return list(components.values())
 
 
 def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
     """Return the values of a component's fields by name."""
-    fields = {field.name: field for field in fields_of(cls)}
-    settable = [name for name, field in fields.items() if isinstance(field.dtype, np.dtype)]
+    known = {field.name: field for field in fields_of(cls)}
+    settable = [name for name, field in known.items() if isinstance(field.dtype, np.dtype)]
     if node.value is None:
         return {}
-    if not settable and mapping(node):
+    if not settable and fields.mapping(node):
         raise FieldError(node, f"{cls.__name__} has no values to set; write {{}}")
     values = {}
-    for name, entry in mapping(node).items():
+    for name, entry in fields.mapping(node).items():
         with problems.collect():
             if name not in settable:
                 raise FieldError(
-                    entry, f"{cls.__name__} has no {name!r}{suggestion(name, settable)}"
+                    entry, f"{cls.__name__} has no {name!r}{fields.suggestion(name, settable)}"
                 )
-            values[name] = _read_field_value(entry, fields[name])
+            values[name] = _read_field_value(entry, known[name])
     return values
 
 
@@ -238,7 +217,7 @@ def _read_field_value(node: YamlNode, field: Field) -> float:
     """Return the value of a field, checked against its dtype."""
     dtype: Any = field.dtype
     if dtype.kind == "b":
-        return boolean(node)
+        return fields.boolean(node)
     if dtype.kind == "f":
-        return number(node)
-    return integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        return fields.number(node)
+    return fields.integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))

@@ -27,32 +27,11 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.frame import VIEWS
-from gv_engine.scenario.fields import (
-    INT32_MAX,
-    MAX_CELLS,
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    NodeBuilder,
-    YamlNode,
-    integer,
-    mapping,
-    optional_text,
-    read_fields,
-    suggestion,
-    text,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, FieldError, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
-from gv_engine.scenario.json_schema import (
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-    object_schema,
-)
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.library import VARIANTS
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
@@ -221,8 +200,8 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
 def _read_side(root: Element, name: str) -> int:
     """Return the height or the width of a map, from an XML attribute."""
     text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MAX_SIDE):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {MAX_SIDE}")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= fields.MAX_SIDE):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {fields.MAX_SIDE}")
     return int(text)
 
 
@@ -286,27 +265,30 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
-    "map": Key("The level, a character per cell.", TEXT, required=True),
-    "title": Key("What it is called.", TEXT),
-    "author": Key("Who has made it.", TEXT),
+    "map": Key("The level, a character per cell.", schema.TEXT, required=True),
+    "title": Key("What it is called.", schema.TEXT),
+    "author": Key("Who has made it.", schema.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
         "up; capitals for pushes.",
-        TEXT,
+        schema.TEXT,
     ),
     "says": Key(
-        "What players are told while they play it; `{TURN_LEFT}` is the key of that action.", TEXT
+        "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
+        schema.TEXT,
     ),
-    "par": Key("The fewest steps in which it can be won.", integer_schema(1, INT32_MAX)),
-    "view": Key("How the window shows it at first.", enum_schema(VIEWS)),
+    "par": Key(
+        "The fewest steps in which it can be won.", schema.integer_schema(1, fields.INT32_MAX)
+    ),
+    "view": Key("How the window shows it at first.", schema.enum_schema(VIEWS)),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = any_of(TEXT, object_schema(_LEVEL_KEYS))
+_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
     "one, and `file.yaml#3` is the third.",
-    any_of(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+    schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
@@ -369,7 +351,7 @@ def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[Pa
     Raises:
         FieldError: a level cannot be read, or there is none.
     """
-    if LEVELS not in (entries := dict(mapping(root))):
+    if LEVELS not in (entries := dict(fields.mapping(root))):
         return root, ()
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
@@ -378,16 +360,17 @@ def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[Pa
     for level in _read_levels(node, Path(node.file).parent if node.file else folder, files):
         levels.append(level)
         cells += len(level.map.text)
-        if len(levels) > _MAX_LEVELS or cells > MAX_CELLS:
+        if len(levels) > _MAX_LEVELS or cells > fields.MAX_CELLS:
             raise FieldError(
-                node, f"found more than {_MAX_LEVELS} levels, or more than {MAX_CELLS:,} cells"
+                node,
+                f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells",
             )
     if not levels:
         raise FieldError(node, f"found 0 levels, expected 1 to {_MAX_LEVELS}")
     if files.legend:
-        own = mapping(entries["legend"]) if "legend" in entries else {}
+        own = fields.mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**files.legend, **own})
-    shared = optional_text(entries["description"]) if "description" in entries else ""
+    shared = fields.optional_text(entries["description"]) if "description" in entries else ""
     entries["maps"] = replace(node, value=[level.map for level in levels], path="levels")
     variants = {}
     for number, level in enumerate(levels, 1):
@@ -418,20 +401,22 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
             yield from _read_levels(item, folder, files)
     elif isinstance(node.value, dict):
         problems = ErrorCollector("")
-        entries = read_fields(problems, node, _LEVEL_KEYS)
+        entries = fields.read_fields(problems, node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
-            raise FieldError(node.value[key], f"unknown key {key!r}{suggestion(key, _LEVEL_KEYS)}")
+            raise FieldError(
+                node.value[key], f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}"
+            )
         if "map" not in entries:
             raise FieldError(node, "the map is missing: {title: …, map: …}")
         texts: dict[str, Any] = {
-            key: optional_text(entries[key]) for key in _TEXTS if key in entries
+            key: fields.optional_text(entries[key]) for key in _TEXTS if key in entries
         }
-        par = integer(entries["par"], 1, INT32_MAX) if "par" in entries else 0
+        par = fields.integer(entries["par"], 1, fields.INT32_MAX) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
     elif folder is None:
-        raise FieldError(node, no_file_message(text(node)))
+        raise FieldError(node, no_file_message(fields.text(node)))
     else:
-        for file in _list_level_files(node, folder / text(node)):
+        for file in _list_level_files(node, folder / fields.text(node)):
             yield from _read_level_file(node, file, files)
 
 

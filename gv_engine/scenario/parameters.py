@@ -24,30 +24,10 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, shorten
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    NodeBuilder,
-    YamlNode,
-    items,
-    mapping,
-    number,
-    optional_text,
-    read_fields,
-    suggestion,
-)
-from gv_engine.scenario.json_schema import (
-    NUMBER,
-    PLAIN,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    list_of,
-    map_of,
-    object_schema,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, FieldError, NodeBuilder, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.trust import Consent
 
 PARAMETERS = "parameters"
@@ -78,18 +58,20 @@ _PARAMETER: KeyTable = {
         {},
         required=True,
     ),
-    "type": Key("What its values are; that of the default, if left out.", enum_schema(_KINDS)),
-    "min": Key("The least number it may be.", NUMBER),
-    "max": Key("The greatest number it may be.", NUMBER),
-    "choices": Key("All values it may have.", list_of({})),
-    "says": Key("What it is, for people: `check` lists it.", TEXT),
+    "type": Key(
+        "What its values are; that of the default, if left out.", schema.enum_schema(_KINDS)
+    ),
+    "min": Key("The least number it may be.", schema.NUMBER),
+    "max": Key("The greatest number it may be.", schema.NUMBER),
+    "choices": Key("All values it may have.", schema.list_of({})),
+    "says": Key("What it is, for people: `check` lists it.", schema.TEXT),
 }
 PARAMETERS_KEY = Key(
     "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
     "value stands, and `$(size + 2)` for what is worked out.",
-    map_of(
-        any_of(PLAIN, TEXT, object_schema(_PARAMETER)),
-        propertyNames={"not": enum_schema(_RESERVED)},
+    schema.map_of(
+        schema.any_of(schema.PLAIN, schema.TEXT, schema.object_schema(_PARAMETER)),
+        propertyNames={"not": schema.enum_schema(_RESERVED)},
     ),
     nested=_PARAMETER,
 )
@@ -173,11 +155,11 @@ def apply_settings(
         UnknownOptionError: a setting has no parameter.
         ScenarioError: a parameter does not allow the value of its setting.
     """
-    entries = dict(mapping(root))
+    entries = dict(fields.mapping(root))
     declared: dict[str, YamlNode] = {}
     if node := entries.pop(PARAMETERS, None):
         with problems.collect():
-            declared = mapping(node)
+            declared = fields.mapping(node)
     for name in settings:
         if name not in declared:
             raise _unknown_option_error(name, declared, label)
@@ -248,24 +230,24 @@ def _read_parameter(
         )
     entries = {"default": node}
     if isinstance(node.value, dict):
-        entries = read_fields(problems, node, _PARAMETER)
+        entries = fields.read_fields(problems, node, _PARAMETER)
     if "default" not in entries:
         raise FieldError(node, f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
     kind = _kind_of(entries["default"])
     if "type" in entries:
-        kind = optional_text(entries["type"])
+        kind = fields.optional_text(entries["type"])
         if kind not in _KINDS:
-            raise FieldError(entries["type"], f"no type {kind!r}{suggestion(kind, _KINDS)}")
+            raise FieldError(entries["type"], f"no type {kind!r}{fields.suggestion(kind, _KINDS)}")
     bounds = {"min": -math.inf, "max": math.inf}
     for key in bounds.keys() & entries.keys():
         if kind not in ("int", "float"):
             raise FieldError(entries[key], f"bounds are for numbers, {name} is of the type {kind}")
-        bounds[key] = number(entries[key])
+        bounds[key] = fields.number(entries[key])
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
-        choices = tuple(item.plain for item in items(entries["choices"]))
-    description = optional_text(entries["says"]) if "says" in entries else ""
+        choices = tuple(item.plain for item in fields.items(entries["choices"]))
+    description = fields.optional_text(entries["says"]) if "says" in entries else ""
     parameter = ScenarioParameter(
         name, kind, default, default, bounds["min"], bounds["max"], choices, description
     )
@@ -360,7 +342,7 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
     """Return the value of a parameter; raise `FieldError` for unknown, invalid and sampled
     names."""
     if name not in values:
-        raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
+        raise FieldError(node, f"no parameter {name!r}{fields.suggestion(name, values)}")
     if values[name] is _INVALID:
         raise FieldError(node, "")
     if values[name] is _SAMPLED:

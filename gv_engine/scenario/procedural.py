@@ -22,37 +22,10 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
-from gv_engine.scenario.fields import (
-    MAX_CELLS,
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    integer,
-    items,
-    mapping,
-    read_choice,
-    read_distinct,
-    read_fields,
-    read_pair,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    OBJECT,
-    PAIR,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-    map_of,
-    object_schema,
-    unique_list,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import RandomValues, make_table
@@ -146,11 +119,11 @@ class RandomMaps:
     def read(self) -> tuple[Call, ...]:
         """Return the reset calls that build the level."""
         if "room" in self._entries:
-            self.shape = read_pair(self._entries["room"])
+            self.shape = fields.read_pair(self._entries["room"])
             return (Call(get_system(walled_room), {"shape": self.shape}),)
         node = self._entries.get("maps", self._entries.get("map"))
         assert node
-        maps = items(node) if "maps" in self._entries else [node]
+        maps = fields.items(node) if "maps" in self._entries else [node]
         if not 1 <= len(maps) <= _MAX_MAPS:
             raise FieldError(node, f"found {len(maps)} maps, expected 1 to {_MAX_MAPS}")
         self.maps = [
@@ -192,8 +165,8 @@ class RandomMaps:
         named: list[str] = []
         with self._problems.collect():
             node = self._entries["symmetries"]
-            numbers = read_distinct(
-                self._problems, node, lambda n: read_choice(n, _SYMMETRIES, "symmetry")
+            numbers = fields.read_distinct(
+                self._problems, node, lambda n: fields.read_choice(n, _SYMMETRIES, "symmetry")
             )
             named = [list(_SYMMETRIES)[number] for number in numbers]
         turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
@@ -203,7 +176,7 @@ class RandomMaps:
     def encode_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
         """Return a (maps, H, W) table with a number for each character of all maps."""
         height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
-        if len(self.maps) * height * width > MAX_CELLS:
+        if len(self.maps) * height * width > fields.MAX_CELLS:
             raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
         cells = np.zeros((len(make_table(0, len(self.maps))), height, width), np.int64)
         for k, level in enumerate(self.maps):
@@ -255,7 +228,7 @@ class RandomMaps:
 _DEFAULT_TRIES = 100
 _MAX_TRIES = 10_000
 _MAX_PLACES = _MAX_BOXES = 100
-_LIST = list_of(TEXT)
+_LIST = schema.list_of(schema.TEXT)
 _PLACES: KeyTable = {
     "count": Key(
         "How many: a number, or the least and the greatest.", {"type": ["integer", "array"]}
@@ -273,37 +246,39 @@ _REACHED: KeyTable = {
     "things": Key("Where ways begin, and where they lead: [agent, Exit].", _LIST),
     "through": Key("Objects that are in nobody's way.", _LIST),
 }
-_REGIONS: JsonSchema = map_of({"type": ["string", "array", "object"]})
+_REGIONS: JsonSchema = schema.map_of({"type": ["string", "array", "object"]})
 
 PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
         "Values that a level draws once, for `$name` in legend and places: a list of options, "
         "`{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
-        map_of({"type": ["array", "object"]}),
+        schema.map_of({"type": ["array", "object"]}),
     ),
-    "maps": Key("Maps of which one is drawn.", list_of(TEXT, minItems=1)),
+    "maps": Key("Maps of which one is drawn.", schema.list_of(schema.TEXT, minItems=1)),
     "symmetries": Key(
         "Whether maps are turned and mirrored by chance.",
-        unique_list(enum_schema(["turn", "mirror"])),
+        schema.unique_list(schema.enum_schema(["turn", "mirror"])),
     ),
-    "room": Key("[height, width] of a room with walls around, in place of a map.", PAIR),
+    "room": Key("[height, width] of a room with walls around, in place of a map.", schema.PAIR),
     "rooms": Key("Names for regions.", _REGIONS),
     "place": Key(
         "Things that are put into free cells, in this order.",
-        list_of(any_of(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
+        schema.list_of(
+            schema.any_of(schema.OBJECT, schema.object_schema({**SYMBOL_KEYS, **_PLACES}))
+        ),
         nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Ways must lead from the first to all others: [agent, Exit].",
-        any_of(_LIST, object_schema(_REACHED)),
+        schema.any_of(_LIST, schema.object_schema(_REACHED)),
         nested=_REACHED,
     ),
     "tries": Key(
-        "How many levels are drawn before that is an error.", integer_schema(1, _MAX_TRIES)
+        "How many levels are drawn before that is an error.", schema.integer_schema(1, _MAX_TRIES)
     ),
 }
 """Keys of procedural levels."""
-_ANYWHERE = (0, MAX_SIDE, 0, MAX_SIDE)
+_ANYWHERE = (0, fields.MAX_SIDE, 0, fields.MAX_SIDE)
 
 Box = tuple[int, int, int, int]
 """First and last row, first and last column."""
@@ -397,7 +372,7 @@ class ProceduralReader:
             if "reachable" not in self._entries:
                 self._problems.add(self._entries["tries"], "`tries` goes with `reachable`")
             with self._problems.collect():
-                tries = integer(self._entries["tries"], 1, _MAX_TRIES)
+                tries = fields.integer(self._entries["tries"], 1, _MAX_TRIES)
         return Call(
             get_system(draw_level),
             {"reset_functions": resets, "things": things, "through": through, "tries": tries},
@@ -407,7 +382,7 @@ class ProceduralReader:
         """Read the regions of `rooms` into `self._rooms`."""
         if "rooms" not in self._entries:
             return
-        for name, node in mapping(self._entries["rooms"]).items():
+        for name, node in fields.mapping(self._entries["rooms"]).items():
             with self._problems.collect():
                 if name in self._rooms:
                     raise FieldError(node, f"the legend marks the cells of {name} already")
@@ -421,7 +396,7 @@ class ProceduralReader:
         rooms = []
         for each in named:
             if each.text not in self._rooms:
-                hint = suggestion(each.text, self._rooms) or "; name it under `rooms`"
+                hint = fields.suggestion(each.text, self._rooms) or "; name it under `rooms`"
                 raise FieldError(each, f"no room {each.text!r}{hint}")
             rooms.append(self._rooms[each.text])
         boxes = tuple(box for room in rooms for box in room.boxes)
@@ -430,8 +405,8 @@ class ProceduralReader:
     def _read_boxes(self, node: YamlNode) -> Region:
         """Read rows and columns `[[1, 3], [5, 7]]`, or `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
-            entries = read_fields(self._problems, node, ("cells",))
-            cells = items(entries["cells"]) if "cells" in entries else []
+            entries = fields.read_fields(self._problems, node, ("cells",))
+            cells = fields.items(entries["cells"]) if "cells" in entries else []
             if not 1 <= len(cells) <= _MAX_BOXES:
                 raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MAX_BOXES}")
             return Region(tuple(self._read_box(cell) for cell in cells))
@@ -439,7 +414,7 @@ class ProceduralReader:
 
     def _read_box(self, node: YamlNode) -> Box:
         """Read `[rows, columns]`, each a number or a range."""
-        sides = items(node)
+        sides = fields.items(node)
         if len(sides) != 2:
             hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
             raise FieldError(node, f"found {node.summary}, {hint}")
@@ -450,7 +425,7 @@ class ProceduralReader:
         """Return the valid entries of `place`; report agents beyond the allowed number."""
         places: list[Placement] = []
         with self._problems.collect():
-            listed = items(self._entries["place"]) if "place" in self._entries else []
+            listed = fields.items(self._entries["place"]) if "place" in self._entries else []
             if len(listed) > _MAX_PLACES:
                 node = self._entries["place"]
                 raise FieldError(
@@ -487,17 +462,17 @@ class ProceduralReader:
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
         """Read `count`: a number or `[least, greatest]`."""
         if not isinstance(node.value, list):
-            number = self._draws.read_number(node, MAX_CELLS)
+            number = self._draws.read_number(node, fields.MAX_CELLS)
             return number, number
         if len(node.value) != 2:
             raise FieldError(
                 node, f"found {node.summary}, expected the least and the greatest: [2, 4]"
             )
-        return self._draws.read_range(node.value[0], node.value[1], MAX_CELLS)
+        return self._draws.read_range(node.value[0], node.value[1], fields.MAX_CELLS)
 
     def _read_type(self, node: YamlNode) -> int:
         """Read `agent` or the name of an object type; return the type's index or `THE_AGENT`."""
-        if text(node) == "agent":
+        if fields.text(node) == "agent":
             return THE_AGENT
         kind = self._names.resolve_object_type(node)
         if kind <= FLOOR:
@@ -570,9 +545,9 @@ class ProceduralReader:
                 node = self._entries["reachable"]
                 entries = {"things": node}
                 if isinstance(node.value, dict):
-                    entries = read_fields(self._problems, node, types)
+                    entries = fields.read_fields(self._problems, node, types)
                 for key, listed in entries.items():
-                    types[key] = [self._read_type(each) for each in items(listed)]
+                    types[key] = [self._read_type(each) for each in fields.items(listed)]
                 if not 2 <= len(types["things"]) <= _MAX_PLACES:
                     raise FieldError(node, "expected a start and at least one goal: [agent, Exit]")
         tables = []
@@ -586,11 +561,11 @@ class ProceduralReader:
 def _read_range(node: YamlNode) -> tuple[int, int]:
     """Read one row or column, or the first and the last one."""
     if not isinstance(node.value, list):
-        only = integer(node, 0, MAX_SIDE - 1)
+        only = fields.integer(node, 0, fields.MAX_SIDE - 1)
         return only, only
     if len(node.value) != 2:
         raise FieldError(node, f"found {node.summary}, expected the first and the last one: [1, 3]")
-    low, high = (integer(limit, 0, MAX_SIDE - 1) for limit in node.value)
+    low, high = (fields.integer(limit, 0, fields.MAX_SIDE - 1) for limit in node.value)
     if low > high:
         raise FieldError(node, f"found [{low}, {high}], expected the smaller number first")
     return low, high

@@ -20,19 +20,8 @@ from numpy.typing import NDArray
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, get_system
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    integer,
-    items,
-    mapping,
-    read_choice,
-    read_color,
-    read_fields,
-    suggestion,
-    text,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
 from gv_engine.scenario.resolver import NameResolver
 from systems.procedural import draw_values
 
@@ -79,7 +68,7 @@ def make_table(fill: int, *sizes: int) -> NDArray[np.int64]:
 
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
     """Return the weights of `count` options as integers."""
-    weights = tuple(integer(weight, 1, MAX_WEIGHT) for weight in items(node))
+    weights = tuple(fields.integer(weight, 1, MAX_WEIGHT) for weight in fields.items(node))
     if len(weights) != count:
         raise FieldError(
             node, f"found {len(weights)} weights for {count} options; give one for each"
@@ -103,7 +92,7 @@ class RandomValues:
 
     def read(self, node: YamlNode) -> None:
         """Read the random values under `draw`."""
-        entries = mapping(node)
+        entries = fields.mapping(node)
         if len(entries) > _MAX_RANDOM_VALUES:
             raise FieldError(
                 node, f"found {len(entries)} values, a level draws at most {_MAX_RANDOM_VALUES}"
@@ -144,7 +133,9 @@ class RandomValues:
             raise FieldError(node, f"found {node.summary}, {hint}")
         if isinstance(node.value, list):
             return self._read_options(node, {"one_of": node})
-        entries = read_fields(self._problems, node, ("one_of", "weights", "not", "from", "to"))
+        entries = fields.read_fields(
+            self._problems, node, ("one_of", "weights", "not", "from", "to")
+        )
         if "one_of" in entries:
             for key in ("from", "to"):
                 if key in entries:
@@ -161,7 +152,7 @@ class RandomValues:
 
     def _read_options(self, node: YamlNode, entries: dict[str, YamlNode]) -> RandomValue:
         """Return the random value of a list of options."""
-        options = items(entries["one_of"])
+        options = fields.items(entries["one_of"])
         if not 1 <= len(options) <= _MAX_OPTIONS:
             raise FieldError(node, f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
         kind, read = self._find_option_reader(options)
@@ -198,18 +189,18 @@ class RandomValues:
         option."""
         first = options[0]
         if isinstance(first.value, int) and not isinstance(first.value, bool):
-            return NUMBER, lambda node: integer(node, 0, _MAX_SAMPLED_NUMBER)
-        name = text(first)
+            return NUMBER, lambda node: fields.integer(node, 0, _MAX_SAMPLED_NUMBER)
+        name = fields.text(first)
         if name in COLORS:
-            return COLOR, read_color
+            return COLOR, fields.read_color
         if name in ORIENTATIONS:
-            return WAY, lambda node: read_choice(node, ORIENTATIONS, WAY)
+            return WAY, lambda node: fields.read_choice(node, ORIENTATIONS, WAY)
         types = [t for t in self._names.types if name in t.states]
         if not types or name in self._names.types:
             return OBJECT, self._names.resolve_object_type
         matches = [t for t in types if all(option.text in t.states for option in options)]
         match = (matches or types)[0]
-        return STATE, lambda node: read_choice(node, match.states, f"state of {match.name}")
+        return STATE, lambda node: fields.read_choice(node, match.states, f"state of {match.name}")
 
     def read_value(
         self, node: YamlNode, wanted: tuple[str, ...], read: Callable[[YamlNode], int]
@@ -235,7 +226,7 @@ class RandomValues:
             return None
         name = node.text[1:]
         if name not in self._named:
-            hint = suggestion(name, self._named) or "; nothing stands under `draw`"
+            hint = fields.suggestion(name, self._named) or "; nothing stands under `draw`"
             raise FieldError(node, f"no drawn value {name!r}{hint}")
         value = self._named[name]
         if value is None:
@@ -251,11 +242,11 @@ class RandomValues:
         what = f"state of {object_type.name}"
         value = self._find_random_value(node)
         if value is None:
-            return read_choice(node, states, what)
+            return fields.read_choice(node, states, what)
         code = self.read_value(node, (STATE, WAY), self._expect_random)
         for option, name in zip(value.options, value.option_names, strict=True):
             if name not in states or states.index(name) != option:
-                hint = suggestion(name, states)
+                hint = fields.suggestion(name, states)
                 raise FieldError(
                     node, f"{node.text} may be {name!r}, no {what} in this place{hint}"
                 )
@@ -263,7 +254,7 @@ class RandomValues:
 
     def read_number(self, node: YamlNode, most: int) -> int:
         """Return the table code of an integer in [0, most]."""
-        code = self.read_value(node, (NUMBER,), lambda node: integer(node, 0, most))
+        code = self.read_value(node, (NUMBER,), lambda node: fields.integer(node, 0, most))
         for option in self.list_possible_values(code):
             if option > most:
                 raise FieldError(node, f"{node.text} may be {option}, allowed are 0 to {most}")
