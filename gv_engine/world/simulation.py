@@ -11,29 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.rules import turns
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RENDERING,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-)
-from gv_engine.rules.turns import (
-    ANY,
-    LEAVE,
-    TURNS,
-    TurnPolicy,
-    begin_step,
-    clear_step_results,
-    is_episode_over,
-    set_turn_order,
-)
+from gv_engine.rules.system import Call, Phase
+from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
 from gv_engine.world.rng import sample_member
@@ -150,9 +133,9 @@ class EnsurePlaced(esper.Processor):
 
 
 _PROCESSORS = {
-    REWARD: RewardProcessor,
-    TERMINATING: TerminatingProcessor,
-    RENDERING: RenderingProcessor,
+    Phase.REWARD: RewardProcessor,
+    Phase.TERMINATING: TerminatingProcessor,
+    Phase.RENDERING: RenderingProcessor,
 }
 
 
@@ -168,7 +151,7 @@ def make_processor(
 
     def process(self: Any, canvas: Any = None) -> None:
         """Run the author's processor and take over its changes and reward terms."""
-        if (canvas is None) == (phase is not RENDERING):
+        if (canvas is None) == (phase is not Phase.RENDERING):
             before = [*world.reward]
             try:
                 function.process(self)
@@ -205,12 +188,12 @@ class BoundScenario:
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
-        self.resets = [bind(call) for call in scenario.calls(RESET)]
+        self.resets = [bind(call) for call in scenario.calls(Phase.RESET)]
         self.visibility = bind(scenario.visibility)
-        self.observations = [bind(call) for call in scenario.calls(OBSERVATION)]
+        self.observations = [bind(call) for call in scenario.calls(Phase.OBSERVATION)]
         self.mask_calls = [
             bound
-            for phase in (TRANSITION, REWARD, TERMINATING)
+            for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
             for bound in map(bind, scenario.calls(phase))
             if bound.can_act
         ]
@@ -222,19 +205,19 @@ class BoundScenario:
         self._processors: list[Any] = []
         if self.success and any(part.system.remember for part in self.success.call.walk()):
             self.measurements.append(make_runner(self.success.measure, world, world.playing))
-        for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
-            if phase is REWARD:
+        for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
+            if phase is Phase.REWARD:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
                 processor = make_processor(world, call, phase)
                 self._processors.append(processor)
-                if phase is REWARD:
+                if phase is Phase.REWARD:
                     self.rewards.append(processor)
                 if any(part.system.remember for part in call.walk()):
                     self.measurements.append(
                         make_runner(processor.bound.measure, world, world.playing)
                     )
-                if phase is not RENDERING and not call.system.is_processor:
+                if phase is not Phase.RENDERING and not call.system.is_processor:
                     self._rules.append(processor.bound)
 
     def add_processors(self) -> None:
@@ -337,7 +320,7 @@ class Simulation:
         single = world.is_alone
         if single:
             (world.action[1],) = actions
-            clear_step_results(world, 1)
+            turns.clear_step_results(world, 1)
         else:
             self._set_turn_order(actions, playing.scenario.sharing)
         world.terminated = world.truncated = False
@@ -353,7 +336,9 @@ class Simulation:
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
         world.terminated = (
-            world.done[1] if single else is_episode_over(world, scenario.sharing.ends == ANY)
+            world.done[1]
+            if single
+            else turns.is_episode_over(world, scenario.sharing.ends == turns.ANY)
         )
         world.steps += 1
         limit = scenario.max_steps
@@ -366,8 +351,8 @@ class Simulation:
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
-        begin_step(world, sharing.done == LEAVE)
-        set_turn_order(world, TURNS.index(sharing.turns))
+        turns.begin_step(world, sharing.done == turns.LEAVE)
+        turns.set_turn_order(world, turns.TURNS.index(sharing.turns))
         present_agents = world.agents()
         world.playing[:] = [agent for agent in present_agents if world.live[agent]]
         world.acting[:] = [

@@ -81,7 +81,6 @@ class ObjectWorld(Verbs, World):
         self.context = EsperContext()
         self.capacity = layout.capacity
         self.rng = np.random.default_rng(0)
-        self.member = 0
         self.objects: Any = None
         self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
         self._by_class = {columns.cls: columns for columns in self._columns}
@@ -94,11 +93,8 @@ class ObjectWorld(Verbs, World):
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
         # columns that every view reads for every cell
-        self._kinds, self._colors, self._places = (
-            self.kind.rows,
-            self.color.rows,
-            self.position.rows,
-        )
+        self._kinds, self._colors = self.kind.rows, self.color.rows
+        self._places = self.position.rows
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
         self._agents = tuple(map(self._bind_prefab, layout.agent_prefabs))
         self.everyone = layout.everyone
@@ -416,10 +412,8 @@ class ObjectWorld(Verbs, World):
                 for e, component in pairs:
                     rows[e] = component
                 if sum(row is not columns.default for row in rows) != len(pairs):
-                    having = {e for e, _ in pairs}
-                    for e in range(self.capacity):
-                        if e not in having:
-                            rows[e] = columns.default
+                    for e in {*range(self.capacity)}.difference(e for e, _ in pairs):
+                        rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
@@ -490,9 +484,13 @@ class ObjectWorld(Verbs, World):
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
-        tables = "alive", "placed", "recent", *(["drawn"] if self.layout.drawn else [])
-        tables += () if self.is_alone else CELL_AGENT_COLUMNS
-        tables += ("present",) if self.layout.has_smaller_members else ()
+        optional = "drawn", "present", *CELL_AGENT_COLUMNS
+        tables = (
+            "alive",
+            "placed",
+            "recent",
+            *(name for name in optional if name in row.dtype.names),
+        )
         for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, *self.layout.layers, *tables):
             with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
@@ -530,18 +528,13 @@ class ObjectWorld(Verbs, World):
         self.rng = generator_from_row(row["rng"])
         for name in SCALAR_COLUMNS:
             setattr(self, name, row[name].item())
-        for name in ("terminated", "truncated"):
-            setattr(self, name, bool(getattr(self, name)))
-        who = () if self.is_alone else CELL_AGENT_COLUMNS
+        self.terminated, self.truncated = bool(self.terminated), bool(self.truncated)
         for name in AGENT_COLUMNS:
             setattr(self, name, row[name].tolist())
-        for name in (*self.layout.layers, *who):
-            getattr(self, name)[...] = row[name]
+        for name in (*self.layout.layers, *CELL_AGENT_COLUMNS, "placed", "recent", "drawn"):
+            if name in (row.dtype.names or ()):
+                getattr(self, name)[...] = row[name]
         self._alive = row["alive"].astype(bool).tolist()
-        self.placed = row["placed"].astype(object)
-        self.recent = row["recent"].astype(object)
-        if self.layout.drawn:
-            self.drawn = row["drawn"].astype(object)
         with self.context:
             for columns in self._columns:
                 fields = row[column_name(columns.cls)]
