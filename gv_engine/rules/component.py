@@ -131,9 +131,9 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
     return Field(field.name, dtype, field.default)
 
 
-def is_component(thing: object) -> bool:
+def is_component(candidate: object) -> bool:
     """Return True for a class that `component` has decorated."""
-    return isinstance(thing, type) and thing in _COLUMNS
+    return isinstance(candidate, type) and candidate in _COLUMNS
 
 
 def list_components(package: str) -> tuple[type[Any], ...]:

@@ -90,9 +90,9 @@ def named_action(name: str) -> Action:
     return Action(number)
 
 
-def is_action(number: int) -> bool:
+def is_action(action: int) -> bool:
     """Return True if a built-in action, or one declared so far, has this number."""
-    return number in Action._value2member_map_
+    return action in Action._value2member_map_
 
 
 def action_name(action: int) -> str:

@@ -13,7 +13,7 @@ from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
@@ -50,7 +50,7 @@ def read_actions(
         problems, node, lambda item: _read_entry(problems, item, own, declared)
     )
     if len(declared) > _MAX_OWN:
-        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
+        raise node.error(f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
     names = [action_name(number) for number in actions]
     usual = [command for command in DOMAINS["grid"].keys if command.name in names]
     for name, at in declared.items():
@@ -72,21 +72,19 @@ def _read_entry(
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
         near, _, _ = describe_allowed(name, (*ACTIONS, *own)).partition("(")
-        raise FieldError(
-            node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
-        )
+        raise node.error(f"no action {name!r}; {near}{{name: {name}}} declares one of your own")
     entries = fields.read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
-        raise FieldError(node, "an action of your own needs its name: {name: KICK, key: K}")
+        raise node.error("an action of your own needs its name: {name: KICK, key: K}")
     name = fields.text(entries["name"])
     if name in ACTIONS:
-        raise FieldError(entries["name"], f"{name} is built in; write its name alone")
+        raise entries["name"].error(f"{name} is built in; write its name alone")
     if name in declared:
-        raise FieldError(entries["name"], f"{name} stands here a second time")
+        raise entries["name"].error(f"{name} stands here a second time")
     try:
         action = named_action(name)
     except ValueError as error:
-        raise FieldError(entries["name"], str(error)) from None
+        raise entries["name"].error(str(error)) from None
     declared[name] = entries.get("key", node)
     says = name.replace("_", " ").lower()
     if "says" in entries:
@@ -102,16 +100,16 @@ def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     name = fields.text(node)
     if name not in names:
         hint = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
-        raise FieldError(node, f"no action {name!r}{fields.suggestion(name, names)}{hint}")
+        raise node.error(f"no action {name!r}{fields.suggestion(name, names)}{hint}")
     return named_action(name)
 
 
-def _read_key(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
+def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -> tuple[str, ...]:
     """Return the key of a custom action, () for none; fail if another command of the level uses the
     key."""
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
     try:
-        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, fields.text(node), beside),)
+        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, fields.text(node), other_commands),)
     except ValueError as error:
-        raise FieldError(node, str(error)) from None
+        raise node.error(str(error)) from None

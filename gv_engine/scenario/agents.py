@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 from itertools import cycle, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from components.appearance import Color, Kind
 from components.matter import Opaque, Solid
@@ -15,7 +15,7 @@ from gv_engine.rules.objects import USUAL_COLORS, Parts
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, TurnPolicy
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.object_types import COMPONENTS, read_components
 from gv_engine.scenario.resolver import NameResolver
@@ -39,7 +39,7 @@ AGENT_KEYS: KeyTable = {
     ),
     "blocks": Key(
         "What an agent is in the way of: `movement`, if left out, or `sight`, or nothing.",
-        schema.list_of(schema.enum_schema(_BLOCKS)),
+        schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
     ),
     "components": Key(
         "What each is made of besides: names, built-in ones or `./rules.py:Fuel`, or a mapping of "
@@ -49,14 +49,15 @@ AGENT_KEYS: KeyTable = {
     "turns": Key(
         "Who acts first: by their numbers, in an order that each step draws, or one after the "
         "other.",
-        schema.enum_schema(TURNS),
+        schema.enum_schema(TURNS, "turns"),
     ),
     "done": Key(
         "Where one is that is done: it stays, or leaves before the next step.",
-        schema.enum_schema(DONE),
+        schema.enum_schema(DONE, "done"),
     ),
     "ends": Key(
-        "The episode is over when all are done, or as soon as any is.", schema.enum_schema(ENDS)
+        "The episode is over when all are done, or as soon as any is.",
+        schema.enum_schema(ENDS, "ends"),
     ),
 }
 AGENTS_FORM = schema.any_of(
@@ -67,8 +68,6 @@ AGENTS_FORM = schema.any_of(
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """(name, numbers of its members) of each team."""
-
-_T = TypeVar("_T")
 
 
 class AgentSpecs(NamedTuple):
@@ -89,17 +88,17 @@ class AgentSpecs(NamedTuple):
         """Read the key `for`: return for each agent number True if it is named or in a named
         team."""
         if len(self.bodies) == 1:
-            raise FieldError(node, "`for` needs several agents; there is one")
+            raise node.error("`for` needs several agents; there is one")
         named = self.sharing.agents_by_name
         chosen: set[int] = set()
-        for each in fields.items(node) if isinstance(node.value, list) else [node]:
+        for each in fields.list_or_single(node):
             if fields.text(each) not in named:
-                raise FieldError(
-                    each, f"no agent or team {each.text!r}{fields.suggestion(each.text, named)}"
+                raise each.error(
+                    f"no agent or team {each.text!r}{fields.suggestion(each.text, named)}"
                 )
             chosen |= {*named[fields.text(each)]}
         if not chosen:
-            raise FieldError(node, "found an empty list, expected at least one name")
+            raise node.error("found an empty list, expected at least one name")
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
@@ -108,19 +107,17 @@ ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
 agents."""
 
 
-def read_agents(problems: ErrorCollector, names: NameResolver, node: YamlNode) -> AgentSpecs:
-    """Read the key `agents`: a number, a list of names, or a mapping with `AGENT_KEYS`."""
-    entries: dict[str, YamlNode] = {}
+def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
+    """Return the agents of the key `agents`: a number, a list of names, or a mapping with
+    `AGENT_KEYS`."""
+    problems, entries = names.problems, dict[str, YamlNode]()
     if isinstance(node.value, dict):
         entries = fields.read_fields(problems, node, AGENT_KEYS)
         if "number" in entries and "names" in entries:
-            raise FieldError(node, "agents have either a `number` or `names`; both are given")
+            raise node.error("agents have either a `number` or `names`; both are given")
     names_node = entries.get("names", node if isinstance(node.value, list) else None)
     if names_node is not None:
-        if len(fields.items(names_node)) > _MAX:
-            raise FieldError(
-                names_node, f"found {len(fields.items(names_node))} agents, expected at most {_MAX}"
-            )
+        fields.limited_items(names_node, _MAX, "agents", minimum=0)
         agent_names = fields.read_distinct(problems, names_node, _read_name)
         if not agent_names:
             return ANY_AGENTS
@@ -129,38 +126,24 @@ def read_agents(problems: ErrorCollector, names: NameResolver, node: YamlNode) -
         count = 1 if alone else fields.integer(entries.get("number", node), 1, _MAX)
         agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
 
-    def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
-        value = default
-        with problems.collect():
-            value = read(entries[name]) if name in entries else default
-        return value
+    def read_value(key: str, default: Any) -> Any:
+        """Return the value of a key of `agents`, or the default."""
+        return problems.read_key(entries, key, AGENT_KEYS[key].read, default)
 
-    def chosen(name: str, allowed: tuple[str, ...], default: str) -> str:
-        return key(name, lambda entry: allowed[fields.read_choice(entry, allowed, name)], default)
-
-    no_teams: Teams = ()
     sharing = TurnPolicy(
         agent_names,
-        chosen("turns", TURNS, SINGLE_AGENT.turns),
-        chosen("done", DONE, SINGLE_AGENT.done),
-        chosen("ends", ENDS, SINGLE_AGENT.ends),
-        key("teams", lambda entry: _read_teams(problems, entry, agent_names), no_teams),
+        *(read_value(key, getattr(SINGLE_AGENT, key)) for key in ("turns", "done", "ends")),
+        problems.read_key(
+            entries, "teams", lambda entry: _read_teams(problems, entry, agent_names), ()
+        ),
     )
-    none: tuple[int, ...] = ()
-    colors = key("colors", lambda entry: tuple(map(fields.read_color, fields.items(entry))), none)
-    blocks = key(
-        "blocks",
-        lambda entry: {
-            fields.read_choice(each, _BLOCKS, "obstacle") for each in fields.items(entry)
-        },
-        {0},
-    )
-    own: list[Any] = key("components", lambda entry: read_components(problems, names, entry), [])
+    colors, blocks = read_value("colors", ()), read_value("blocks", ("movement",))
+    own = problems.read_key(entries, "components", lambda entry: read_components(names, entry), [])
     besides = tuple((type(part), astuple(part)) for part in own)
     if len(agent_names) == 1:
         return AgentSpecs(bodies=(besides,))
     shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
-    barriers = tuple((tuple(_BLOCKS.values())[number], ()) for number in sorted(blocks))
+    barriers = tuple((cls, ()) for name, cls in _BLOCKS.items() if name in blocks)
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
     return AgentSpecs(sharing, tuple(bodies), (AGENT_TYPE,), shown)
@@ -175,7 +158,7 @@ def _read_name(node: YamlNode) -> str:
     """Read the name of an agent."""
     name = fields.text(node)
     if not _is_name(name):
-        raise FieldError(node, f"found {name!r}, {_EXPECTED}")
+        raise node.error(f"found {name!r}, {_EXPECTED}")
     return name
 
 
@@ -183,13 +166,13 @@ def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) 
     """Read `teams`, a mapping of team names to lists of agent names."""
     teams = []
     if len(fields.mapping(node)) > _MAX:
-        raise FieldError(node, f"found {len(fields.mapping(node))} teams, expected at most {_MAX}")
+        raise node.error(f"found {len(fields.mapping(node))} teams, expected at most {_MAX}")
     for team, members in fields.mapping(node).items():
         with problems.collect():
             if team in names:
-                raise FieldError(members, f"{team!r} is an agent; give the team another name")
+                raise members.error(f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
-                raise FieldError(members, f"found the team {team!r}, {_EXPECTED}")
+                raise members.error(f"found the team {team!r}, {_EXPECTED}")
             numbers = fields.read_distinct(
                 problems, members, lambda each: fields.read_choice(each, names, "agent")
             )

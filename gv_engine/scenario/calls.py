@@ -12,30 +12,18 @@ from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from gv_engine.rules.geometry import Action, Area
-from gv_engine.rules.system import (
-    REGISTRIES,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    Phase,
-    System,
-    get_system,
-)
+from gv_engine.rules.system import REGISTRIES, Call, Parameter, Phase, System, get_system
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.agents import AgentSpecs
-from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 
 NESTED = {
     f"{phase.name.lower()}_function": phase
-    for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
+    for phase in (Phase.RESET, Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.VISIBILITY)
 }
 """Parameter names that take a function of a phase; with an appended s, a list of functions."""
 
@@ -185,12 +173,12 @@ class CallReader:
         warnings: (node, message) of everything ignored.
     """
 
-    def __init__(self, problems: ErrorCollector, names: NameResolver) -> None:
+    def __init__(self, names: NameResolver) -> None:
         self.area: Area | None = None
         self.agents = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
-        self.names: NameResolver = names
-        self._problems = problems
+        self.names = names
+        self._problems = names.problems
 
     def read_colors(self, node: YamlNode) -> tuple[int, ...]:
         """Read a list of colours; return their indices, sorted."""
@@ -200,11 +188,9 @@ class CallReader:
         self, node: YamlNode, phase: Phase, processors: bool = False
     ) -> tuple[Call, ...]:
         """Return the valid calls of a list of entries, in order."""
-        calls = []
-        for item in fields.items(node):
-            with self._problems.collect():
-                calls.append(self.read_call(item, phase, processors=processors))
-        return tuple(calls)
+        return self._problems.read_each(
+            fields.items(node), lambda item: self.read_call(item, phase, processors=processors)
+        )
 
     def read_call(
         self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
@@ -218,18 +204,18 @@ class CallReader:
             processors: True if the entry may name an esper.Processor.
         """
         if isinstance(node.value, list):
-            raise FieldError(node, f"found {node.summary}, expected one function: {{name: …}}")
+            raise node.error(f"found {node.summary}, expected one function: {{name: …}}")
         entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
-            raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
+            raise node.error(f"a {phase.label} needs its name: {{name: …}}")
         system = self.names.resolve_system(entries["name"], phase, processors=processors)
         message = ""
-        if phase is TERMINATING and "says" in entries:
+        if phase is Phase.TERMINATING and "says" in entries:
             extra_keys = (*extra_keys, *ENDING_KEYS)
             with self._problems.collect():
                 message = fields.text(entries["says"])
         mask: tuple[bool, ...] = ()
-        if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
+        if phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING) and "for" in entries:
             extra_keys = (*extra_keys, *TURN_KEYS)
             with self._problems.collect():
                 mask = self.agents.read_agent_mask(entries["for"])
@@ -257,7 +243,7 @@ class CallReader:
                 self._report_unknown(system, key, value, allowed)
         if is_complete(call):
             self._run_check(call, node, entries)
-            runs_once = phase is TRANSITION and not call.is_per_agent
+            runs_once = phase is Phase.TRANSITION and not call.is_per_agent
             if call.agent_mask and (runs_once or system.is_processor):
                 fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
                 self._problems.add(entries["for"], fault)
@@ -268,7 +254,7 @@ class CallReader:
         try:
             return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
-            raise FieldError(node, str(error)) from None
+            raise node.error(str(error)) from None
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
         """Report an unknown parameter; only warn if it resembles no parameter of a built-in

@@ -24,7 +24,7 @@ from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
+from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevel
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 MIXTURE = "mixture"
 _MAX_MEMBERS = 1000
 
+
+def _read_weight(node: YamlNode) -> float:
+    """Return a positive number."""
+    weight = fields.number(node)
+    if weight <= 0:
+        raise node.error(f"found {weight:g}, expected more than 0")
+    return weight
+
+
 _MEMBER: KeyTable = {
     "scenario": Key(
         "A name, a file or folder beside this one, or a scenario in place.",
@@ -46,7 +55,7 @@ _MEMBER: KeyTable = {
     ),
     "weight": Key(
         "How often it is drawn beside the others, 1 if left out.",
-        {"type": "number", "exclusiveMinimum": 0},
+        schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
     "set": Key("Values of its parameters, by name.", schema.map_of({})),
 }
@@ -108,7 +117,7 @@ class _Reader(TopLevel):
         )
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         changes: dict[str, Any] = {}
-        if limit := self.key("max_steps", self.read_limit, None):
+        if limit := self.key("max_steps", STEP_LIMIT.read, None):
             changes["max_steps"] = limit
         own = {own.name: own for _, scenario, _ in reversed(read) for own in scenario.own_actions}
         actions, own_actions = self.read_actions((), own.values())
@@ -134,7 +143,7 @@ class _Reader(TopLevel):
         has them."""
         listed = fields.items(node)
         if not 1 <= len(listed) <= _MAX_MEMBERS:
-            raise FieldError(node, f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
+            raise node.error(f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
         entries_read = []
         for item in listed:
             with self.problems.collect():
@@ -142,10 +151,9 @@ class _Reader(TopLevel):
                 if isinstance(item.value, dict):
                     entries = fields.read_fields(self.problems, item, _MEMBER)
                 if "scenario" not in entries:
-                    raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
-                weight = 1.0
-                with self.problems.collect():  # so that errors in the scenario are reported, too
-                    weight = _read_weight(entries["weight"]) if "weight" in entries else 1.0
+                    raise item.error("the scenario is missing: {scenario: …, weight: …}")
+                # an error here is added at once, so that errors in the scenario are reported, too
+                weight = self.problems.read_key(entries, "weight", _MEMBER["weight"].read, 1.0)
                 document = None if members else self.load_document_once(entries)
                 entries_read.append((item, entries["scenario"], document, weight))
         documents = {id(document): document for _, _, document, _ in entries_read if document}
@@ -183,7 +191,7 @@ class _Reader(TopLevel):
                 file = self.document.folder / source
                 source = file if path_exists(ScenarioRef.parse(file).file) else source
             elif source not in list_playable_scenarios():
-                raise FieldError(node, no_file_message(source))
+                raise node.error(no_file_message(source))
         with self.report_errors_at(node):
             return self.find(source, self.document, settings)
 
@@ -239,14 +247,14 @@ class _Reader(TopLevel):
 
     def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
         """Return a warning if only some members define success, so that success is not reported."""
-        saying, silent = (
-            shorten(", ".join(m.name for m in members if m.tells_success is says), 200)
-            for says in (True, False)
+        telling, silent = (
+            shorten(", ".join(m.name for m in members if m.tells_success is tells), 200)
+            for tells in (True, False)
         )
-        if not (saying and silent):
+        if not (telling and silent):
             return ()
         message = (
-            f"there is no `success`, as {saying} has a success_function and {silent} has none; "
+            f"there is no `success`, as {telling} has a success_function and {silent} has none; "
             f"give all members one"
         )
         return (fields.format_message(self.document.label, self.entries[MIXTURE], message),)
@@ -301,14 +309,6 @@ def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str
     if cls not in parts:
         return f"no {cls.__name__}"
     return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))
-
-
-def _read_weight(node: YamlNode) -> float:
-    """Read a positive number."""
-    weight = fields.number(node)
-    if weight <= 0:
-        raise FieldError(node, f"found {weight:g}, expected more than 0")
-    return weight
 
 
 def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from gv_engine.scenario.library import ScenarioRef
 if TYPE_CHECKING:
     import gymnasium
 
-    from gv_engine.rules.system import Call, Phase, System
+    from gv_engine.rules.system import Call, Phase
     from gv_engine.rules.turns import TurnPolicy
     from gv_engine.scenario.document import Document, ScenarioIdentity
 
@@ -223,16 +223,11 @@ class CheckReport:
 def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
     """Return (phase, system, place) of all systems of a schedule; nested systems are indented."""
     return [
-        (phase.name, "  " * (len(path) - 1) + path[-1].name, format_system_place(path[-1].system))
+        (phase.name, "  " * (len(path) - 1) + path[-1].name, format_place(*path[-1].system.place))
         for phase, calls in schedule.items()
         for call in calls
         for path in call.walk_paths()
     ]
-
-
-def format_system_place(system: System) -> str:
-    """Return `file:line` of a system, as `format_place` does."""
-    return format_place(*system.place)
 
 
 def format_place(name: str, line: int) -> str:
