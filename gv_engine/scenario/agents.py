@@ -132,7 +132,9 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
 
     sharing = TurnPolicy(
         agent_names,
-        *(read_value(key, getattr(SINGLE_AGENT, key)) for key in ("turns", "done", "ends")),
+        read_value("turns", SINGLE_AGENT.turns),
+        read_value("done", SINGLE_AGENT.done),
+        read_value("ends", SINGLE_AGENT.ends),
         problems.read_key(
             entries, "teams", lambda entry: _read_teams(problems, entry, agent_names), ()
         ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from gv_engine.rules.geometry import Action, Area
@@ -51,30 +52,28 @@ class ValueKind(NamedTuple):
         words: description of allowed values.
         example: example of a value in a scenario file.
         form: JSON schema of allowed values.
-        reader: function that returns the function that reads a value's node.
+        make_reader: function that returns the function that reads a value's node; None if `form`
+            has the reader.
     """
 
     words: str
     example: str
     form: JsonSchema
-    reader: Callable[[CallReader], Callable[[YamlNode], Any]]
+    make_reader: Callable[[CallReader], Callable[[YamlNode], Any]] | None = None
+
+    def read(self, calls: CallReader, node: YamlNode) -> Any:
+        """Return the value of a node."""
+        if self.make_reader:
+            return self.make_reader(calls)(node)
+        return schema.read_value(self.form, node)
 
 
-_OTHER = ValueKind(
-    "a number, true, false, or a list of them", "1", schema.PLAIN, lambda _: fields.read_plain
-)
+_OTHER = ValueKind("a number, true, false, or a list of them", "1", schema.PLAIN)
 
 _BY_NAME: dict[str, ValueKind] = {
-    "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR, lambda _: fields.read_pair),
-    "layout": ValueKind(
-        "[rows, columns] of rooms", "[2, 2]", schema.PAIR, lambda _: fields.read_pair
-    ),
-    "area": ValueKind(
-        "[[ymin, ymax], [xmin, xmax]]",
-        "[[-6, 0], [-3, 3]]",
-        schema.AREA,
-        lambda _: fields.read_area,
-    ),
+    "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR),
+    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", schema.PAIR),
+    "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", schema.AREA),
     **dict.fromkeys(
         TYPES,
         ValueKind(
@@ -84,12 +83,12 @@ _BY_NAME: dict[str, ValueKind] = {
             lambda calls: calls.names.resolve_object_type,
         ),
     ),
-    "color": ValueKind("the name of a colour", "RED", schema.COLOR, lambda _: fields.read_color),
+    "color": ValueKind("the name of a colour", "RED", schema.COLOR),
     "colors": ValueKind(
         "a list of colours",
         "[RED, BLUE]",
         schema.unique_list(schema.COLOR),
-        lambda calls: calls.read_colors,
+        lambda calls: partial(fields.read_colors, calls.names.problems),
     ),
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
@@ -110,10 +109,10 @@ _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
         "the name of an action", "ACTUATE", schema.ACTION, lambda calls: calls.names.resolve_action
     ),
-    int: ValueKind("a whole number", "2", schema.INTEGER, lambda _: fields.read_int32),
-    float: ValueKind("a number", "1.0", schema.NUMBER, lambda _: fields.number),
-    bool: ValueKind("true or false", "true", schema.BOOLEAN, lambda _: fields.boolean),
-    str: ValueKind("a text", "text", schema.TEXT, lambda _: fields.text),
+    int: ValueKind("a whole number", "2", schema.INTEGER),
+    float: ValueKind("a number", "1.0", schema.NUMBER),
+    bool: ValueKind("true or false", "true", schema.BOOLEAN),
+    str: ValueKind("a text", "text", schema.TEXT),
 }
 """Kinds of values by annotated type."""
 
@@ -177,12 +176,8 @@ class CallReader:
         self.area: Area | None = None
         self.agents = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
-        self.names = names
+        self.names: NameResolver = names
         self._problems = names.problems
-
-    def read_colors(self, node: YamlNode) -> tuple[int, ...]:
-        """Read a list of colours; return their indices, sorted."""
-        return fields.read_colors(self._problems, node)
 
     def read_calls(
         self, node: YamlNode, phase: Phase, processors: bool = False
@@ -227,8 +222,8 @@ class CallReader:
                 continue
             if parameter.name in entries:
                 with self._problems.collect():
-                    read = find_value_kind(parameter).reader(self)
-                    call.arguments[parameter.name] = read(entries[parameter.name])
+                    value = find_value_kind(parameter).read(self, entries[parameter.name])
+                    call.arguments[parameter.name] = value
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
             else:

@@ -32,6 +32,12 @@ class ValueSchema(dict[str, Any]):
         self.read = read
 
 
+def read_value(schema: JsonSchema, node: YamlNode) -> Any:
+    """Return the value of a node, read by the reader of a schema; the node itself if the schema has
+    no reader."""
+    return schema.read(node) if isinstance(schema, ValueSchema) else node
+
+
 class Key(NamedTuple):
     """A key of a mapping in scenario files.
 
@@ -48,9 +54,8 @@ class Key(NamedTuple):
     nested: Mapping[str, Key] = {}
 
     def read(self, node: YamlNode) -> Any:
-        """Return the value of a node, read by the key's schema; the node itself if the schema has
-        no reader."""
-        return self.schema.read(node) if isinstance(self.schema, ValueSchema) else node
+        """Return the value of a node by the key's schema, see `read_value`."""
+        return read_value(self.schema, node)
 
 
 KeyTable = Mapping[str, Key]

@@ -498,8 +498,8 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
         raise
     except Exception as error:  # damaged bytes may raise anything
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
-    texts = (level.properties.get(key, "") for key in ("title", "author", "solution"))
-    yield PackLevel(_rows_to_node(file, rows), *texts)
+    title, author, moves = (level.properties.get(k, "") for k in ("title", "author", "solution"))
+    yield PackLevel(_rows_to_node(file, rows), title, author, moves)
 
 
 def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:

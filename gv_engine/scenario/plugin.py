@@ -340,11 +340,6 @@ def get_plugin(scenario: AnyScenario) -> DomainPlugin:
     return DOMAINS[scenario.domain].plugin
 
 
-def list_built_in_scenarios() -> ScenariosByName:
-    """Return the built-in scenarios of all domains by name, without reading them."""
-    return {name: ref for domain in DOMAINS.values() for name, ref in domain.built_in().items()}
-
-
 def list_playable_scenarios() -> ScenariosByName:
     """Return the built-in scenarios of all domains by name, those of several agents included."""
     return {name: ref for domain in DOMAINS.values() for name, ref in domain.playable.items()}
@@ -352,4 +347,4 @@ def list_playable_scenarios() -> ScenariosByName:
 
 def list_built_in_names() -> list[str]:
     """Return the names of the built-in scenarios of all domains."""
-    return list(list_built_in_scenarios())
+    return [name for domain in DOMAINS.values() for name in domain.built_in()]

@@ -168,18 +168,12 @@ class _Finder(MetaPathFinder):
         else:
             finders = (FileFinder(place, *_LOADERS) for place in path or ())
             spec = next(filter(None, (finder.find_spec(fullname) for finder in finders)), None)
-        for place in _list_locations(spec):
+        # the file of a module, and the folders of its submodules
+        places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
+        for place in map(Path, filter(None, places)):
             if not place.resolve().is_relative_to(Path(folder).resolve()):
                 raise ImportError(f"{place} leads out of its folder, to {place.resolve()}")
         return spec
-
-
-def _list_locations(spec: ModuleSpec | None) -> Iterator[Path]:
-    """Yield the file of a module, and the folders of its submodules."""
-    if spec is not None:
-        if spec.origin is not None:
-            yield Path(spec.origin)
-        yield from map(Path, spec.submodule_search_locations or ())
 
 
 sys.meta_path.insert(0, _Finder())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -139,14 +139,13 @@ _PROCESSORS = {
 }
 
 
-def make_processor(
-    world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
-) -> Any:
+def make_processor(world: Any, call: Call) -> Any:
     """Return the processor of a call: a `SystemProcessor` of the class for its phase, or the
     author's own."""
     function: Any = call.system.function
+    phase = call.system.phase
     if not call.system.is_processor:
-        base = kinds.get(phase, SystemProcessor)
+        base = _PROCESSORS.get(phase, SystemProcessor)
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
@@ -199,26 +198,24 @@ class BoundScenario:
         ]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
-        self.measurements: list[Callable[[], None]] = []
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
-        if self.success and any(part.system.remember for part in self.success.call.walk()):
-            self.measurements.append(make_runner(self.success.measure, world, world.playing))
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
             if phase is Phase.REWARD:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
-                processor = make_processor(world, call, phase)
+                processor = make_processor(world, call)
                 self._processors.append(processor)
                 if phase is Phase.REWARD:
                     self.rewards.append(processor)
-                if any(part.system.remember for part in call.walk()):
-                    self.measurements.append(
-                        make_runner(processor.bound.measure, world, world.playing)
-                    )
                 if phase is not Phase.RENDERING and not call.system.is_processor:
                     self._rules.append(processor.bound)
+        self.measurements = [
+            make_runner(bound.measure, world, world.playing)
+            for bound in self._rules
+            if any(part.system.remember for part in bound.call.walk())
+        ]
 
     def add_processors(self) -> None:
         """Add the processors to the current esper world."""

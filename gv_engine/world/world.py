@@ -485,13 +485,8 @@ class ObjectWorld(Verbs, World):
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
         optional = "drawn", "present", *CELL_AGENT_COLUMNS
-        tables = (
-            "alive",
-            "placed",
-            "recent",
-            *(name for name in optional if name in row.dtype.names),
-        )
-        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, *self.layout.layers, *tables):
+        tables = [*self.layout.layers, *(name for name in optional if name in row.dtype.names)]
+        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, "alive", "placed", "recent", *tables):
             with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
