@@ -198,7 +198,7 @@ class RandomValues:
     def read_value(
         self, node: YamlNode, kinds: tuple[str, ...], read: Callable[[YamlNode], int]
     ) -> int:
-        """Return the table code of a value, either fixed or random.
+        """Return the table code of a value: a fixed value itself, -1 - k for random value k.
 
         Args:
             node: the value, or `$name` of a random value.
@@ -220,7 +220,7 @@ class RandomValues:
         return -1 - index
 
     def read_state(self, node: YamlNode, kind: int) -> int:
-        """Return the table code of the state of an object of type `kind`."""
+        """Return the table code (see `read_value`) of the state of an object of type `kind`."""
         object_type = self.names.types[kind]
         states, label = object_type.states, f"state of {object_type.name}"
         if not states:
@@ -237,7 +237,7 @@ class RandomValues:
         return code
 
     def read_number(self, node: YamlNode, maximum: int) -> int:
-        """Return the table code of an integer in [0, most]."""
+        """Return the table code (see `read_value`) of an integer in [0, maximum]."""
         code = self.read_value(node, (NUMBER,), lambda node: fields.integer(node, 0, maximum))
         for option in self.list_possible_values(code):
             if option > maximum:
@@ -245,7 +245,8 @@ class RandomValues:
         return code
 
     def read_range(self, low: YamlNode, high: YamlNode, maximum: int) -> tuple[int, int]:
-        """Return the table codes of the smallest and the largest number of a range."""
+        """Return the table codes (see `read_value`) of the smallest and the largest number of a
+        range."""
         codes = self.read_number(low, maximum), self.read_number(high, maximum)
         if max(self.list_possible_values(codes[0])) > min(self.list_possible_values(codes[1])):
             raise low.error(f"a range from {low.text} to {high.text} may be empty")

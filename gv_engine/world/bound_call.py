@@ -32,8 +32,8 @@ class BoundCall:
 
     Attributes:
         call: system and arguments.
-        acts: function `(w, agent, action)` that is True if the call, or a nested one, answers the
-            action.
+        acts: function `(w, agent, action)` that is True if the call, or a nested one, has an effect
+            for the action in the present state.
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
@@ -110,7 +110,8 @@ class BoundCall:
 
     @property
     def can_act(self) -> bool:
-        """Return True if the call or a nested one may answer some action."""
+        """Return True if the call, or a nested one, may have an effect for some action, so that the
+        action mask has to ask it."""
         own = (
             not self._by_itself
             if self._system.phase is Phase.TRANSITION
@@ -127,7 +128,8 @@ class BoundCall:
         return self._condition
 
     def _test_answers(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the reward or end, or a nested one, answers the action."""
+        """Return True if the reward or terminating function, or a nested one, depends on the
+        action."""
         if self._condition is not None and not self._condition(
             w, agent, action
         ):  # the turn of another agent
@@ -136,8 +138,8 @@ class BoundCall:
         return own or answers_action(self._inner, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the transition's condition holds, and a nested transition answers if it
-        only runs nested ones."""
+        """Return True if the transition's condition holds; if the transition only runs nested ones,
+        one of these must have an effect for the action, too."""
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
 
@@ -186,7 +188,7 @@ class BoundCall:
 
 
 def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Return True if one of several calls answers an action."""
+    """Return True if one of several calls has an effect for an action, see `BoundCall.acts`."""
     for call in calls:  # a loop, as `any` would take a third of the mask's time
         try:
             if call.acts(w, agent, action):
@@ -200,7 +202,7 @@ def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) 
 def write_action_mask(
     calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
 ) -> None:
-    """Write 1 into `mask` for each action that one of the calls answers, else 0."""
+    """Write 1 into `mask` for each action for which one of the calls has an effect, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
         # not by `answers_action`: the calls would take a tenth of the mask's time

@@ -433,7 +433,7 @@ class Simulation:
             esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write 1 into (actions,) `mask` for each action that a rule answers, else 0.
+        """Write 1 into (actions,) `mask` for each action that has an effect, else 0.
 
         All are 0 if the agent is away, or done while others are not.
         """

@@ -185,7 +185,7 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
-        """Return the lowest free entity, now in use, without any component.
+        """Mark the lowest free entity as used, without any component, and return it.
 
         Raises:
             CapacityError: all entities are in use.
@@ -193,7 +193,7 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """Return the lowest free entity, now in use, with the components of a prefab."""
+        """Mark the lowest free entity as used, attach the components of a prefab, and return it."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
