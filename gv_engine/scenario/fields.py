@@ -12,13 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import yaml
 
-from gv_engine.rules.errors import (
-    ProblemPlace,
-    ScenarioError,
-    TrustError,
-    describe_allowed,
-    escape_unprintable,
-)
+from gv_engine.rules import errors
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.files import check_line
@@ -69,10 +63,10 @@ class YamlNode:
     cell: tuple[int, int] | None = None
 
     @property
-    def place(self) -> ProblemPlace:
+    def place(self) -> errors.ProblemPlace:
         """Source position for error reports."""
         cells = () if self.cell is None else (self.cell,)
-        return ProblemPlace(self.path, self.line, self.file, cells)
+        return errors.ProblemPlace(self.path, self.line, self.file, cells)
 
     def error(self, message: str) -> FieldError:
         """Return the error about this value; an empty message if it has been reported before."""
@@ -118,8 +112,8 @@ class ErrorCollector:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._messages: list[tuple[ProblemPlace, str]] = []
-        self._error_class = ScenarioError
+        self._messages: list[tuple[errors.ProblemPlace, str]] = []
+        self._error_class = errors.ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
         """Add an error about a value.
@@ -140,7 +134,7 @@ class ErrorCollector:
         except FieldError as error:
             self.add(error.node, error.message)
             if isinstance(error, UntrustedCodeError):
-                self._error_class = TrustError
+                self._error_class = errors.TrustError
 
     def read_key(
         self, entries: Mapping[str, YamlNode], key: str, read: Callable[[YamlNode], _T], default: _D
@@ -175,12 +169,12 @@ class ErrorCollector:
         if self._messages:
             raise self._combined_error()
 
-    def error_with(self, error: FieldError) -> ScenarioError:
+    def error_with(self, error: FieldError) -> errors.ScenarioError:
         """Return one `ScenarioError` of all errors and a last one that stops the reading."""
         self.add(error.node, error.message)
         return self._combined_error()
 
-    def _combined_error(self) -> ScenarioError:
+    def _combined_error(self) -> errors.ScenarioError:
         """Return one exception with all messages and their places, sorted by line."""
         messages = sorted(self._messages, key=lambda message: message[0].line or 0)
         error = self._error_class(text for _, text in messages)
@@ -193,7 +187,7 @@ def format_message(label: str, node: YamlNode, message: str) -> str:
     label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
     parts = (" ".join(part.split()) for part in (place, node.path, message) if part)
-    return escape_unprintable(": ".join(parts))
+    return errors.escape_unprintable(": ".join(parts))
 
 
 def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str:
@@ -202,7 +196,7 @@ def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str
     names = list(allowed)
     if not names:
         return ""
-    hint = describe_allowed(name, names).replace("(allowed", f"({label}", 1)
+    hint = errors.describe_allowed(name, names).replace("(allowed", f"({label}", 1)
     return f" {hint}" if hint.startswith("(") else f"; {hint}"
 
 

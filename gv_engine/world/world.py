@@ -18,14 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR, HIDDEN, Kind
+from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
-from gv_engine.rules.errors import (
-    CapacityError,
-    ColumnError,
-    OutOfBoundsError,
-    RuleError,
-    describe_allowed,
-)
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.world import Columns, Verbs, World
 from gv_engine.scenario.layout import (
@@ -181,7 +175,7 @@ class ObjectWorld(Verbs, World):
         """
         prefabs = self._prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
-            raise RuleError(UNKNOWN_TYPE)
+            raise errors.RuleError(UNKNOWN_TYPE)
         return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
@@ -198,7 +192,7 @@ class ObjectWorld(Verbs, World):
         while e < capacity and alive[e]:
             e += 1
         if e >= capacity:
-            raise CapacityError(CAPACITY)
+            raise errors.CapacityError(CAPACITY)
         self.context.attach(e, prefab)
         alive[e] = True
         self.free = e + 1
@@ -310,9 +304,9 @@ class ObjectWorld(Verbs, World):
         """Raise an error unless `e` is an entity other than NOTHING; negative indices are not
         allowed."""
         if not 0 <= e < self.capacity:
-            raise OutOfBoundsError(e, 0, self.capacity)
+            raise errors.OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
-            raise ColumnError(TO_NOTHING)
+            raise errors.ColumnError(TO_NOTHING)
 
     def _get_columns(self, column: str) -> ComponentColumns:
         """Return the columns of a component by name.
@@ -322,8 +316,8 @@ class ObjectWorld(Verbs, World):
         """
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            suggestion = describe_allowed(column, self.layout.names)
-            raise ColumnError(f"there are no columns {column!r}: {suggestion}")
+            suggestion = errors.describe_allowed(column, self.layout.names)
+            raise errors.ColumnError(f"there are no columns {column!r}: {suggestion}")
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
@@ -394,7 +388,7 @@ class ObjectWorld(Verbs, World):
         Raises:
             RuleError: always.
         """
-        raise RuleError(message)
+        raise errors.RuleError(message)
 
     def adopt(self) -> None:
         """Take over changes that other code made to the components through esper.
@@ -405,7 +399,7 @@ class ObjectWorld(Verbs, World):
         """
         with self.context:
             if self.context.size != self.capacity - 1:
-                raise RuleError(STRAY_ENTITIES)
+                raise errors.RuleError(STRAY_ENTITIES)
             for columns in self._columns:
                 rows = columns.rows
                 pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
@@ -491,7 +485,7 @@ class ObjectWorld(Verbs, World):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
             if (last := row[name].max()) >= self.capacity:
-                raise RuleError(
+                raise errors.RuleError(
                     f"w.{name}: {last} is no entity, the last one is {self.capacity - 1}"
                 )
         with self.context:
@@ -575,7 +569,7 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
-        raise RuleError(f"{place}: {error}") from None
+        raise errors.RuleError(f"{place}: {error}") from None
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
