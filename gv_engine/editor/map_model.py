@@ -115,11 +115,10 @@ class Vocabulary:
 
 def read_vocabulary(document: Document) -> Vocabulary:
     """Return the vocabulary of a document; errors are ignored, as other checks report them."""
-    ignored = ErrorCollector(document.label)
     entries = document.root.value if isinstance(document.root.value, dict) else {}
     numbering = TypeIds.assign([document])
-    names = NameResolver(document, numbering)
-    draws = RandomValues(ignored, names)
+    names = NameResolver(document, numbering, ErrorCollector(document.label))
+    draws = RandomValues(names)
     legend: Legend = {}
     agents = AgentSpecs()
     with suppress(FieldError, ScenarioError):
@@ -127,18 +126,16 @@ def read_vocabulary(document: Document) -> Vocabulary:
             names.import_references(node)
     with suppress(FieldError, ScenarioError):
         if "objects" in entries:
-            names.declared_types = read_object_types(
-                ignored, names, entries["objects"], document.folder
-            )
+            names.declared_types = read_object_types(names, entries["objects"], document.folder)
     with suppress(FieldError, ScenarioError):
         if "draw" in entries:
             draws.read(entries["draw"])
     with suppress(FieldError, ScenarioError):
         if "legend" in entries:
-            legend = read_legend(ignored, names, draws, entries["legend"])
+            legend = read_legend(draws, entries["legend"])
     with suppress(FieldError, ScenarioError):
         if "agents" in entries:
-            agents = read_agents(ignored, names, entries["agents"])
+            agents = read_agents(names, entries["agents"])
     usual = names.list_grid_types()
     objects, colors = usual, USUAL_COLORS
     with suppress(FieldError, ScenarioError):

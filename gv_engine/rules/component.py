@@ -42,109 +42,18 @@ Coordinate = Annotated[int, "coordinate"]
 """Row or column of a cell, -1 for none; its dtype is as wide as the largest grid needs."""
 
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
-_WORLD_ATTRIBUTES = frozenset(
-    {
-        "acting",
-        "action",
-        "add",
-        "adopt",
-        "agent_at",
-        "agents",
-        "alive",
-        "appearance",
-        "around",
-        "at",
-        "attach",
-        "become_agent",
-        "beneath",
-        "block",
-        "blocked",
-        "blocks_movement",
-        "blocks_vision",
-        "become_nothing",
-        "capacity",
-        "cells",
-        "claim",
-        "clear",
-        "context",
-        "detach",
-        "done",
-        "drawn",
-        "enclose",
-        "error",
-        "everyone",
-        "fail",
-        "fork",
-        "free",
-        "ended_by",
-        "enlist",
-        "filled",
-        "find_strange",
-        "forget_cells",
-        "ground",
-        "having",
-        "height",
-        "highest",
-        "in_line",
-        "inside",
-        "is_alone",
-        "is_taken",
-        "live",
-        "layout",
-        "left_by",
-        "lift",
-        "listed",
-        "look_again",
-        "look_everywhere",
-        "look_of",
-        "looks",
-        "member",
-        "next",
-        "now_strange",
-        "num_states",
-        "objects",
-        "of_type",
-        "on_ground",
-        "on_layer_of",
-        "order",
-        "place",
-        "placed",
-        "present",
-        "playing",
-        "recent",
-        "remove",
-        "restore",
-        "reward",
-        "rng",
-        "set_shape",
-        "set_state",
-        "show_layers",
-        "shown",
-        "snapshot",
-        "spawn",
-        "spot",
-        "stale",
-        "stand",
-        "state_of",
-        "steps",
-        "steps_from",
-        "strange",
-        "success",
-        "take",
-        "terminated",
-        "total",
-        "truncated",
-        "turn",
-        "unique",
-        "unlist",
-        "use_up",
-        "walk_from",
-        "ways",
-        "ways_from",
-        "who",
-        "width",
-    }
-)
+_WORLD_ATTRIBUTES = """
+acting action add adopt agent_at agents alive appearance around at attach become_agent
+become_nothing beneath block blocked blocks_movement blocks_vision capacity cells claim clear
+context detach done drawn enclose ended_by enlist error everyone fail filled find_strange
+forget_cells fork free ground having height highest in_line inside is_alone is_taken layout
+left_by lift listed live look_again look_everywhere look_of looks member next now_strange
+num_states objects of_type on_ground on_layer_of order place placed playing present recent
+remove restore reward rng set_shape set_state show_layers shown snapshot spawn spot stale stand
+state_of steps steps_from strange success take terminated total truncated turn unique unlist
+use_up walk_from ways ways_from who width
+"""
+"""Names, apart by blanks, that worlds have besides columns of components."""
 
 _C = TypeVar("_C")
 
@@ -187,7 +96,7 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
         return functools.partial(component, often=often)
     data_class = dataclass(slots=True)(cls)
     name = to_snake_case(cls.__name__)
-    if name in _WORLD_ATTRIBUTES:
+    if name in _WORLD_ATTRIBUTES.split():
         raise TypeError(
             f"component {cls.__name__}: its column would be w.{name}, which every world "
             f"already has; choose another name"
@@ -222,9 +131,9 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
     return Field(field.name, dtype, field.default)
 
 
-def is_component(thing: object) -> bool:
+def is_component(candidate: object) -> bool:
     """Return True for a class that `component` has decorated."""
-    return isinstance(thing, type) and thing in _COLUMNS
+    return isinstance(candidate, type) and candidate in _COLUMNS
 
 
 def list_components(package: str) -> tuple[type[Any], ...]:

@@ -55,21 +55,8 @@ class Action(IntEnum):
 
 
 ACTIONS = tuple(action.name for action in Action)
-(
-    MOVE_FORWARD,
-    MOVE_BACKWARD,
-    MOVE_LEFT,
-    MOVE_RIGHT,
-    TURN_LEFT,
-    TURN_RIGHT,
-    ACTUATE,
-    PICK_N_DROP,
-    PICK_UP,
-    DROP,
-    TOGGLE,
-    DONE,
-    NOOP,
-) = range(len(ACTIONS))
+MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT, TURN_LEFT, TURN_RIGHT = range(6)
+ACTUATE, PICK_N_DROP, PICK_UP, DROP, TOGGLE, DONE, NOOP = range(6, len(ACTIONS))
 USUAL_ACTIONS = tuple(range(PICK_UP))
 """Default action space, as the specification lists it."""
 WAIT = 255
@@ -103,9 +90,9 @@ def named_action(name: str) -> Action:
     return Action(number)
 
 
-def is_action(number: int) -> bool:
+def is_action(action: int) -> bool:
     """Return True if a built-in action, or one declared so far, has this number."""
-    return number in Action._value2member_map_
+    return action in Action._value2member_map_
 
 
 def action_name(action: int) -> str:

@@ -39,14 +39,7 @@ class Phase(enum.Enum):
         return f"{self.name.lower()} function"
 
 
-RESET = Phase.RESET
-TRANSITION = Phase.TRANSITION
-REWARD = Phase.REWARD
-TERMINATING = Phase.TERMINATING
-SUCCESS = Phase.SUCCESS
-VISIBILITY = Phase.VISIBILITY
-OBSERVATION = Phase.OBSERVATION
-RENDERING = Phase.RENDERING
+RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION, RENDERING = Phase
 
 _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canvas",)}
 
@@ -395,9 +388,9 @@ def _is_reload(old: System, new: System) -> bool:
 REGISTRIES = {phase: Registry(phase) for phase in Phase}
 
 
-def system_of(thing: object) -> System | None:
+def system_of(owner: object) -> System | None:
     """Return the `System` attached to a function or an exception, or None."""
-    attached = getattr(thing, "system", None)
+    attached = getattr(owner, "system", None)
     return attached if isinstance(attached, System) else None
 
 

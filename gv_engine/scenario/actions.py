@@ -12,36 +12,21 @@ from pkgutil import resolve_name
 from gv_engine.late_imports import KEY_READER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    read_distinct,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    ACTION,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    object_schema,
-    unique_list,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
 OWN_ACTION_KEYS: KeyTable = {
-    "name": Key("What it is called, in capitals.", TEXT, required=True),
-    "key": Key("The key that players have for it, if any.", TEXT),
-    "says": Key("What it does, in a few words for the help; its name, if left out.", TEXT),
+    "name": Key("What it is called, in capitals.", schema.TEXT, required=True),
+    "key": Key("The key that players have for it, if any.", schema.TEXT),
+    "says": Key("What it does, in a few words for the help; its name, if left out.", schema.TEXT),
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
-    unique_list(any_of(known, object_schema(OWN_ACTION_KEYS)))
-    for known in (enum_schema(ACTIONS), ACTION)
+    schema.unique_list(schema.any_of(known, schema.object_schema(OWN_ACTION_KEYS)))
+    for known in (schema.enum_schema(ACTIONS), schema.ACTION)
 )
 """JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
 actions."""
@@ -60,9 +45,11 @@ def read_actions(
     """
     own = {command.name: command for command in known}
     declared: dict[str, YamlNode] = {}
-    actions = read_distinct(problems, node, lambda item: _read_entry(problems, item, own, declared))
+    actions = fields.read_distinct(
+        problems, node, lambda item: _read_entry(problems, item, own, declared)
+    )
     if len(declared) > _MAX_OWN:
-        raise FieldError(node, f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
+        raise node.error(f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
     names = [action_name(number) for number in actions]
     usual = [command for command in DOMAINS["grid"].keys if command.name in names]
     for name, at in declared.items():
@@ -80,30 +67,28 @@ def _read_entry(
 ) -> int:
     """Read one entry of the list; add a custom action to `own` and `declared`."""
     if not isinstance(node.value, dict):
-        name = text(node)
+        name = fields.text(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
         near, _, _ = describe_allowed(name, (*ACTIONS, *own)).partition("(")
-        raise FieldError(
-            node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own"
-        )
-    entries = read_fields(problems, node, OWN_ACTION_KEYS)
+        raise node.error(f"no action {name!r}; {near}{{name: {name}}} declares one of your own")
+    entries = fields.read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
-        raise FieldError(node, "an action of your own needs its name: {name: KICK, key: K}")
-    name = text(entries["name"])
+        raise node.error("an action of your own needs its name: {name: KICK, key: K}")
+    name = fields.text(entries["name"])
     if name in ACTIONS:
-        raise FieldError(entries["name"], f"{name} is built in; write its name alone")
+        raise entries["name"].error(f"{name} is built in; write its name alone")
     if name in declared:
-        raise FieldError(entries["name"], f"{name} stands here a second time")
+        raise entries["name"].error(f"{name} stands here a second time")
     try:
         action = named_action(name)
     except ValueError as error:
-        raise FieldError(entries["name"], str(error)) from None
+        raise entries["name"].error(str(error)) from None
     declared[name] = entries.get("key", node)
     says = name.replace("_", " ").lower()
     if "says" in entries:
         with problems.collect():
-            says = text(entries["says"])
+            says = fields.text(entries["says"])
     own[name] = KeyCommand(name, says, ())
     return action
 
@@ -111,19 +96,23 @@ def _read_entry(
 def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     """Read the name of a built-in action or of one in `own`."""
     names = [*ACTIONS, *own]
-    name = text(node)
+    name = fields.text(node)
     if name not in names:
         hint = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
-        raise FieldError(node, f"no action {name!r}{suggestion(name, names)}{hint}")
+        raise node.error(f"no action {name!r}{fields.suggestion(name, names)}{hint}")
     return named_action(name)
 
 
-def _read_key(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[str, ...]:
+def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -> tuple[str, ...]:
     """Return the key of a custom action, () for none; fail if another command of the level uses the
     key."""
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
     try:
-        return (resolve_name(KEY_READER)(DOMAINS["grid"].title, name, text(node), beside),)
+        return (
+            resolve_name(KEY_READER)(
+                DOMAINS["grid"].title, name, fields.text(node), other_commands
+            ),
+        )
     except ValueError as error:
-        raise FieldError(node, str(error)) from None
+        raise node.error(str(error)) from None

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 from itertools import cycle, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from components.appearance import Color, Kind
 from components.matter import Opaque, Solid
 from components.objects import AGENT_TYPE
 from gv_engine.rules.objects import USUAL_COLORS, Parts
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, TurnPolicy
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    integer,
-    items,
-    mapping,
-    read_choice,
-    read_color,
-    read_distinct,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    COLOR,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-    map_of,
-    object_schema,
-    unique_list,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.object_types import COMPONENTS, read_components
 from gv_engine.scenario.resolver import NameResolver
 
@@ -47,16 +24,22 @@ _MAX = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key("How many there are, called `agent_1` and so on.", integer_schema(1, _MAX)),
-    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MAX)),
+    "number": Key(
+        "How many there are, called `agent_1` and so on.", schema.integer_schema(1, _MAX)
+    ),
+    "names": Key(
+        "What they are called, in place of a number.", schema.list_of(schema.TEXT, maxItems=_MAX)
+    ),
     "teams": Key(
         "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
-        map_of(unique_list(TEXT), maxProperties=_MAX),
+        schema.map_of(schema.unique_list(schema.TEXT), maxProperties=_MAX),
     ),
-    "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
+    "colors": Key(
+        "Their colours in turn; the usual ones, if left out.", schema.list_of(schema.COLOR)
+    ),
     "blocks": Key(
         "What an agent is in the way of: `movement`, if left out, or `sight`, or nothing.",
-        list_of(enum_schema(_BLOCKS)),
+        schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
     ),
     "components": Key(
         "What each is made of besides: names, built-in ones or `./rules.py:Fuel`, or a mapping of "
@@ -66,21 +49,25 @@ AGENT_KEYS: KeyTable = {
     "turns": Key(
         "Who acts first: by their numbers, in an order that each step draws, or one after the "
         "other.",
-        enum_schema(TURNS),
+        schema.enum_schema(TURNS, "turns"),
     ),
     "done": Key(
-        "Where one is that is done: it stays, or leaves before the next step.", enum_schema(DONE)
+        "Where one is that is done: it stays, or leaves before the next step.",
+        schema.enum_schema(DONE, "done"),
     ),
-    "ends": Key("The episode is over when all are done, or as soon as any is.", enum_schema(ENDS)),
+    "ends": Key(
+        "The episode is over when all are done, or as soon as any is.",
+        schema.enum_schema(ENDS, "ends"),
+    ),
 }
-AGENTS_FORM = any_of(
-    integer_schema(1, _MAX), list_of(TEXT, maxItems=_MAX), object_schema(AGENT_KEYS)
+AGENTS_FORM = schema.any_of(
+    schema.integer_schema(1, _MAX),
+    schema.list_of(schema.TEXT, maxItems=_MAX),
+    schema.object_schema(AGENT_KEYS),
 )
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """(name, numbers of its members) of each team."""
-
-_T = TypeVar("_T")
 
 
 class AgentSpecs(NamedTuple):
@@ -101,17 +88,17 @@ class AgentSpecs(NamedTuple):
         """Read the key `for`: return for each agent number True if it is named or in a named
         team."""
         if len(self.bodies) == 1:
-            raise FieldError(node, "`for` needs several agents; there is one")
+            raise node.error("`for` needs several agents; there is one")
         named = self.sharing.agents_by_name
         chosen: set[int] = set()
-        for each in items(node) if isinstance(node.value, list) else [node]:
-            if text(each) not in named:
-                raise FieldError(
-                    each, f"no agent or team {each.text!r}{suggestion(each.text, named)}"
+        for each in fields.list_or_single(node):
+            if fields.text(each) not in named:
+                raise each.error(
+                    f"no agent or team {each.text!r}{fields.suggestion(each.text, named)}"
                 )
-            chosen |= {*named[text(each)]}
+            chosen |= {*named[fields.text(each)]}
         if not chosen:
-            raise FieldError(node, "found an empty list, expected at least one name")
+            raise node.error("found an empty list, expected at least one name")
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
@@ -120,57 +107,45 @@ ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
 agents."""
 
 
-def read_agents(problems: ErrorCollector, names: NameResolver, node: YamlNode) -> AgentSpecs:
-    """Read the key `agents`: a number, a list of names, or a mapping with `AGENT_KEYS`."""
-    entries: dict[str, YamlNode] = {}
+def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
+    """Return the agents of the key `agents`: a number, a list of names, or a mapping with
+    `AGENT_KEYS`."""
+    problems, entries = names.problems, dict[str, YamlNode]()
     if isinstance(node.value, dict):
-        entries = read_fields(problems, node, AGENT_KEYS)
+        entries = fields.read_fields(problems, node, AGENT_KEYS)
         if "number" in entries and "names" in entries:
-            raise FieldError(node, "agents have either a `number` or `names`; both are given")
+            raise node.error("agents have either a `number` or `names`; both are given")
     names_node = entries.get("names", node if isinstance(node.value, list) else None)
     if names_node is not None:
-        if len(items(names_node)) > _MAX:
-            raise FieldError(
-                names_node, f"found {len(items(names_node))} agents, expected at most {_MAX}"
-            )
-        agent_names = read_distinct(problems, names_node, _read_name)
+        fields.limited_items(names_node, _MAX, "agents", minimum=0)
+        agent_names = fields.read_distinct(problems, names_node, _read_name)
         if not agent_names:
             return ANY_AGENTS
     else:
         alone = isinstance(node.value, dict) and "number" not in entries
-        count = 1 if alone else integer(entries.get("number", node), 1, _MAX)
+        count = 1 if alone else fields.integer(entries.get("number", node), 1, _MAX)
         agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
 
-    def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
-        value = default
-        with problems.collect():
-            value = read(entries[name]) if name in entries else default
-        return value
+    def read_value(key: str, default: Any) -> Any:
+        """Return the value of a key of `agents`, or the default."""
+        return problems.read_key(entries, key, AGENT_KEYS[key].read, default)
 
-    def chosen(name: str, allowed: tuple[str, ...], default: str) -> str:
-        return key(name, lambda entry: allowed[read_choice(entry, allowed, name)], default)
-
-    no_teams: Teams = ()
     sharing = TurnPolicy(
         agent_names,
-        chosen("turns", TURNS, SINGLE_AGENT.turns),
-        chosen("done", DONE, SINGLE_AGENT.done),
-        chosen("ends", ENDS, SINGLE_AGENT.ends),
-        key("teams", lambda entry: _read_teams(problems, entry, agent_names), no_teams),
+        read_value("turns", SINGLE_AGENT.turns),
+        read_value("done", SINGLE_AGENT.done),
+        read_value("ends", SINGLE_AGENT.ends),
+        problems.read_key(
+            entries, "teams", lambda entry: _read_teams(problems, entry, agent_names), ()
+        ),
     )
-    none: tuple[int, ...] = ()
-    colors = key("colors", lambda entry: tuple(map(read_color, items(entry))), none)
-    blocks = key(
-        "blocks",
-        lambda entry: {read_choice(each, _BLOCKS, "obstacle") for each in items(entry)},
-        {0},
-    )
-    own: list[Any] = key("components", lambda entry: read_components(problems, names, entry), [])
+    colors, blocks = read_value("colors", ()), read_value("blocks", ("movement",))
+    own = problems.read_key(entries, "components", lambda entry: read_components(names, entry), [])
     besides = tuple((type(part), astuple(part)) for part in own)
     if len(agent_names) == 1:
         return AgentSpecs(bodies=(besides,))
     shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
-    barriers = tuple((tuple(_BLOCKS.values())[number], ()) for number in sorted(blocks))
+    barriers = tuple((cls, ()) for name, cls in _BLOCKS.items() if name in blocks)
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
     return AgentSpecs(sharing, tuple(bodies), (AGENT_TYPE,), shown)
@@ -183,25 +158,25 @@ _EXPECTED = "expected a name of letters, digits, _ and -"
 
 def _read_name(node: YamlNode) -> str:
     """Read the name of an agent."""
-    name = text(node)
+    name = fields.text(node)
     if not _is_name(name):
-        raise FieldError(node, f"found {name!r}, {_EXPECTED}")
+        raise node.error(f"found {name!r}, {_EXPECTED}")
     return name
 
 
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
     """Read `teams`, a mapping of team names to lists of agent names."""
     teams = []
-    if len(mapping(node)) > _MAX:
-        raise FieldError(node, f"found {len(mapping(node))} teams, expected at most {_MAX}")
-    for team, members in mapping(node).items():
+    if len(fields.mapping(node)) > _MAX:
+        raise node.error(f"found {len(fields.mapping(node))} teams, expected at most {_MAX}")
+    for team, members in fields.mapping(node).items():
         with problems.collect():
             if team in names:
-                raise FieldError(members, f"{team!r} is an agent; give the team another name")
+                raise members.error(f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
-                raise FieldError(members, f"found the team {team!r}, {_EXPECTED}")
-            numbers = read_distinct(
-                problems, members, lambda each: read_choice(each, names, "agent")
+                raise members.error(f"found the team {team!r}, {_EXPECTED}")
+            numbers = fields.read_distinct(
+                problems, members, lambda each: fields.read_choice(each, names, "agent")
             )
             teams.append((team, tuple(number + 1 for number in numbers)))
     return tuple(teams)

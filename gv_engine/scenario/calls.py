@@ -9,67 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from gv_engine.rules.geometry import Action, Area
-from gv_engine.rules.system import (
-    REGISTRIES,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    Phase,
-    System,
-    get_system,
-)
+from gv_engine.rules.system import REGISTRIES, Call, Parameter, Phase, System, get_system
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.agents import AgentSpecs
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    items,
-    mapping,
-    number,
-    read_area,
-    read_color,
-    read_colors,
-    read_int32,
-    read_pair,
-    read_plain,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    ACTION,
-    AREA,
-    BOOLEAN,
-    COLOR,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    PAIR,
-    PLAIN,
-    REFERENCE,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    function_schema,
-    list_of,
-    unique_list,
-)
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 
 NESTED = {
     f"{phase.name.lower()}_function": phase
-    for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
+    for phase in (Phase.RESET, Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.VISIBILITY)
 }
 """Parameter names that take a function of a phase; with an appended s, a list of functions."""
 
@@ -80,12 +35,12 @@ TYPES = "object_type", "other_type", "ground_type"
 TURN_KEYS: KeyTable = {
     "for": Key(
         "The agent or the team in whose turns it runs, or several; all, if left out.",
-        any_of(TEXT, list_of(TEXT)),
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
     )
 }
 """Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
-    "says": Key("What the player is told, if this is why the episode is over.", TEXT)
+    "says": Key("What the player is told, if this is why the episode is over.", schema.TEXT)
 }
 """Extra keys of terminating functions."""
 
@@ -97,43 +52,54 @@ class ValueKind(NamedTuple):
         words: description of allowed values.
         example: example of a value in a scenario file.
         form: JSON schema of allowed values.
-        reader: function that returns the function that reads a value's node.
+        make_reader: function that returns the function that reads a value's node; None if `form`
+            has the reader.
     """
 
     words: str
     example: str
     form: JsonSchema
-    reader: Callable[[CallReader], Callable[[YamlNode], Any]]
+    make_reader: Callable[[CallReader], Callable[[YamlNode], Any]] | None = None
+
+    def read(self, calls: CallReader, node: YamlNode) -> Any:
+        """Return the value of a node."""
+        if self.make_reader:
+            return self.make_reader(calls)(node)
+        return schema.read_value(self.form, node)
 
 
-_OTHER = ValueKind("a number, true, false, or a list of them", "1", PLAIN, lambda _: read_plain)
+_OTHER = ValueKind("a number, true, false, or a list of them", "1", schema.PLAIN)
 
 _BY_NAME: dict[str, ValueKind] = {
-    "shape": ValueKind("[height, width]", "[9, 9]", PAIR, lambda _: read_pair),
-    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda _: read_pair),
-    "area": ValueKind(
-        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda _: read_area
-    ),
+    "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR),
+    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", schema.PAIR),
+    "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", schema.AREA),
     **dict.fromkeys(
         TYPES,
         ValueKind(
-            "the name of an object", "Door", OBJECT, lambda calls: calls.names.resolve_object_type
+            "the name of an object",
+            "Door",
+            schema.OBJECT,
+            lambda calls: calls.names.resolve_object_type,
         ),
     ),
-    "color": ValueKind("the name of a colour", "RED", COLOR, lambda _: read_color),
+    "color": ValueKind("the name of a colour", "RED", schema.COLOR),
     "colors": ValueKind(
-        "a list of colours", "[RED, BLUE]", unique_list(COLOR), lambda calls: calls.read_colors
+        "a list of colours",
+        "[RED, BLUE]",
+        schema.unique_list(schema.COLOR),
+        lambda calls: partial(fields.read_colors, calls.names.problems),
     ),
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
-        any_of(enum_schema(DISTANCES), REFERENCE),
+        schema.any_of(schema.enum_schema(DISTANCES), schema.REFERENCE),
         lambda calls: calls.names.resolve_distance,
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
-        any_of(enum_schema(REDUCTIONS), REFERENCE),
+        schema.any_of(schema.enum_schema(REDUCTIONS), schema.REFERENCE),
         lambda calls: calls.names.resolve_reduction,
     ),
 }
@@ -141,12 +107,12 @@ _BY_NAME: dict[str, ValueKind] = {
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
-        "the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.resolve_action
+        "the name of an action", "ACTUATE", schema.ACTION, lambda calls: calls.names.resolve_action
     ),
-    int: ValueKind("a whole number", "2", INTEGER, lambda _: read_int32),
-    float: ValueKind("a number", "1.0", NUMBER, lambda _: number),
-    bool: ValueKind("true or false", "true", BOOLEAN, lambda _: boolean),
-    str: ValueKind("a text", "text", TEXT, lambda _: text),
+    int: ValueKind("a whole number", "2", schema.INTEGER),
+    float: ValueKind("a number", "1.0", schema.NUMBER),
+    bool: ValueKind("true or false", "true", schema.BOOLEAN),
+    str: ValueKind("a text", "text", schema.TEXT),
 }
 """Kinds of values by annotated type."""
 
@@ -168,7 +134,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             f"a {phase.label}",
             "{name: …}",
-            function_schema(phase),
+            schema.function_schema(phase),
             lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
@@ -177,7 +143,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             words,
             "[…]",
-            list_of(function_schema(phase)),
+            schema.list_of(schema.function_schema(phase)),
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
@@ -189,7 +155,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             "a function",
             "./rules.py:name",
-            any_of(enum_schema([*DISTANCES, *REDUCTIONS]), REFERENCE),
+            schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
             lambda calls: calls.names.resolve_parameter,
         )
     return _BY_TYPE.get(kind, _OTHER)
@@ -206,26 +172,20 @@ class CallReader:
         warnings: (node, message) of everything ignored.
     """
 
-    def __init__(self, problems: ErrorCollector, names: NameResolver) -> None:
+    def __init__(self, names: NameResolver) -> None:
         self.area: Area | None = None
         self.agents = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: NameResolver = names
-        self._problems = problems
-
-    def read_colors(self, node: YamlNode) -> tuple[int, ...]:
-        """Read a list of colours; return their indices, sorted."""
-        return read_colors(self._problems, node)
+        self._problems = names.problems
 
     def read_calls(
         self, node: YamlNode, phase: Phase, processors: bool = False
     ) -> tuple[Call, ...]:
         """Return the valid calls of a list of entries, in order."""
-        calls = []
-        for item in items(node):
-            with self._problems.collect():
-                calls.append(self.read_call(item, phase, processors=processors))
-        return tuple(calls)
+        return self._problems.read_each(
+            fields.items(node), lambda item: self.read_call(item, phase, processors=processors)
+        )
 
     def read_call(
         self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
@@ -239,18 +199,18 @@ class CallReader:
             processors: True if the entry may name an esper.Processor.
         """
         if isinstance(node.value, list):
-            raise FieldError(node, f"found {node.summary}, expected one function: {{name: …}}")
-        entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
+            raise node.error(f"found {node.summary}, expected one function: {{name: …}}")
+        entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
-            raise FieldError(node, f"a {phase.label} needs its name: {{name: …}}")
+            raise node.error(f"a {phase.label} needs its name: {{name: …}}")
         system = self.names.resolve_system(entries["name"], phase, processors=processors)
         message = ""
-        if phase is TERMINATING and "says" in entries:
+        if phase is Phase.TERMINATING and "says" in entries:
             extra_keys = (*extra_keys, *ENDING_KEYS)
             with self._problems.collect():
-                message = text(entries["says"])
+                message = fields.text(entries["says"])
         mask: tuple[bool, ...] = ()
-        if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
+        if phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING) and "for" in entries:
             extra_keys = (*extra_keys, *TURN_KEYS)
             with self._problems.collect():
                 mask = self.agents.read_agent_mask(entries["for"])
@@ -262,8 +222,8 @@ class CallReader:
                 continue
             if parameter.name in entries:
                 with self._problems.collect():
-                    read = find_value_kind(parameter).reader(self)
-                    call.arguments[parameter.name] = read(entries[parameter.name])
+                    value = find_value_kind(parameter).read(self, entries[parameter.name])
+                    call.arguments[parameter.name] = value
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
             else:
@@ -278,7 +238,7 @@ class CallReader:
                 self._report_unknown(system, key, value, allowed)
         if is_complete(call):
             self._run_check(call, node, entries)
-            runs_once = phase is TRANSITION and not call.is_per_agent
+            runs_once = phase is Phase.TRANSITION and not call.is_per_agent
             if call.agent_mask and (runs_once or system.is_processor):
                 fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
                 self._problems.add(entries["for"], fault)
@@ -289,7 +249,7 @@ class CallReader:
         try:
             return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
-            raise FieldError(node, str(error)) from None
+            raise node.error(str(error)) from None
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
         """Report an unknown parameter; only warn if it resembles no parameter of a built-in
@@ -302,7 +262,7 @@ class CallReader:
             # scenarios of GridVerse pass an unused parameter to `teleport`
             self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + suggestion(key, allowed))
+            self._problems.add(node, message + fields.suggestion(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Report the error message of the system's own check."""

@@ -12,39 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
-from gv_engine.scenario import parameters
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    NodeBuilder,
-    YamlNode,
-    decode_utf8,
-    mapping,
-    parse_yaml,
-    text,
-)
+from gv_engine.scenario import fields, library, packs, parameters
+from gv_engine.scenario.fields import ErrorCollector, FieldError, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.library import (
-    FOLDER_FILE,
-    VARIANTS,
-    VARIANTS_KEY,
-    ScenarioRef,
-    find_ref,
-    iter_differences,
-    merge_over,
-    select_variant,
-)
-from gv_engine.scenario.packs import (
-    LEVELS,
-    LEVELS_KEY,
-    PackLevel,
-    expand_pack,
-    is_pack,
-    no_file_message,
-    no_level_message,
-    wrap_in_scenario,
-)
+from gv_engine.scenario.library import ScenarioRef
+from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.rule_modules import SourceFile, hash_text
@@ -120,8 +93,8 @@ FILE_KEYS: KeyTable = {
         TEXT,
     ),
     PARAMETERS: parameters.PARAMETERS_KEY,
-    VARIANTS: VARIANTS_KEY,
-    LEVELS: LEVELS_KEY,
+    library.VARIANTS: library.VARIANTS_KEY,
+    packs.LEVELS: packs.LEVELS_KEY,
 }
 """Keys of all scenario files, whatever their domain."""
 _MAX_BASES = 20
@@ -174,11 +147,10 @@ class Document:
         """Name of a scenario that declares none: its file's or folder's name and the variant."""
         name = "scenario"
         if self.source is not None:
-            folder = self.source.name == FOLDER_FILE
+            folder = self.source.name == library.FOLDER_FILE
             name = self.source.parent.name if folder else self.source.stem
-        return escape_unprintable(
-            "-".join(filter(None, (name, "" if self.settings else self.variant)))
-        )
+        variant = "" if self.settings else self.variant
+        return escape_unprintable("-".join(filter(None, (name, variant))))
 
     @property
     def ref(self) -> ScenarioRef | None:
@@ -263,9 +235,11 @@ def read_text(
     file = ref.file.absolute()
     document = Document(YamlNode(None, line=1), str(ref.file), file.parent, file, problems)
     try:
-        pack = is_pack(ref.file, raw)
-        root = wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)
-        document = replace(document, root=root, text=decode_utf8(raw), trust=trust)
+        pack = packs.is_pack(ref.file, raw)
+        root = (
+            packs.wrap_in_scenario(ref.file, problems) if pack else fields.parse_yaml(raw, problems)
+        )
+        document = replace(document, root=root, text=fields.decode_utf8(raw), trust=trust)
         return _finish_document(document, ref.variant, settings or {}, problems)
     except FieldError as error:
         raise problems.error_with(error) from None
@@ -315,12 +289,12 @@ def _finish_document(
     """Return the document with its bases merged, one variant selected and its parameters set."""
     extended = _merge_base(document, (), problems, MAX_SCENARIO_BYTES)
     folder = document.folder if document.trust.can_name_files(document.folder) else None
-    root, levels = expand_pack(extended.root, folder)
+    root, levels = packs.expand_pack(extended.root, folder)
     if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
-        raise FieldError(YamlNode(None, line=root.line), no_level_message(variant, levels))
+        raise YamlNode(None, line=root.line).error(packs.no_level_message(variant, levels))
     # a scenario with set parameters is none of the named variants
     plain = bool(settings or levels)
-    root, names, variant = select_variant(root, variant, plain=plain)
+    root, names, variant = library.select_variant(root, variant, plain=plain)
     label = ScenarioRef(document.source, variant) if document.source else document.label
     root, parameters = apply_settings(root, settings, problems, str(label))
     return replace(
@@ -338,7 +312,7 @@ def _finish_document(
 
 
 def _merge_base(
-    document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
+    document: Document, above: tuple[Path, ...], problems: ErrorCollector, bytes_left: int
 ) -> Document:
     """Return the document merged over the document that it extends; the document itself if it
     extends none.
@@ -347,51 +321,57 @@ def _merge_base(
         document: the document.
         above: the files that extend the document.
         problems: receives errors.
-        left: total size that the files which it extends may have, in bytes.
+        bytes_left: total size that the files which it extends may have, in bytes.
     """
-    entries = dict(mapping(document.root))
+    entries = dict(fields.mapping(document.root))
     if EXTENDS not in entries:
         return document
     node = entries.pop(EXTENDS)
-    base = _read_base(node, document, above, problems, left)
+    base = _read_base(node, document, above, problems, bytes_left)
     derived = replace(document.root, value=entries)
-    below = {key: part for key, part in mapping(base.root).items() if key != "name"}
-    whole = merge_over(replace(base.root, value=below), derived)
+    below = {key: part for key, part in fields.mapping(base.root).items() if key != "name"}
+    whole = library.merge_over(replace(base.root, value=below), derived)
     assert base.ref
     return replace(
         document,
         root=whole,
         trust=document.trust.for_base(base.folder, document.folder),
         bases=(base.ref, *base.bases),
-        changes_from_base=tuple(iter_differences(replace(base.root, value=below), whole)),
+        changes_from_base=tuple(library.iter_differences(replace(base.root, value=below), whole)),
     )
 
 
 def _read_base(
-    node: YamlNode, document: Document, above: tuple[Path, ...], problems: ErrorCollector, left: int
+    node: YamlNode,
+    document: Document,
+    above: tuple[Path, ...],
+    problems: ErrorCollector,
+    bytes_left: int,
 ) -> Document:
     """Return the document that `node` extends; its references are relative to the extending
     folder."""
-    name = text(node)
+    name = fields.text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / name
     built_in = list_playable_scenarios()
     if name not in built_in and not document.trust.can_name_files(document.folder):
-        raise FieldError(node, no_file_message(name))
+        raise node.error(packs.no_file_message(name))
     try:
-        ref = built_in[name] if name in built_in else find_ref(beside, built_in)
+        ref = built_in[name] if name in built_in else library.find_ref(beside, built_in)
         raw = _read_bytes(ref)
     except ScenarioError as error:
-        raise FieldError(node, str(error)) from None
-    if (left := left - len(raw)) < 0:
+        raise node.error(str(error)) from None
+    if (bytes_left := bytes_left - len(raw)) < 0:
         limit = format_bytes(MAX_SCENARIO_BYTES)
-        raise FieldError(node, f"the files that a scenario extends are at most {limit} together")
+        raise node.error(f"the files that a scenario extends are at most {limit} together")
     file = ref.file.resolve()
     if file in above or file == document.source or len(above) == _MAX_BASES:
-        raise FieldError(node, f"{name} extends this scenario in turn")
-    root = _rebase_node(parse_yaml(raw, problems), str(ref.file), file.parent, document.folder)
+        raise node.error(f"{name} extends this scenario in turn")
+    root = _rebase_node(
+        fields.parse_yaml(raw, problems), str(ref.file), file.parent, document.folder
+    )
     base = Document(root, str(ref.file), file.parent, file, trust=document.trust)
-    base = _merge_base(base, (*above, document.source or file), problems, left)
-    root, _, variant = select_variant(base.root, ref.variant)
+    base = _merge_base(base, (*above, document.source or file), problems, bytes_left)
+    root, _, variant = library.select_variant(base.root, ref.variant)
     return replace(base, root=root, variant=variant)
 
 
@@ -417,9 +397,8 @@ def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNo
         items = [_rebase_node(part, label, home, folder) for part in node.value]
         return replace(node, value=items, file=label)
     text = _rebase_text(node.text, home, folder)
-    if text == node.text:
-        return replace(node, file=label)
-    return replace(node, value=text, text=text, file=label)
+    value = node.value if text == node.text else text
+    return replace(node, value=value, text=text, file=label)
 
 
 def _rebase_text(text: str, home: Path, folder: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -12,13 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import yaml
 
-from gv_engine.rules.errors import (
-    ProblemPlace,
-    ScenarioError,
-    TrustError,
-    describe_allowed,
-    escape_unprintable,
-)
+from gv_engine.rules import errors
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.files import check_line
@@ -40,6 +34,7 @@ Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | fl
 
 
 _T = TypeVar("_T")
+_D = TypeVar("_D")
 
 
 @dataclass(frozen=True)
@@ -68,10 +63,14 @@ class YamlNode:
     cell: tuple[int, int] | None = None
 
     @property
-    def place(self) -> ProblemPlace:
+    def place(self) -> errors.ProblemPlace:
         """Source position for error reports."""
         cells = () if self.cell is None else (self.cell,)
-        return ProblemPlace(self.path, self.line, self.file, cells)
+        return errors.ProblemPlace(self.path, self.line, self.file, cells)
+
+    def error(self, message: str) -> FieldError:
+        """Return the error about this value; an empty message if it has been reported before."""
+        return FieldError(self, message)
 
     @property
     def plain(self) -> Any:
@@ -113,8 +112,8 @@ class ErrorCollector:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._messages: list[tuple[ProblemPlace, str]] = []
-        self._error_class = ScenarioError
+        self._messages: list[tuple[errors.ProblemPlace, str]] = []
+        self._error_class = errors.ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
         """Add an error about a value.
@@ -135,7 +134,27 @@ class ErrorCollector:
         except FieldError as error:
             self.add(error.node, error.message)
             if isinstance(error, UntrustedCodeError):
-                self._error_class = TrustError
+                self._error_class = errors.TrustError
+
+    def read_key(
+        self, entries: Mapping[str, YamlNode], key: str, read: Callable[[YamlNode], _T], default: _D
+    ) -> _T | _D:
+        """Return the value of a key, read by `read`; the default if the key is missing, or if its
+        value has an error, which is added."""
+        if key in entries:
+            with self.collect():
+                return read(entries[key])
+        return default
+
+    def read_each(
+        self, nodes: Iterable[YamlNode], read: Callable[[YamlNode], _T]
+    ) -> tuple[_T, ...]:
+        """Return the values of nodes, each read by `read`; add the errors of the others."""
+        values = []
+        for node in nodes:
+            with self.collect():
+                values.append(read(node))
+        return tuple(values)
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -150,12 +169,12 @@ class ErrorCollector:
         if self._messages:
             raise self._combined_error()
 
-    def error_with(self, error: FieldError) -> ScenarioError:
+    def error_with(self, error: FieldError) -> errors.ScenarioError:
         """Return one `ScenarioError` of all errors and a last one that stops the reading."""
         self.add(error.node, error.message)
         return self._combined_error()
 
-    def _combined_error(self) -> ScenarioError:
+    def _combined_error(self) -> errors.ScenarioError:
         """Return one exception with all messages and their places, sorted by line."""
         messages = sorted(self._messages, key=lambda message: message[0].line or 0)
         error = self._error_class(text for _, text in messages)
@@ -168,7 +187,7 @@ def format_message(label: str, node: YamlNode, message: str) -> str:
     label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
     parts = (" ".join(part.split()) for part in (place, node.path, message) if part)
-    return escape_unprintable(": ".join(parts))
+    return errors.escape_unprintable(": ".join(parts))
 
 
 def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str:
@@ -177,14 +196,14 @@ def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str
     names = list(allowed)
     if not names:
         return ""
-    hint = describe_allowed(name, names).replace("(allowed", f"({label}", 1)
+    hint = errors.describe_allowed(name, names).replace("(allowed", f"({label}", 1)
     return f" {hint}" if hint.startswith("(") else f"; {hint}"
 
 
 def mapping(node: YamlNode) -> dict[str, YamlNode]:
     """Return the entries of a mapping; raise `FieldError` if the node is none."""
     if not isinstance(node.value, dict):
-        raise FieldError(node, f"found {node.summary}, expected a mapping of names to values")
+        raise node.error(f"found {node.summary}, expected a mapping of names to values")
     return node.value
 
 
@@ -192,22 +211,52 @@ def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
     """Return the items of a list; raise `FieldError` with the text `expected` if the node is
     none."""
     if not isinstance(node.value, list):
-        raise FieldError(node, f"found {node.summary}, expected {expected}")
+        raise node.error(f"found {node.summary}, expected {expected}")
     return node.value
+
+
+def list_or_single(node: YamlNode) -> list[YamlNode]:
+    """Return the items of a list; a list of the node itself for any other value."""
+    return node.value if isinstance(node.value, list) else [node]
+
+
+def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) -> list[YamlNode]:
+    """Return the items of a list; raise `FieldError` unless there are `minimum` to `maximum`; the
+    message calls them `label`."""
+    nodes = items(node)
+    if not minimum <= len(nodes) <= maximum:
+        limits = f"{minimum} to {maximum}" if minimum else f"at most {maximum}"
+        raise node.error(f"found {len(nodes)} {label}, expected {limits}")
+    return nodes
+
+
+def pair_of(node: YamlNode, expected: str) -> list[YamlNode]:
+    """Return the items of a list of two; raise `FieldError` with the text `expected` for others."""
+    if len(pair := items(node, expected)) != 2:
+        raise node.error(f"found {node.summary}, expected {expected}")
+    return pair
+
+
+def read_range(node: YamlNode, minimum: int, maximum: int, expected: str) -> tuple[int, int]:
+    """Return the integers of a range `[low, high]` within [minimum, maximum]; see `pair_of`."""
+    low, high = (integer(limit, minimum, maximum) for limit in pair_of(node, expected))
+    if low > high:
+        raise node.error(f"found [{low}, {high}], expected the smaller number first")
+    return low, high
 
 
 def optional_text(node: YamlNode) -> str:
     """Return the stripped text of a scalar, which may be empty; raise `FieldError` if it is no
     scalar."""
     if isinstance(node.value, dict | list):
-        raise FieldError(node, f"found {node.summary}, expected a text")
+        raise node.error(f"found {node.summary}, expected a text")
     return node.text.strip()
 
 
 def text(node: YamlNode) -> str:
     """Return the text of a scalar as written; raise `FieldError` if it is empty or no scalar."""
     if isinstance(node.value, dict | list) or not node.text.strip():
-        raise FieldError(node, f"found {node.summary}, expected a text")
+        raise node.error(f"found {node.summary}, expected a text")
     return node.text
 
 
@@ -216,52 +265,57 @@ def read_name(node: YamlNode) -> str:
     try:
         return check_line(text(node), "name")
     except ValueError as error:
-        raise FieldError(node, str(error)) from None
+        raise node.error(str(error)) from None
 
 
-def integer(node: YamlNode, least: int, most: int) -> int:
-    """Return an integer; raise `FieldError` if it is none or outside of [least, most]."""
+def integer(node: YamlNode, minimum: int, maximum: int) -> int:
+    """Return an integer; raise `FieldError` if it is none or outside of [minimum, maximum]."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
-        raise FieldError(node, f"found {node.summary}, expected a whole number")
-    if not least <= node.value <= most:
-        raise FieldError(node, f"found {node.summary}, allowed are {least} to {most}")
+        raise node.error(f"found {node.summary}, expected a whole number")
+    if not minimum <= node.value <= maximum:
+        raise node.error(f"found {node.summary}, allowed are {minimum} to {maximum}")
     return node.value
 
 
 def number(node: YamlNode) -> float:
     """Return a finite number as a float; raise `FieldError` if the node is none."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-        raise FieldError(node, f"found {node.summary}, expected a number")
+        raise node.error(f"found {node.summary}, expected a number")
     try:
         value = float(node.value)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise FieldError(node, f"found {node.summary}, expected a finite number")
+        raise node.error(f"found {node.summary}, expected a finite number")
     return value
 
 
 def boolean(node: YamlNode) -> bool:
     """Return a boolean; raise `FieldError` if the node is none."""
     if not isinstance(node.value, bool):
-        raise FieldError(node, f"found {node.summary}, expected true or false")
+        raise node.error(f"found {node.summary}, expected true or false")
     return node.value
 
 
-def read_choice(node: YamlNode, choices: Iterable[str], what: str) -> int:
+def read_choice(node: YamlNode, choices: Iterable[str], label: str) -> int:
     """Return the index of a name in `choices`; raise `FieldError` with a suggestion if it is
     missing.
 
     Args:
         node: the name.
         choices: the allowed names.
-        what: kind of name, for the message.
+        label: kind of name, for the message.
     """
     names = list(choices)
     name = text(node)
     if name not in names:
-        raise FieldError(node, f"no {what} {name!r}{suggestion(name, names)}")
+        raise node.error(f"no {label} {name!r}{suggestion(name, names)}")
     return names.index(name)
+
+
+def choose(node: YamlNode, choices: Sequence[str], label: str) -> str:
+    """Return a name if it is one of `choices`, else raise `FieldError`, see `read_choice`."""
+    return choices[read_choice(node, choices, label)]
 
 
 def read_fields(
@@ -327,20 +381,17 @@ def read_distinct(
         with problems.collect():
             value = read(item)
             if value in values:
-                raise FieldError(item, f"{item.text} stands here a second time")
+                raise item.error(f"{item.text} stands here a second time")
             values[value] = None
     if not items(node):
-        raise FieldError(node, "found an empty list, expected at least one name")
+        raise node.error("found an empty list, expected at least one name")
     return tuple(values)
 
 
 def read_pair(node: YamlNode) -> tuple[int, int]:
     """Return (height, width) of a grid, or (rows, columns) of rooms."""
-    expected = "two numbers: [height, width]"
-    pair = items(node, expected)
-    if len(pair) != 2:
-        raise FieldError(node, f"found {node.summary}, expected {expected}")
-    return integer(pair[0], 1, MAX_SIDE), integer(pair[1], 1, MAX_SIDE)
+    height, width = pair_of(node, "two numbers: [height, width]")
+    return integer(height, 1, MAX_SIDE), integer(width, 1, MAX_SIDE)
 
 
 def read_area(node: YamlNode) -> Area:
@@ -349,16 +400,12 @@ def read_area(node: YamlNode) -> Area:
     ranges = items(node, expected)
     sides = [items(limits, "a range: [least, most]") for limits in ranges]
     if [len(limits) for limits in sides] != [2, 2]:
-        raise FieldError(node, f"expected {expected}")
+        raise node.error(f"expected {expected}")
     bounds = []
-    for limits, ends in zip(ranges, sides, strict=True):
-        low, high = (integer(limit, -MAX_SIDE, MAX_SIDE) for limit in ends)
-        if low > high:
-            raise FieldError(limits, f"found [{low}, {high}], expected the smaller number first")
+    for limits in ranges:
+        low, high = read_range(limits, -MAX_SIDE, MAX_SIDE, expected)
         if high - low >= _MAX_VIEW_SIDE:
-            raise FieldError(
-                limits, f"found {high - low + 1} cells, a view has at most {_MAX_VIEW_SIDE}"
-            )
+            raise limits.error(f"found {high - low + 1} cells, a view has at most {_MAX_VIEW_SIDE}")
         bounds += [low, high]
     return Area(*bounds)
 
@@ -375,9 +422,7 @@ def read_plain(node: YamlNode) -> Any:
     for kind, read in ((bool, boolean), (int, read_int32), (float, number)):
         if isinstance(node.value, kind):
             return read(node)
-    raise FieldError(
-        node, f"found {node.summary}, expected a number, true, false, or a list of them"
-    )
+    raise node.error(f"found {node.summary}, expected a number, true, false, or a list of them")
 
 
 # ---- yaml nodes ----------------------------------------------------------------------------------
@@ -442,7 +487,7 @@ def decode_utf8(raw: bytes) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         message = f"byte {raw[error.start]:#x} is not UTF-8 text"
-        raise FieldError(YamlNode(None, line=line), message) from None
+        raise YamlNode(None, line=line).error(message) from None
 
 
 def _compose(text: str) -> yaml.Node | None:
@@ -476,7 +521,7 @@ def _compose(text: str) -> yaml.Node | None:
         escape = re.search(r"\\U(?!000|0010)", text)
         line = text.count("\n", 0, escape.start()) + 1 if escape else 1
         message = r"not valid YAML: found an escape beyond the last character, \U0010FFFF"
-    raise FieldError(YamlNode(None, line=line), message)
+    raise YamlNode(None, line=line).error(message)
 
 
 def _check_limits(text: str, loader: Any) -> None:
@@ -489,9 +534,9 @@ def _check_limits(text: str, loader: Any) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
         if depth > _MAX_DEPTH:
-            raise FieldError(at, f"nested deeper than {_MAX_DEPTH} levels")
+            raise at.error(f"nested deeper than {_MAX_DEPTH} levels")
         if values > 2 * _MAX_VALUES:  # keys count too
-            raise FieldError(at, f"more than {_MAX_VALUES} values")
+            raise at.error(f"more than {_MAX_VALUES} values")
 
 
 class NodeBuilder:
@@ -506,26 +551,26 @@ class NodeBuilder:
         self._problems = problems
         self._values = self._characters = 0
 
-    def _count_value(self, at: YamlNode, depth: int, characters: int = 0) -> None:
-        # aliases can make a short file huge or endless
+    def _count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
         """Add a value to the totals; raise `FieldError` if a limit is exceeded, with a message only
         once."""
+        # aliases can make a short file huge or endless
         self._values += 1
         self._characters += characters
         if depth > _MAX_DEPTH:
-            raise FieldError(at, f"nested deeper than {_MAX_DEPTH} levels; does it contain itself?")
+            raise node.error(f"nested deeper than {_MAX_DEPTH} levels; does it contain itself?")
         if self._values > _MAX_VALUES:
             first = self._values == _MAX_VALUES + 1
-            raise FieldError(at, f"more than {_MAX_VALUES} values, with those of aliases" * first)
+            raise node.error(f"more than {_MAX_VALUES} values, with those of aliases" * first)
         if self._characters > _MAX_CHARACTERS:
             first = self._characters - characters <= _MAX_CHARACTERS
-            raise FieldError(at, f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
+            raise node.error(f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
         """Return the node of a PyYAML node; `at` gives its path and line."""
         self._count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
-            raise FieldError(at, f"found the tag {tree.tag!r}; scenario files have none")
+            raise at.error(f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
             return YamlNode(self._read_entries(tree, at, depth), at.path, at.line)
         if isinstance(tree, yaml.SequenceNode):
@@ -562,7 +607,7 @@ class NodeBuilder:
                 for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                     place = YamlNode(None, _join_path(at.path, "<<"), line)
                     if not isinstance(other, yaml.MappingNode):
-                        raise FieldError(place, "only mappings can be merged with <<")
+                        raise place.error("only mappings can be merged with <<")
                     self._count_value(place, depth)
                     for name, node in self._read_entries(other, at, depth + 1).items():
                         merged.setdefault(name, node)
@@ -592,7 +637,7 @@ class NodeBuilder:
             for key, value in data.items():
                 with self._problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
-                        raise FieldError(at, f"found the key {key!r}, expected a text")
+                        raise at.error(f"found the key {key!r}, expected a text")
                     place = YamlNode(None, _join_path(at.path, str(key)))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
             return YamlNode(entries, at.path)
@@ -605,7 +650,7 @@ class NodeBuilder:
             return YamlNode(nodes, at.path)
         if data is None or isinstance(data, str | bool | int | float):
             return YamlNode(data, at.path, text="" if data is None else str(data))
-        raise FieldError(at, f"found a {type(data).__name__}, which no scenario file can hold")
+        raise at.error(f"found a {type(data).__name__}, which no scenario file can hold")
 
 
 def _join_path(path: str, key: str) -> str:

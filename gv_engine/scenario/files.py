@@ -233,18 +233,18 @@ def append_whole(file: FileIO, data: bytes) -> None:
         raise
 
 
-def _limit_message(what: str, most: int) -> str:
+def _limit_message(label: str, max_bytes: int) -> str:
     """Return "scenario files are at most 512 KiB" for a label and a limit."""
-    return f"{what} are at most {format_bytes(most)}"
+    return f"{label} are at most {format_bytes(max_bytes)}"
 
 
-def format_bytes(number: int) -> str:
+def format_bytes(num_bytes: int) -> str:
     """Return a number of bytes with a unit.
 
     >>> format_bytes(512 * 1024), format_bytes(6_500_000)
     ('512 KiB', '6.2 MiB')
     """
-    size, unit = float(number), "bytes"
+    size, unit = float(num_bytes), "bytes"
     for larger in ("KiB", "MiB", "GiB"):
         if size < 1024:
             break
@@ -495,6 +495,7 @@ def parse_xml(raw: bytes) -> Element:
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
+        """Add an element to the tree; raise `ValueError` if it is nested too deeply."""
         nonlocal depth
         depth += 1
         if depth > _MAX_XML_DEPTH:
@@ -502,11 +503,13 @@ def parse_xml(raw: bytes) -> Element:
         builder.start(name, attributes)
 
     def end(name: str) -> None:
+        """Close an element of the tree."""
         nonlocal depth
         depth -= 1
         builder.end(name)
 
     def check(name: str, system: str | None, public: str | None, declares: int) -> None:
+        """Raise `ValueError` for a DOCTYPE that declares entities or attributes."""
         if declares:
             raise ValueError(
                 "its DOCTYPE declares entities or attributes; remove what is in its brackets"
@@ -516,9 +519,7 @@ def parse_xml(raw: bytes) -> Element:
     parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, check
     try:
         parser.Parse(raw, True)
-    except expat.ExpatError as error:
-        raise ValueError(f"no XML: {error}") from None
-    except LookupError as error:  # unknown encoding
+    except (expat.ExpatError, LookupError) as error:  # LookupError: unknown encoding
         raise ValueError(f"no XML: {error}") from None
     return builder.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,71 +15,23 @@ from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectType, ObjectTypes
-from gv_engine.rules.system import (
-    OBSERVATION,
-    REGISTRIES,
-    RENDERING,
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Phase,
-    get_system,
-)
+from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
+from gv_engine.scenario import fields, missions
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_AGENTS, AgentSpecs, read_agents
 from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
-from gv_engine.scenario.fields import (
-    INT32_MAX,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    format_message,
-    integer,
-    make_unique,
-    mapping,
-    optional_text,
-    read_area,
-    read_choice,
-    read_color,
-    read_distinct,
-    read_fields,
-    read_name,
-    read_pair,
-    suggestion,
-)
-from gv_engine.scenario.json_schema import (
-    AREA,
-    BOOLEAN,
-    COLOR,
-    OBJECT,
-    PAIR,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    function_schema,
-    integer_schema,
-    list_of,
-    map_of,
-    object_schema,
-    unique_list,
-)
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout, round_up_size
-from gv_engine.scenario.map import LEGEND_KEYS, Legend, make_symbol_check, read_legend, read_map
-from gv_engine.scenario.missions import (
-    MISSION_FORM,
-    MISSION_KEYS,
-    MissionSpec,
-    read_mission,
-    reads_mission,
+from gv_engine.scenario.map import (
+    LEGEND_KEYS,
+    Legend,
+    LevelSource,
+    make_symbol_check,
+    read_legend,
+    read_map,
 )
 from gv_engine.scenario.object_types import OBJECT_TYPE_KEYS, read_object_types
 from gv_engine.scenario.plugin import KeyCommand
@@ -90,16 +43,16 @@ from systems.procedural import settle
 
 MAX_ENTITIES = 2**22
 
+STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
-    "name": Key("What the level is called: its file or folder, if left out.", TEXT),
-    "description": Key("What it is about and what to do in it, for people.", TEXT),
+    "name": Key("What the level is called: its file or folder, if left out.", schema.TEXT),
+    "description": Key("What it is about and what to do in it, for people.", schema.TEXT),
     "view": Key(
         "How the window shows it at first; `explored` is what the agent has seen so far.",
-        enum_schema(VIEWS),
+        schema.enum_schema(VIEWS, "view"),
     ),
     "max_steps": Key(
-        "After so many steps an episode is cut off; without it, never.",
-        any_of(integer_schema(1, INT32_MAX), {"type": "null"}),
+        "After so many steps an episode is cut off; without it, never.", schema.optional(STEP_LIMIT)
     ),
     "action_space": Key(
         "Its actions, by name or, those of its own, as `{name: KICK, key: K}`; the usual eight, if "
@@ -113,25 +66,27 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key("Names of the objects that may occur; all, if left out.", unique_list(OBJECT)),
+    "objects": Key(
+        "Names of the objects that may occur; all, if left out.", schema.unique_list(schema.OBJECT)
+    ),
     "colors": Key(
         "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.",
-        unique_list(COLOR),
+        schema.unique_list(schema.COLOR),
     ),
 }
 VIEW: KeyTable = {
     "area": Key(
         "[[ymin, ymax], [xmin, xmax]] around an agent that looks up: -6 is six cells ahead, and a "
         "ymax of 2 two behind.",
-        AREA,
+        schema.AREA,
         required=True,
     )
 }
 FROM_VISIBILITY: KeyTable = {
-    "name": Key("It is `from_visibility`.", enum_schema(["from_visibility"]), required=True),
+    "name": Key("It is `from_visibility`.", schema.enum_schema(["from_visibility"]), required=True),
     **VIEW,
     "visibility_function": Key(
-        "Which of the cells are seen.", function_schema(VISIBILITY), required=True
+        "Which of the cells are seen.", schema.function_schema(Phase.VISIBILITY), required=True
     ),
 }
 
@@ -139,35 +94,37 @@ GRID_KEYS: KeyTable = {
     "always_truncates": Key(
         "True counts the step that reaches `max_steps` as truncated even if the episode terminates "
         "in it, as MiniGrid and Gymnasium's `TimeLimit` do; false, if left out.",
-        BOOLEAN,
+        schema.BOOLEAN,
     ),
     "domain": Key(
         "The domain of worlds, `grid` if left out; `algebra` is the other one.",
-        enum_schema(["grid"]),
+        schema.enum_schema(["grid"]),
     ),
     **SHARED_KEYS,
     "capacity": Key(
         "For how many entities a world has room; found out if left out.",
-        integer_schema(2, MAX_ENTITIES),
+        schema.integer_schema(2, MAX_ENTITIES),
     ),
-    "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
+    "max_shape": Key("[height, width] of the largest grid; found out if left out.", schema.PAIR),
     "objects": Key(
         "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        map_of(object_schema(OBJECT_TYPE_KEYS)),
+        schema.map_of(schema.object_schema(OBJECT_TYPE_KEYS)),
         nested=OBJECT_TYPE_KEYS,
     ),
-    "state_space": Key("What may be on the grid.", object_schema(SPACE), nested=SPACE),
-    "observation_space": Key("What may be seen.", object_schema(SPACE), nested=SPACE),
+    "state_space": Key("What may be on the grid.", schema.object_schema(SPACE), nested=SPACE),
+    "observation_space": Key("What may be seen.", schema.object_schema(SPACE), nested=SPACE),
     "map": Key(
         "The level, a character per cell, in place of a `reset_function`; messages count its rows "
         "and columns from 1.",
-        TEXT,
+        schema.TEXT,
     ),
     "legend": Key(
         "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
         "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
-        map_of(
-            any_of(OBJECT, {**object_schema(LEGEND_KEYS), **any_of(*_SHOWN)}),
+        schema.map_of(
+            schema.any_of(
+                schema.OBJECT, {**schema.object_schema(LEGEND_KEYS), **schema.any_of(*_SHOWN)}
+            ),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
         nested=LEGEND_KEYS,
@@ -182,37 +139,39 @@ GRID_KEYS: KeyTable = {
     "mission": Key(
         "What the agent is asked to do, in words and numbers: "
         '`{text: "fetch the {color} {object}", object: Key, color: RED}`.',
-        MISSION_FORM,
-        nested=MISSION_KEYS,
+        missions.MISSION_FORM,
+        nested=missions.MISSION_KEYS,
     ),
     "reset_function": Key(
         "What builds the level, in place of a `map`: a rule that draws one by chance.",
-        function_schema(RESET),
+        schema.function_schema(Phase.RESET),
     ),
     "transition_functions": Key(
-        "What a step does, in this order.", list_of(function_schema(TRANSITION)), required=True
+        "What a step does, in this order.",
+        schema.list_of(schema.function_schema(Phase.TRANSITION)),
+        required=True,
     ),
     "reward_functions": Key(
         "What a step is worth: the sum of these, in this order; of the same name, the second is "
         '`name_2` in `info["reward_terms"]`.',
-        list_of(function_schema(REWARD)),
+        schema.list_of(schema.function_schema(Phase.REWARD)),
         required=True,
     ),
     "observation_function": Key(
         "What the agent sees: an `area` of cells around it, and which of them are seen.",
-        function_schema(OBSERVATION),
+        schema.function_schema(Phase.OBSERVATION),
         required=True,
         nested=VIEW,
     ),
     "terminating_function": Key(
         "When the episode is over; several go into `reduce_any`.",
-        function_schema(TERMINATING),
+        schema.function_schema(Phase.TERMINATING),
         required=True,
     ),
     "success_function": Key(
         "Whether that was a success: asked where the terminating function has ended the episode; "
         "without it, nothing is guessed.",
-        function_schema(TERMINATING),
+        schema.function_schema(Phase.TERMINATING),
     ),
 }
 """Keys of scenarios of grids."""
@@ -253,41 +212,33 @@ class TopLevel:
         self.entries: dict[str, YamlNode] = {}
 
     def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
-        """Read a top-level key; return the default if it is missing or wrong."""
-        if key in self.entries:
-            with self.problems.collect():
-                return read(self.entries[key])
-        return default
+        """Return the value of a top-level key; the default if the key is missing or wrong."""
+        return self.problems.read_key(self.entries, key, read, default)
 
     def read_texts(self, name: str) -> dict[str, Any]:
         """Return the arguments `name`, `description`, `view` and `source`; `name` is the default
         name."""
         return {
-            "name": self.key("name", read_name, name),
-            "description": self.key("description", optional_text, ""),
-            "view": self.key("view", lambda node: VIEWS[read_choice(node, VIEWS, "view")], ""),
+            "name": self.key("name", fields.read_name, name),
+            "description": self.key("description", fields.optional_text, ""),
+            "view": self.key("view", SHARED_KEYS["view"].read, ""),
             "source": self.document.source,
         }
-
-    def read_limit(self, node: YamlNode) -> int:
-        """Read a step limit."""
-        return integer(node, 1, INT32_MAX)
 
     def read_actions(
         self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
     ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
         """Read `action_space` with `read_actions`; return the default if it is missing or wrong."""
-        return self.key(
-            "action_space", lambda node: read_actions(self.problems, node, known), (default, ())
-        )
+        read = partial(read_actions, self.problems, known=known)
+        return self.key("action_space", read, (default, ()))
 
-    def add_column(self, columns: dict[str, type], cls: type, at: YamlNode) -> None:
+    def add_column(self, columns: dict[str, type], cls: type, node: YamlNode) -> None:
         """Add a component to those of a world; report two components with the same column name."""
         column = column_name(cls)
         other = columns.setdefault(column, cls)
         if other is not cls:
             self.problems.add(
-                at,
+                node,
                 f"two components would share the column w.{column}: {other.__name__} of "
                 f"{other.__module__} and {cls.__name__} of {cls.__module__}; rename one",
             )
@@ -299,20 +250,22 @@ class _Reader(TopLevel):
     def __init__(self, document: Document, numbering: TypeIds) -> None:
         super().__init__(document)
         self.root = document.root
-        self.names = NameResolver(document, numbering)
-        self.read = CallReader(self.problems, self.names)
-        self.draws = RandomValues(self.problems, self.names)
+        self.names = NameResolver(document, numbering, self.problems)
+        self.read = CallReader(self.names)
+        self.draws = RandomValues(self.names)
         self.depth = 1  # of objects in each other
-        self.mission: MissionSpec | None = None
+        self.mission: missions.MissionSpec | None = None
         self.agents = AgentSpecs()
 
     def read_fields(self) -> dict[str, Any]:
         """Return the arguments of the `Scenario`; raise a ScenarioError with all problems."""
         if self.document.domain != "grid":
-            other = mapping(self.root)["domain"]
+            other = fields.mapping(self.root)["domain"]
             self.problems.add(other, f"found {other.summary}; load_scenario() loads all domains")
             self.problems.raise_if_any()
-        self.entries = read_fields(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
+        self.entries = fields.read_fields(
+            self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS
+        )
         for key, key_info in GRID_KEYS.items():
             if key_info.required and key not in self.entries:
                 self.problems.add(self.missing_node(key), "missing; a scenario needs it")
@@ -320,16 +273,11 @@ class _Reader(TopLevel):
         for node in list_referring_nodes(self.root):
             self.names.import_references(node)
         self.names.declared_types = self.key(
-            "objects",
-            lambda node: read_object_types(self.problems, self.names, node, self.document.folder),
-            (),
+            "objects", lambda node: read_object_types(self.names, node, self.document.folder), ()
         )
         actions, own_actions = self.read_actions(USUAL_ACTIONS)
-        self.agents = self.key(
-            "agents",
-            lambda node: read_agents(self.problems, self.names, node),
-            ANY_AGENTS if "agents" in self.entries else self.agents,
-        )
+        default = ANY_AGENTS if "agents" in self.entries else self.agents
+        self.agents = self.key("agents", partial(read_agents, self.names), default)
         self.read.agents = self.agents
         self.names.own_actions = tuple(command.name for command in own_actions)
         objects, colors = self.read_space("state_space", self.names.list_grid_types(), USUAL_COLORS)
@@ -338,35 +286,36 @@ class _Reader(TopLevel):
         seen_colors = tuple(sorted({*seen_colors, *self.agents.colors}))
         # the area first: visibility functions check their parameters against it
         sight = self.key("observation_function", self.read_observation, ())
-        own = tuple(call for call in sight if call.system.phase is OBSERVATION)
+        own = tuple(call for call in sight if call.system.phase is Phase.OBSERVATION)
         # pictures show the view, even if a function of object states makes the observation
-        all_seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
+        all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
         visibility = (all_seen,) if own else sight
         levels = self.read_reset(objects, colors)
         self.mission = self.key(
-            "mission",
-            lambda node: read_mission(self.problems, self.names, self.draws, node, objects, colors),
-            None,
+            "mission", lambda node: missions.read_mission(self.draws, node, objects, colors), None
         )
+        resets = map(self.mission.wrap_reset, levels) if self.mission else levels
         # agents without a cell in the level get one
         settling = [Call(get_system(settle), {})] if self.agents.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
-            RESET: (*(map(self.mission.wrap_reset, levels) if self.mission else levels), *settling),
-            TRANSITION: self.key("transition_functions", self.make_list_reader(TRANSITION), ()),
-            REWARD: self.key("reward_functions", self.make_list_reader(REWARD), ()),
-            TERMINATING: self.key(
-                "terminating_function", lambda node: (self.read_test(node, True),), ()
+            Phase.RESET: (*resets, *settling),
+            Phase.TRANSITION: self.key(
+                "transition_functions", self.make_list_reader(Phase.TRANSITION), ()
             ),
-            SUCCESS: self.key("success_function", lambda node: (self.read_test(node, False),), ()),
-            VISIBILITY: visibility,
-            OBSERVATION: own,
-            RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
+            Phase.REWARD: self.key("reward_functions", self.make_list_reader(Phase.REWARD), ()),
+            Phase.TERMINATING: self.key(
+                "terminating_function", lambda n: (self.read_test(n, True),), ()
+            ),
+            Phase.SUCCESS: self.key("success_function", lambda n: (self.read_test(n, False),), ()),
+            Phase.VISIBILITY: visibility,
+            Phase.OBSERVATION: own,
+            Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
         }
         self.require_mission(calls)
-        fields = {
+        arguments = {
             **self.read_texts(self.document.default_name),
-            "max_steps": self.key("max_steps", self.read_optional_limit, None),
-            "always_truncates": self.key("always_truncates", boolean, False),
+            "max_steps": self.key("max_steps", SHARED_KEYS["max_steps"].read, None),
+            "always_truncates": self.key("always_truncates", fields.boolean, False),
             "objects": objects,
             "colors": colors,
             "observation_objects": seen_objects,
@@ -376,27 +325,26 @@ class _Reader(TopLevel):
             "area": self.read.area,
             "layout": self.make_layout(levels, objects, seen_objects),
             "mission_texts": self.mission.texts if self.mission else (),
-            "reward_names": make_unique([call.name for call in calls[REWARD]]),
-            "warnings": tuple(self.list_warnings()),
+            "reward_names": fields.make_unique([call.name for call in calls[Phase.REWARD]]),
+            "warnings": tuple(
+                fields.format_message(self.document.label, *warning)
+                for warning in self.read.warnings
+            ),
             "sharing": self.agents.sharing,
             "code": tuple(list_source_files(self.names.modules.values())),
             "schedule": calls,
         }
         self.problems.raise_if_any()
-        return fields
+        return arguments
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report systems that read the mission if the scenario has none."""
         if "mission" in self.entries:
             return
-        asking = dict.fromkeys(
-            part.name
-            for phase, unique_list in calls.items()
-            if phase is not RENDERING
-            for call in unique_list
-            for part in call.walk()
-            if reads_mission(part.system)
-        )
+        # rendering systems show a mission only if there is one
+        listed = (call for phase in calls if phase is not Phase.RENDERING for call in calls[phase])
+        parts = (part for call in listed for part in call.walk())
+        asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))
         # an author's own component of that name is no mission
         if asking and column_name(Mission) not in map(column_name, self.find_components(())):
             self.problems.add(
@@ -409,18 +357,17 @@ class _Reader(TopLevel):
         """Return a node for messages about a missing key."""
         return YamlNode(None, key, self.root.line)
 
-    def read_optional_limit(self, node: YamlNode) -> int | None:
-        return None if node.value is None else self.read_limit(node)
-
     def read_space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Read a space; return its types and colours, sorted, or the defaults `objects` and
         `colors`."""
         entries: dict[str, YamlNode] = {}
-        entries = self.key(key, lambda node: read_fields(self.problems, node, SPACE), entries)
+        entries = self.key(
+            key, lambda node: fields.read_fields(self.problems, node, SPACE), entries
+        )
         objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
-        colors = self.read_list(entries.get("colors"), read_color, colors)
+        colors = self.read_list(entries.get("colors"), fields.read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
 
     def read_list(
@@ -431,47 +378,50 @@ class _Reader(TopLevel):
         before = len(self.problems)
         if node is not None:
             with self.problems.collect():
-                values = tuple(sorted(read_distinct(self.problems, node, read)))
+                values = tuple(sorted(fields.read_distinct(self.problems, node, read)))
                 return values if len(self.problems) == before else default
         return default
 
     def read_grid_object(self, node: YamlNode) -> int:
+        """Return the index of an object type that can stand on the grid."""
         index = self.names.resolve_object_type(node)
         if not self.names.types[index].in_grid:
-            raise FieldError(node, f"{node.text} belongs to every space; leave it out")
+            raise node.error(f"{node.text} belongs to every space; leave it out")
         return index
 
     def make_list_reader(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
+        """Return a function that reads the list of a phase's functions."""
         return lambda node: self.read.read_calls(node, phase, processors=True)
 
     def read_test(self, node: YamlNode, processors: bool) -> Call:
         """Read one function of TERMINATING."""
         if isinstance(node.value, list):
-            raise FieldError(
-                node,
+            raise node.error(
                 "found a list, expected one function; several go into "
-                "{name: reduce_any, terminating_functions: […]}",
+                "{name: reduce_any, terminating_functions: […]}"
             )
-        return self.read.read_call(node, TERMINATING, processors=processors)
+        return self.read.read_call(node, Phase.TERMINATING, processors=processors)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
         """Read the area and the visibility function, or a function that makes observations."""
-        entries = mapping(node)
+        entries = fields.mapping(node)
         if "area" in entries:
             with self.problems.collect():
-                self.read.area = read_area(entries["area"])
+                self.read.area = fields.read_area(entries["area"])
         else:
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
             phase = (
-                self.names.resolve_view_phase(entries["name"]) if "name" in entries else VISIBILITY
+                self.names.resolve_view_phase(entries["name"])
+                if "name" in entries
+                else Phase.VISIBILITY
             )
             return (self.read.read_call(node, phase, extra_keys=("area",)),)
-        read_fields(self.problems, node, FROM_VISIBILITY)
+        fields.read_fields(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
-            hint = suggestion("", REGISTRIES[VISIBILITY])
-            raise FieldError(node, f"from_visibility needs a visibility_function{hint}")
-        return (self.read.read_call(entries["visibility_function"], VISIBILITY),)
+            hint = fields.suggestion("", REGISTRIES[Phase.VISIBILITY])
+            raise node.error(f"from_visibility needs a visibility_function{hint}")
+        return (self.read.read_call(entries["visibility_function"], Phase.VISIBILITY),)
 
     def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
         """Return the reset calls of the level, from a map, a room or a reset function."""
@@ -485,34 +435,25 @@ class _Reader(TopLevel):
         for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):
             if key in self.entries and not has_map:
                 self.problems.add(self.entries[key], f"{what} without a map")
-        legend: Legend = {}
         self.key("draw", self.draws.read, None)
+        legend: Legend = {}
         if has_map:
-            legend = self.key(
-                "legend",
-                lambda node: read_legend(self.problems, self.names, self.draws, node),
-                legend,
-            )
-        allowed = make_symbol_check(self.names, self.draws, objects, colors)
+            legend = self.key("legend", partial(read_legend, self.draws), legend)
+        find_fault = make_symbol_check(self.draws, objects, colors)
+        source = LevelSource(self.entries, self.draws, legend, find_fault, len(self.agents.bodies))
         is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
         is_random = self.entries.keys() & PROCEDURAL_KEYS or not is_fixed
-        agents, built = len(self.agents.bodies), tuple[Call, ...]()
-        if "reset_function" in keys:
-            built = self.key(
-                "reset_function", lambda node: (self.read.read_call(node, RESET),), built
-            )
-        elif not is_random:
-            return self.key(
-                "map", lambda node: read_map(self.problems, node, legend, allowed, agents), built
-            )
-        if not is_random or ("reset_function" in keys and not built):
-            return built
-        level = ProceduralReader(
-            self.problems, self.names, self.entries, self.draws, legend, allowed, agents
+        reset = self.key(
+            "reset_function", lambda node: self.read.read_call(node, Phase.RESET), None
         )
+        if "reset_function" in keys and not (reset and is_random):
+            return (reset,) if reset else ()
+        if not is_random:
+            return self.key("map", partial(read_map, source), ())
+        level = ProceduralReader(source)
         calls: tuple[Call, ...] = ()
         with self.problems.collect():
-            calls = (level.read_level(next(iter(built), None)),)
+            calls = (level.read_level(reset),)
         self.depth = level.depth
         return calls
 
@@ -521,7 +462,7 @@ class _Reader(TopLevel):
     ) -> Layout | None:
         """Return the layout of the scenario's worlds; None after an error in the sizes."""
         shapes = find_shapes(reset)
-        size = self.key("max_shape", read_pair, None)
+        size = self.key("max_shape", fields.read_pair, None)
         if size is None:
             if not shapes:
                 if all(map(is_complete, reset)) and reset and "max_shape" not in self.entries:
@@ -539,12 +480,12 @@ class _Reader(TopLevel):
                     f"found {list(size)}, smaller than the level of {list(shape)}",
                 )
         height, width = round_up_size(size[0]), round_up_size(size[1])
-        cells = height * width
         types = self.find_types((*objects, *seen))
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
-        capacity = _FREE_ENTITIES + cells * in_cell
-        capacity = self.key("capacity", lambda node: integer(node, 2, MAX_ENTITIES), capacity)
+        capacity = self.key(
+            "capacity", GRID_KEYS["capacity"].read, _FREE_ENTITIES + height * width * in_cell
+        )
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.capacity if draws else 0
         capacity += len(self.agents.bodies) - 1
@@ -576,10 +517,6 @@ class _Reader(TopLevel):
         for cls in dict.fromkeys(classes):
             self.add_column(own, cls, self.root)
         return (*built_in, *(own[column] for column in sorted(own.keys() - columns)))
-
-    def list_warnings(self) -> list[str]:
-        label = self.document.label
-        return [format_message(label, node, message) for node, message in self.read.warnings]
 
 
 def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:

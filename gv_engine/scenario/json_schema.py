@@ -1,21 +1,41 @@
 """Builders of the JSON schema of scenario files, and schemas of common values, for editors.
 
-Each schema must accept everything that the corresponding reader in `fields` accepts.
+Most schemas hold the reader of their values from `fields`, so that a key is declared once for the
+reader, editors and the reference page. A schema must accept everything that its reader accepts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from components.objects import built_in_types
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, System
-from gv_engine.scenario.fields import INT32_MAX, INT32_MIN, MAX_SIDE
+from gv_engine.scenario import fields
+from gv_engine.scenario.fields import MAX_SIDE, YamlNode
 
 JsonSchema = Mapping[str, Any]
 """A JSON schema, before `_Expander` adds parameters and overrides."""
+
+
+class ValueSchema(dict[str, Any]):
+    """JSON schema of a value in scenario files, together with the reader of such values.
+
+    Attributes:
+        read: function that returns the value of a node, or raises `FieldError`.
+    """
+
+    def __init__(self, schema: JsonSchema, read: Callable[[YamlNode], Any]) -> None:
+        super().__init__(schema)
+        self.read = read
+
+
+def read_value(schema: JsonSchema, node: YamlNode) -> Any:
+    """Return the value of a node, read by the reader of a schema; the node itself if the schema has
+    no reader."""
+    return schema.read(node) if isinstance(schema, ValueSchema) else node
 
 
 class Key(NamedTuple):
@@ -32,6 +52,10 @@ class Key(NamedTuple):
     schema: JsonSchema
     required: bool = False
     nested: Mapping[str, Key] = {}
+
+    def read(self, node: YamlNode) -> Any:
+        """Return the value of a node by the key's schema, see `read_value`."""
+        return read_value(self.schema, node)
 
 
 KeyTable = Mapping[str, Key]
@@ -70,14 +94,16 @@ class ScenarioFormat(NamedTuple):
     mixture_keys: Mapping[str, Key] = {}
 
 
-def integer_schema(least: int, most: int) -> JsonSchema:
-    """Return the schema of an integer in [least, most]."""
-    return {"type": "integer", "minimum": least, "maximum": most}
+def integer_schema(minimum: int, maximum: int) -> ValueSchema:
+    """Return the schema and reader of an integer in [minimum, maximum]."""
+    limits = {"type": "integer", "minimum": minimum, "maximum": maximum}
+    return ValueSchema(limits, lambda node: fields.integer(node, minimum, maximum))
 
 
-def enum_schema(names: Iterable[str]) -> JsonSchema:
-    """Return the schema of one of several names."""
-    return {"enum": list(names)}
+def enum_schema(names: Iterable[str], label: str = "name") -> ValueSchema:
+    """Return the schema and reader of one of several names; messages call the names `label`."""
+    choices = list(names)
+    return ValueSchema({"enum": choices}, lambda node: fields.choose(node, choices, label))
 
 
 def any_of(*schemas: JsonSchema) -> JsonSchema:
@@ -85,9 +111,19 @@ def any_of(*schemas: JsonSchema) -> JsonSchema:
     return {"anyOf": list(schemas)}
 
 
+def optional(schema: ValueSchema) -> ValueSchema:
+    """Return the schema and reader of a value that may also be null."""
+    either = any_of(schema, {"type": "null"})
+    return ValueSchema(either, lambda node: None if node.value is None else schema.read(node))
+
+
 def list_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
-    """Return the schema of a list; `limits` are further JSON schema keywords."""
-    return {"type": "array", "items": schema, **limits}
+    """Return the schema of a list, with a reader if the items have one; `limits` are further JSON
+    schema keywords, which the reader does not check."""
+    whole = {"type": "array", "items": schema, **limits}
+    if not isinstance(schema, ValueSchema):
+        return whole
+    return ValueSchema(whole, lambda node: tuple(map(schema.read, fields.items(node))))
 
 
 def unique_list(schema: JsonSchema) -> JsonSchema:
@@ -124,17 +160,19 @@ def definition_ref(name: str) -> JsonSchema:
     return {"$ref": f"#/definitions/{name}"}
 
 
+_PAIR_LENGTH = {"minItems": 2, "maxItems": 2}
 DEFINITIONS: Mapping[str, JsonSchema] = {
-    "text": {"type": ["string", "number", "boolean", "null"]},
-    "number": {"type": "number"},
-    "whole": integer_schema(INT32_MIN, INT32_MAX),
-    "truth": {"type": "boolean"},
-    "plain": {"type": ["number", "boolean", "array"]},
-    "pair": list_of(integer_schema(1, MAX_SIDE), minItems=2, maxItems=2),
-    "area": list_of(
-        list_of(integer_schema(-MAX_SIDE, MAX_SIDE), minItems=2, maxItems=2), minItems=2, maxItems=2
+    "text": ValueSchema({"type": ["string", "number", "boolean", "null"]}, fields.text),
+    "number": ValueSchema({"type": "number"}, fields.number),
+    "whole": integer_schema(fields.INT32_MIN, fields.INT32_MAX),
+    "truth": ValueSchema({"type": "boolean"}, fields.boolean),
+    "plain": ValueSchema({"type": ["number", "boolean", "array"]}, fields.read_plain),
+    "pair": ValueSchema(list_of(integer_schema(1, MAX_SIDE), **_PAIR_LENGTH), fields.read_pair),
+    "area": ValueSchema(
+        list_of(list_of(integer_schema(-MAX_SIDE, MAX_SIDE), **_PAIR_LENGTH), **_PAIR_LENGTH),
+        fields.read_area,
     ),
-    "color": enum_schema(COLORS),
+    "color": ValueSchema(enum_schema(COLORS), fields.read_color),
     "object": any_of(
         enum_schema(kind.name for kind in built_in_types() if kind.in_grid), {"type": "string"}
     ),
@@ -142,9 +180,12 @@ DEFINITIONS: Mapping[str, JsonSchema] = {
 }
 """Schemas of common values, by name; a text may be any scalar, as texts keep their spelling."""
 
-TEXT, NUMBER, INTEGER, BOOLEAN, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(
-    definition_ref, DEFINITIONS
+TEXT, NUMBER, INTEGER, BOOLEAN, PLAIN, PAIR, AREA, COLOR = (
+    ValueSchema(definition_ref(name), known.read)
+    for name, known in DEFINITIONS.items()
+    if isinstance(known, ValueSchema)
 )
+OBJECT, ACTION = definition_ref("object"), definition_ref("action")
 REFERENCE: JsonSchema = {"type": "string", "pattern": ":"}
 """Schema of `./rules.py:name` or `module:name`."""
 SCENARIO = definition_ref("scenario")

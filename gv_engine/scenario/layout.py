@@ -3,10 +3,10 @@ contents that no world of a layout can have, and compute derived columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -27,6 +27,8 @@ RNG = np.dtype(
 )
 """dtype of the state of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit
 half."""
+
+_T = TypeVar("_T")
 
 AGENT_COLUMNS: dict[str, type[np.generic]] = {
     "reward": np.float64,
@@ -135,14 +137,16 @@ class Layout:
         longest = max(kind.index for kind in self.types) + 1
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
+    def _make_type_table(self, default: _T, read: Callable[[ObjectType], _T]) -> tuple[_T, ...]:
+        """Return the value that `read` gives for each type, by type index; the default for types of
+        other worlds."""
+        values = {kind.index: read(kind) for kind in self.types}
+        return tuple(values.get(index, default) for index in range(self.type_table_length))
+
     @cached_property
     def prefabs(self) -> tuple[Prefab, ...]:
         """Components of a new object by type index; () for types of other worlds."""
-        table: list[Prefab] = [()] * self.type_table_length
-        for kind in self.types:
-            if kind.in_grid:
-                table[kind.index] = make_prefab(kind)
-        return tuple(table)
+        return self._make_type_table((), lambda kind: make_prefab(kind) if kind.in_grid else ())
 
     @cached_property
     def mission(self) -> type | None:
@@ -175,8 +179,7 @@ class Layout:
     @cached_property
     def num_states(self) -> tuple[int, ...]:
         """Number of states by type index."""
-        counts = {kind.index: kind.num_states for kind in self.types}
-        return tuple(counts.get(index, 1) for index in range(self.type_table_length))
+        return self._make_type_table(1, lambda kind: kind.num_states)
 
     @cached_property
     def oriented(self) -> tuple[int, ...]:
@@ -192,14 +195,12 @@ class Layout:
     @cached_property
     def leaves(self) -> tuple[int, ...]:
         """Type that replaces a used-up object, by type index; -1 for none."""
-        left = {kind.index: kind.leaves for kind in self.types if kind.leaves is not None}
-        return tuple(left.get(index, -1) for index in range(self.type_table_length))
+        return self._make_type_table(-1, lambda kind: -1 if kind.leaves is None else kind.leaves)
 
     @cached_property
     def grounds(self) -> tuple[bool, ...]:
         """True for types on the ground layer, by type index."""
-        below = {kind.index for kind in self.types if kind.layer == GROUND}
-        return tuple(index in below for index in range(self.type_table_length))
+        return self._make_type_table(False, lambda kind: kind.layer == GROUND)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:

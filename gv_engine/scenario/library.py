@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import FieldError, YamlNode, make_unique, mapping, suggestion, text
+from gv_engine.scenario.fields import YamlNode, make_unique, mapping, suggestion, text
 from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.json_schema import VARIANT, Key, map_of
 from gv_engine.scenario.resources import SCENARIOS
@@ -96,11 +96,11 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
         if node.value is None:
             if name not in result:
                 hint = suggestion(name, result)
-                raise FieldError(node, f"there is no {name!r} to take out{hint}")
+                raise node.error(f"there is no {name!r} to take out{hint}")
             del result[name]
         elif not isinstance(node.value, dict):
             hint = "expected a mapping of what differs, or nothing to take it out"
-            raise FieldError(node, f"found {node.summary}, {hint}")
+            raise node.error(f"found {node.summary}, {hint}")
         elif name in result and node.value:
             item = _as_mapping(result[name], "name")
             result[name] = replace(item, value=_merge_entries(mapping(item), node.value))
@@ -127,11 +127,10 @@ def _as_mapping(node: YamlNode, key: str) -> YamlNode:
 
 def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
     """Yield the differences between two scenarios, one line each."""
-    parts = [
+    first, second = (
         index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
-    ]
-    first, second = parts
+    )
     if isinstance(first, dict) and isinstance(second, dict):
         for key in (*first, *(key for key in second if key not in first)):
             place = f"{path}.{key}" if path else key
@@ -153,7 +152,7 @@ VARIANTS_KEY = Key(
     map_of(VARIANT, minProperties=1),
 )
 _RESET = "reset_function"
-_LEVEL_SOURCES = ("map", "maps", "room", _RESET)
+_LEVEL_SOURCES = {"map", "maps", "room", _RESET}
 """Keys that define the level; for the last one, its arguments are compared too."""
 _NAME = re.compile(r"[\w.-]+")
 _BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
@@ -176,33 +175,29 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
         return ()
     variants = mapping(entries[VARIANTS])
     if not variants:
-        raise FieldError(
-            entries[VARIANTS], "found nothing, expected a mapping from names to what differs"
+        raise entries[VARIANTS].error(
+            "found nothing, expected a mapping from names to what differs"
         )
     for name, node in variants.items():
         if not _NAME.fullmatch(name):
-            raise FieldError(
-                node, f"found the name {name!r}, expected letters, digits, '-', '_', '.'"
-            )
+            raise node.error(f"found the name {name!r}, expected letters, digits, '-', '_', '.'")
     return tuple(variants)
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
     """Return True if at least one variant adds no key to the level's definition, so that the file
     without variants is complete."""
+    arguments = _list_keys(entries.get(_RESET))
     return any(
-        all(
-            key in entries and (key != _RESET or _list_keys(part) <= _list_keys(entries[key]))
-            for key, part in mapping(variant).items()
-            if key in _LEVEL_SOURCES
-        )
-        for variant in mapping(entries[VARIANTS]).values()
+        variant.keys() & _LEVEL_SOURCES <= entries.keys()
+        and _list_keys(variant.get(_RESET)) <= arguments
+        for variant in map(mapping, mapping(entries[VARIANTS]).values())
     )
 
 
-def _list_keys(node: YamlNode) -> set[str]:
+def _list_keys(node: YamlNode | None) -> set[str]:
     """Return the keys of a mapping; an empty set for other values."""
-    return set(node.value) if isinstance(node.value, dict) else set()
+    return set(node.value) if node and isinstance(node.value, dict) else set()
 
 
 def select_variant(
@@ -226,7 +221,7 @@ def select_variant(
         wanted = names[0]
     if wanted and wanted not in names:
         others = suggestion(wanted, names) or "; there are none in it"
-        raise FieldError(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")
+        raise YamlNode(None, line=root.line).error(f"no variant {wanted!r}{others}")
     entries = mapping(root).copy()
     variant = mapping(entries.pop(VARIANTS)).get(wanted, root)
     if not wanted:
@@ -305,9 +300,8 @@ def list_multi_agent_grids() -> dict[str, ScenarioRef]:
 def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
     """Return the scenarios in a folder by name."""
     files = {path.stem: path for path in folder.glob("*.yaml")}
-    return list_scenarios(
-        files | {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
-    )
+    folders = {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
+    return list_scenarios(files | folders)
 
 
 def list_minigrid_grids() -> dict[str, ScenarioRef]:

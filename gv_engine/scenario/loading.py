@@ -21,9 +21,7 @@ from gv_engine.scenario.trust import Consent, Trust, split_options
 
 
 def load_scenario(
-    source: str | Path | Mapping[str, Any],
-    folder: str | Path | None = None,
-    **options: Any,
+    source: str | Path | Mapping[str, Any], folder: str | Path | None = None, **options: Any
 ) -> AnyScenario:
     """Load a scenario of any domain.
 
@@ -206,11 +204,8 @@ def check_reference(reference: Any) -> dict[str, Any]:
     return reference
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_line(value: Any) -> bool:
+    """Return True for a text of one line without control characters."""
     with suppress(ValueError):
         return bool(check_line(value, "name"))
     return False
@@ -222,9 +217,8 @@ def _is_step_limit(value: Any) -> bool:
 
 def _are_actions(value: Any) -> bool:
     """Return True for a non-empty list of different action numbers."""
-    if not (isinstance(value, list) and value and all(type(number) is int for number in value)):
-        return False
-    return len(set(value)) == len(value)
+    is_list = isinstance(value, list) and all(type(number) is int for number in value)
+    return is_list and 0 < len(set(value)) == len(value)
 
 
 _REFERENCE_FIELDS = {
@@ -235,8 +229,8 @@ _REFERENCE_FIELDS = {
 }
 _CHANGE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_line,
-    "description": _is_text,
-    "difficulty": _is_text,
+    "description": lambda value: isinstance(value, str),
+    "difficulty": lambda value: isinstance(value, str),
     "max_steps": _is_step_limit,
     "actions": _are_actions,
 }

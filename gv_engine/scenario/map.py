@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,30 +18,10 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
-from gv_engine.scenario.fields import (
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    items,
-    mapping,
-    read_choice,
-    read_color,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    COLOR,
-    OBJECT,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights
@@ -103,29 +83,31 @@ class Symbol:
         return is_fixed and not (self.one_of or self.room or self.contents)
 
 
-_INNER = any_of(OBJECT, {"type": "object"})
+_INNER = schema.any_of(schema.OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
-    "object": Key("The name of what stands there; Floor, if left out.", OBJECT),
-    "state": Key("The name of its state; its first, if left out.", TEXT),
-    "color": Key("Its colour; NONE, if left out.", COLOR),
+    "object": Key("The name of what stands there; Floor, if left out.", schema.OBJECT),
+    "state": Key("The name of its state; its first, if left out.", schema.TEXT),
+    "color": Key("Its colour; NONE, if left out.", schema.COLOR),
     "content": Key("What is in it, if it is a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
         "The agent stands there and looks that way; `any` of them.",
-        enum_schema((*ORIENTATIONS, "any")),
+        schema.enum_schema((*ORIENTATIONS, "any")),
     ),
     "holds": Key("What the agent holds: an object, one of several, or Floor.", _INNER),
     "one_of": Key(
-        "What it is one of, by chance, in place of `object`.", list_of(_INNER, minItems=1)
+        "What it is one of, by chance, in place of `object`.", schema.list_of(_INNER, minItems=1)
     ),
-    "weights": Key("How likely each of `one_of` is.", list_of(integer_schema(1, MAX_WEIGHT))),
+    "weights": Key(
+        "How likely each of `one_of` is.", schema.list_of(schema.integer_schema(1, MAX_WEIGHT))
+    ),
 }
 """Keys of a mapping that describes a symbol."""
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
-    "room": Key("The name of the room that the cell belongs to.", TEXT),
+    "room": Key("The name of the room that the cell belongs to.", schema.TEXT),
     "ground": Key(
         "What lies beneath it, of a type whose layer is the ground: a name, or as beside it.",
-        any_of(OBJECT, {"type": "object"}),
+        schema.any_of(schema.OBJECT, {"type": "object"}),
     ),
 }
 
@@ -153,61 +135,54 @@ LEGEND = {
 """Built-in legend, which a scenario's own entries override."""
 
 
-def read_legend(
-    problems: ErrorCollector, names: NameResolver, draws: RandomValues, node: YamlNode
-) -> Legend:
+def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
     """Read a scenario's legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
-    for character, entry in mapping(node).items():
-        with problems.collect():
+    for character, entry in fields.mapping(node).items():
+        with draws.problems.collect():
             legend[character] = None
             if len(character) != 1 or not character.isprintable():
-                raise FieldError(entry, f"found the key {character!r}, expected a single character")
-            legend[character] = read_symbol(problems, names, draws, entry, ("room", "ground"))
+                raise entry.error(f"found the key {character!r}, expected a single character")
+            legend[character] = read_symbol(draws, entry, ("room", "ground"))
     return legend
 
 
-def read_symbol(
-    problems: ErrorCollector,
-    names: NameResolver,
-    draws: RandomValues,
-    node: YamlNode,
-    extra_keys: tuple[str, ...] = (),
-) -> Symbol:
+def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...] = ()) -> Symbol:
     """Read a symbol: the name of an object, or a mapping for an object, one of several, or an
     agent.
 
     Args:
         extra_keys: keys that are allowed besides those of a symbol.
     """
+    names = draws.names
     if not isinstance(node.value, dict):
         return Symbol(draws.read_value(node, (AN_OBJECT,), names.resolve_object_type))
-    entries = read_fields(problems, node, (*SYMBOL_KEYS, *extra_keys))
+    entries = fields.read_fields(draws.problems, node, (*SYMBOL_KEYS, *extra_keys))
     if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
         misspelled = len(entries) < len(node.value)
-        raise FieldError(node, "" if misspelled else "found neither `object` nor `agent`")
+        raise node.error("" if misspelled else "found neither `object` nor `agent`")
     if "ground" in entries:
         above = {key: entry for key, entry in entries.items() if key != "ground"}
         symbol = Symbol()
         if above:
-            symbol = read_symbol(problems, names, draws, replace(node, value=above), extra_keys)
-        below = read_symbol(problems, names, draws, entries["ground"])
-        _check_layer(names, draws, node, symbol, ABOVE)
-        _check_layer(names, draws, entries["ground"], below, GROUND)
+            symbol = read_symbol(draws, replace(node, value=above), extra_keys)
+        below = read_symbol(draws, entries["ground"])
+        _check_layer(draws, node, symbol, ABOVE)
+        _check_layer(draws, entries["ground"], below, GROUND)
         return replace(symbol, ground=below)
-    room = text(entries["room"]) if "room" in entries else ""
+    room = fields.text(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
     if "agent" in entries:
         facing = draws.read_value(entries["agent"], (WAY,), _read_facing)
     if "holds" in entries:
         if facing is None:
-            raise FieldError(entries["holds"], "only an `agent` holds something")
-        holds = _read_content(problems, names, draws, entries["holds"])
+            raise entries["holds"].error("only an `agent` holds something")
+        holds = _read_content(draws, entries["holds"])
     if "one_of" in entries:
-        several, weights = _read_options(problems, names, draws, entries)
+        several, weights = _read_options(draws, entries)
         return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
     if "weights" in entries:
-        raise FieldError(entries["weights"], "`weights` goes with `one_of`")
+        raise entries["weights"].error("`weights` goes with `one_of`")
     kind, state, color = FLOOR, 0, NONE
     if "object" in entries:
         kind = draws.read_value(entries["object"], (AN_OBJECT,), names.resolve_object_type)
@@ -217,17 +192,17 @@ def read_symbol(
         state = states.pop()
         if states:
             where = " and ".join(each.name for each in kinds)
-            raise FieldError(entries["state"], f"this state has another number in {where}")
+            raise entries["state"].error(f"this state has another number in {where}")
     if "color" in entries:
-        color = draws.read_value(entries["color"], (A_COLOR,), read_color)
+        color = draws.read_value(entries["color"], (A_COLOR,), fields.read_color)
         for each in kinds:
             if draws.list_possible_values(color) != (NONE,) and not each.colored:
-                raise FieldError(entries["color"], _no_color_message(names, entries, each))
+                raise entries["color"].error(_no_color_message(names, entries, each))
     if "content" in entries:
         for each in kinds:
             if Box not in each.component_classes:
-                raise FieldError(entries["content"], f"{each.name} has no component Box to hold it")
-        content = _read_content(problems, names, draws, entries["content"])
+                raise entries["content"].error(f"{each.name} has no component Box to hold it")
+        content = _read_content(draws, entries["content"])
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
 
 
@@ -243,50 +218,44 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
     return f"{kind.name} has no colour{hint}"
 
 
-def _read_content(
-    problems: ErrorCollector, names: NameResolver, draws: RandomValues, node: YamlNode
-) -> Symbol:
+def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
     """Read the object in a box or in the agent's hand."""
-    symbol = read_symbol(problems, names, draws, node)
+    symbol = read_symbol(draws, node)
     if symbol.facing is not None:
-        raise FieldError(node, "found an agent, expected an object: {object: Key, color: RED}")
+        raise node.error("found an agent, expected an object: {object: Key, color: RED}")
     return symbol
 
 
-def _check_layer(
-    names: NameResolver, draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str
-) -> None:
+def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
     """Raise a FieldError for an object that does not live on this layer of a cell."""
     if layer == GROUND and symbol.facing is not None:
-        raise FieldError(node, "the agent stands on the ground: write `agent` beside `ground`")
-    for kind in (
-        kind for option in symbol.options for kind in draws.list_possible_values(option.kind)
-    ):
-        each = names.types[kind]
-        if kind != FLOOR and each.layer != layer:
-            hint = f"only a type with `layer: {layer}` may stand here"
-            raise FieldError(node, f"{each.name} has the layer `{each.layer}`; {hint}")
+        raise node.error("the agent stands on the ground: write `agent` beside `ground`")
+    for option in symbol.options:
+        for kind in map(draws.names.types.__getitem__, draws.list_possible_values(option.kind)):
+            if kind.index != FLOOR and kind.layer != layer:
+                hint = f"only a type with `layer: {layer}` may stand here"
+                raise node.error(f"{kind.name} has the layer `{kind.layer}`; {hint}")
 
 
 def _read_facing(node: YamlNode) -> int:
     """Read an orientation, or `any`."""
-    return read_choice(node, (*ORIENTATIONS, "any"), "orientation")
+    return fields.read_choice(node, (*ORIENTATIONS, "any"), "orientation")
 
 
 def _read_options(
-    problems: ErrorCollector, names: NameResolver, draws: RandomValues, entries: dict[str, YamlNode]
+    draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
     """Read `one_of` and `weights`; return the symbols and their weights."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
-            raise FieldError(entries[key], f"`{key}` belongs into the items of `one_of`")
-    several = items(entries["one_of"])
+            raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
+    several = fields.items(entries["one_of"])
     if not 1 <= len(several) <= _MAX_OPTIONS:
-        raise FieldError(entries["one_of"], f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
-    symbols = tuple(read_symbol(problems, names, draws, item) for item in several)
+        raise entries["one_of"].error(f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
+    symbols = tuple(read_symbol(draws, item) for item in several)
     for item, symbol in zip(several, symbols, strict=True):
         if symbol.one_of or symbol.facing is not None:
-            raise FieldError(item, "an item of `one_of` is an object; put all else beside `one_of`")
+            raise item.error("an item of `one_of` is an object; put all else beside `one_of`")
     weights = (1,) * len(symbols)
     if "weights" in entries:
         weights = read_weights(entries["weights"], len(symbols))
@@ -296,41 +265,43 @@ def _read_options(
 _MAX_OPTIONS = 100
 
 
-def read_map(
-    problems: ErrorCollector,
-    node: YamlNode,
-    legend: Legend,
-    allowed: Callable[[Symbol], str],
-    agents: int = 1,
-) -> tuple[Call, ...]:
-    """Read a map without random parts; return the reset calls that build its level.
+@dataclass(frozen=True)
+class LevelSource:
+    """Parts of a scenario that its level is read from.
 
-    Args:
-        legend: the scenario's own entries; `LEGEND` applies to all other characters.
-        allowed: function of `make_symbol_check`.
-        agents: maximum number of agents on the map.
+    Attributes:
+        entries: top-level nodes of the scenario by key.
+        draws: random values of its key `draw`.
+        legend: the scenario's own symbols; `LEGEND` applies to all other characters.
+        find_fault: function of `make_symbol_check`.
+        max_agents: maximum number of agents in the level.
     """
-    level = MapReader(problems, node, legend, allowed, agents)
+
+    entries: Mapping[str, YamlNode]
+    draws: RandomValues
+    legend: Legend
+    find_fault: Callable[[Symbol], str]
+    max_agents: int = 1
+
+
+def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
+    """Return the reset calls that build the level of a map without random parts."""
+    level = MapReader(source, node)
     level.require_agent()
-    height, width = level.shape
-    cells = np.zeros((round_up_size(height), round_up_size(width), 3), np.uint8)
-    cells[..., 0] = FLOOR
-    starts = []
+    sides = map(round_up_size, level.shape)
+    cells = np.full((*sides, 3), (FLOOR, 0, 0), np.uint8)
+    ground, starts = cells.copy(), []
     for y, x, symbol in level.symbols():
         cells[y, x] = symbol.kind, symbol.state, symbol.color
         if symbol.facing is not None:
             starts.append((y, x, symbol.facing))
-    cells.flags.writeable = False
+        if below := symbol.ground:
+            ground[y, x] = below.kind, below.state, below.color
+    cells.flags.writeable = ground.flags.writeable = False
     values = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
     reset = Call(get_system(from_map), values)
     if not any(symbol.ground for _, _, symbol in level.symbols()):
         return (reset,)
-    ground = np.zeros((*cells.shape[:2], 3), np.uint8)
-    ground[..., 0] = FLOOR
-    for y, x, symbol in level.symbols():
-        if below := symbol.ground:
-            ground[y, x] = below.kind, below.state, below.color
-    ground.flags.writeable = False
     return reset, Call(get_system(ground_of_map), {"cells": ground})
 
 
@@ -338,7 +309,7 @@ _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 
 
 def make_symbol_check(
-    names: NameResolver, draws: RandomValues, kinds: Collection[int], colors: Collection[int]
+    draws: RandomValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
     """Return a function that returns the error message for a symbol outside of the state space, ""
     for others.
@@ -352,7 +323,7 @@ def make_symbol_check(
         none."""
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for number in draws.list_possible_values(option.kind):
-                kind = names.types[number].name
+                kind = draws.names.types[number].name
                 if number not in kinds:
                     return f"{kind}, {_UNLISTED.format('objects')}"
                 for color in draws.list_possible_values(option.color):
@@ -373,19 +344,11 @@ class MapReader:
         agents: positions of agents as text, such as "row 2, column 3".
     """
 
-    def __init__(
-        self,
-        problems: ErrorCollector,
-        node: YamlNode,
-        legend: Legend,
-        allowed: Callable[[Symbol], str],
-        agents: int = 1,
-    ) -> None:
-        self._problems = problems
-        self._max_agents = agents
+    def __init__(self, source: LevelSource, node: YamlNode) -> None:
+        self._problems = source.draws.problems
+        self._source = source
         self._node = node
-        self.legend = {**LEGEND, **legend}
-        self._allowed = allowed
+        self.legend = {**LEGEND, **source.legend}
         self.rows = self._split_rows()
         self.shape = len(self.rows), len(self.rows[0])
         self.agents: list[str] = []
@@ -417,21 +380,21 @@ class MapReader:
     def _split_rows(self) -> list[str]:
         """Return the rows of the map; report rows of other lengths and cut them."""
         if self._node.folded:
-            raise FieldError(self._node, "its rows are joined into one line; write `map: |`")
+            raise self._node.error("its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
         if isinstance(self._node.value, dict | list) or not rows[0]:
-            raise FieldError(self._node, f"found {self._node.summary}, expected rows of characters")
+            raise self._node.error(f"found {self._node.summary}, expected rows of characters")
         for y, row in enumerate(rows):
             if "\t" in row:
-                raise FieldError(self._cell_node(y), f"row {y + 1} has a tab; use spaces or dots")
+                raise self._cell_node(y).error(f"row {y + 1} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 self._problems.add(
                     self._cell_node(y, min(len(row), len(rows[0]))),
                     f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
-        if max(len(rows), len(rows[0])) > MAX_SIDE:
-            raise FieldError(self._node, f"larger than {MAX_SIDE} rows or columns")
+        if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
+            raise self._node.error(f"larger than {fields.MAX_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
 
     def _check_cell(self, y: int, x: int, character: str) -> None:
@@ -443,19 +406,21 @@ class MapReader:
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
-                hint = suggestion(character, (c if c != " " else "blank" for c in self.legend))
+                hint = fields.suggestion(
+                    character, (c if c != " " else "blank" for c in self.legend)
+                )
                 self._problems.add(
                     self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
                 )
             return
-        if fault := self._allowed(symbol):
+        if fault := self._source.find_fault(symbol):
             self._wrong.add(character)
             self._problems.add(self._cell_node(y, x), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
-            if len(self.agents) >= self._max_agents:
+            if len(self.agents) >= (most := self._source.max_agents):
                 fault = f"a second agent, the first is in {self.agents[0]}"
-                if self._max_agents > 1:
-                    fault = f"agent {len(self.agents) + 1}, and there are {self._max_agents}"
+                if most > 1:
+                    fault = f"agent {len(self.agents) + 1}, and there are {most}"
                 self._problems.add(self._cell_node(y, x), f"{place}: {fault}")
             self.agents.append(place)
 

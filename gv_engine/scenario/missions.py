@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from string import Formatter, digits
 from types import FunctionType
 from typing import Any
@@ -24,42 +25,18 @@ from components.mission import Mission
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
-from gv_engine.scenario.fields import (
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    integer,
-    items,
-    read_choice,
-    read_distinct,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    INTEGER,
-    REFERENCE,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    list_of,
-    object_schema,
-    unique_list,
-)
-from gv_engine.scenario.json_schema import OBJECT as OBJECT_FORM
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_table
-from gv_engine.scenario.resolver import NameResolver
+from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
 from systems.procedural import set_mission
 
 
-def is_field_for(field: str, what: str) -> bool:
+def is_field_for(field: str, attribute: str) -> bool:
     """Return True if a mission field, by its name in rules, holds a `kind` or a `color`."""
-    return field == what or field.endswith(f"_{what}")
+    return field == attribute or field.endswith(f"_{attribute}")
 
 
 def public_field_name(field: str) -> str:
@@ -182,31 +159,31 @@ MISSION_KEYS: KeyTable = {
     "text": Key(
         "What people read: a template over the mission, `fetch the {color} {object}`; or a list of "
         "several.",
-        any_of(TEXT, list_of(TEXT, minItems=1)),
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
         "Which of several texts it is: `any`, a number from 0 on, a drawn value, or `by_rule` if "
         "a reset function says it.",
-        TEXT,
+        schema.TEXT,
     ),
     "among": Key(
         "Types of objects: one of those on the grid is drawn, and the mission is about its type "
         "and colour.",
-        any_of(OBJECT_FORM, unique_list(OBJECT_FORM)),
+        schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
     ),
-    "object": Key("The type of objects that it is about; any, if left out.", OBJECT_FORM),
-    "color": Key("The colour of the objects that it is about; any, if left out.", TEXT),
+    "object": Key("The type of objects that it is about; any, if left out.", schema.OBJECT),
+    "color": Key("The colour of the objects that it is about; any, if left out.", schema.TEXT),
     "component": Key(
         "A class `Mission` made from the built-in one, `./rules.py:Mission`, whose further fields "
         "may stand here, and in texts, too.",
-        REFERENCE,
+        schema.REFERENCE,
     ),
 }
 """Keys of `mission`."""
 MISSION_FORM: JsonSchema = {
-    **object_schema(MISSION_KEYS),
-    "additionalProperties": any_of(TEXT, INTEGER),
+    **schema.object_schema(MISSION_KEYS),
+    "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
 }
 
 
@@ -232,12 +209,7 @@ class MissionSpec:
 
 
 def read_mission(
-    problems: ErrorCollector,
-    names: NameResolver,
-    draws: RandomValues,
-    node: YamlNode,
-    objects: Sequence[int],
-    colors: Sequence[int],
+    draws: RandomValues, node: YamlNode, objects: Sequence[int], colors: Sequence[int]
 ) -> MissionSpec:
     """Read the key `mission`.
 
@@ -245,56 +217,45 @@ def read_mission(
         draws: random values of the level.
         objects, colors: indices that may occur.
     """
-    return _Reader(problems, names, draws, objects, colors).read(node)
+    return _Reader(draws, objects, colors).read(node)
 
 
 class _Reader:
     """Reader of the key `mission`; collects all errors."""
 
-    def __init__(
-        self,
-        problems: ErrorCollector,
-        names: NameResolver,
-        draws: RandomValues,
-        objects: Sequence[int],
-        colors: Sequence[int],
-    ) -> None:
-        self._problems, self._names, self._draws = problems, names, draws
+    def __init__(self, draws: RandomValues, objects: Sequence[int], colors: Sequence[int]) -> None:
+        self._problems, self._names, self._draws = draws.problems, draws.names, draws
         self._objects, self._colors = objects, colors
 
     def read(self, node: YamlNode) -> MissionSpec:
         """Read the whole mapping; return the specification."""
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
-            raise FieldError(node, f"found {node.summary}, {hint}")
+            raise node.error(f"found {node.summary}, {hint}")
         component: type = Mission
         if "component" in node.value:
             component = self._read_component(node.value["component"])
-        fields = {public_field_name(f.name): f for f in list_observed_fields(component)}
-        entries = read_fields(self._problems, node, {**MISSION_KEYS, **fields})
+        known = {public_field_name(f.name): f for f in list_observed_fields(component)}
+        entries = fields.read_fields(self._problems, node, {**MISSION_KEYS, **known})
         if "text" not in entries:
-            raise FieldError(node, 'the text is missing: {text: "fetch the {color} {object}", …}')
-        texts = self._read_texts(entries["text"], [name for name in fields if name != "wording"])
+            raise node.error('the text is missing: {text: "fetch the {color} {object}", …}')
+        texts = self._read_texts(entries["text"], [name for name in known if name != "wording"])
         values: dict[str, int] = {}
         wordings = 0
         with self._problems.collect():
             wordings = self._read_wording(entries, node, texts, values)
-        for name, field in fields.items():
+        for name, field in known.items():
             if name in entries and name != "wording":
                 with self._problems.collect():
                     values[field.name] = self._read_value(field, entries[name])
-        among: tuple[int, ...] = ()
-        if "among" in entries:
-            with self._problems.collect():
-                among = self._read_among(entries)
+        read_among = partial(self._read_among, entries)
+        among: tuple[int, ...] = self._problems.read_key(entries, "among", read_among, ())
         arguments = None
         if values or among or wordings:
-            numbers, types = make_table(0, len(values) or 1), make_table(-1, len(among) or 1)
-            numbers[: len(values)], types[: len(among)] = [*values.values()], among
             arguments = {
                 "write": make_field_writer(values),
-                "values": numbers,
-                "among": types,
+                "values": make_row([*values.values()], fill=0),
+                "among": make_row(among),
                 "wordings": wordings,
             }
         return MissionSpec(component, texts, arguments)
@@ -303,27 +264,19 @@ class _Reader:
         """Return the class that `component` names; it must be a subclass of `Mission`."""
         component: type = self._names.resolve_object(node)
         if not (is_component(component) and issubclass(component, Mission)):
-            raise FieldError(
-                node,
+            raise node.error(
                 f"{node.text} is no mission; make it a @component, and a class of "
-                f"components.Mission with more fields",
+                f"components.Mission with more fields"
             )
         if column_name(component) != column_name(Mission):
-            raise FieldError(
-                node, f"call the class Mission, as rules read w.mission; found {node.text}"
-            )
+            raise node.error(f"call the class Mission, as rules read w.mission; found {node.text}")
         return component
 
-    def _read_texts(self, node: YamlNode, fields: Sequence[str]) -> tuple[str, ...]:
+    def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
         """Return the valid templates of `text`."""
-        listed = items(node) if isinstance(node.value, list) else [node]
-        if not 1 <= len(listed) <= _MAX_TEXTS:
-            raise FieldError(node, f"found {len(listed)} texts, expected 1 to {_MAX_TEXTS}")
-        texts = []
-        for each in listed:
-            with self._problems.collect():
-                texts.append(_read_template(each, fields))
-        return tuple(texts)
+        is_list = isinstance(node.value, list)
+        nodes = fields.limited_items(node, _MAX_TEXTS, "texts") if is_list else [node]
+        return self._problems.read_each(nodes, lambda each: _read_template(each, names))
 
     def _read_wording(
         self,
@@ -337,17 +290,17 @@ class _Reader:
         wording = entries.get("wording")
         if wording is None:
             if len(texts) > 1:
-                raise FieldError(node, "several texts; say which of them it is: `wording: any`")
+                raise node.error("several texts; say which of them it is: `wording: any`")
         elif wording.text == ANY:
             return len(texts)
         elif wording.text != BY_RULE:
             values["wording"] = self._draws.read_value(
-                wording, (NUMBER,), lambda each: integer(each, 0, len(texts) - 1)
+                wording, (NUMBER,), lambda each: fields.integer(each, 0, len(texts) - 1)
             )
             most = max(self._draws.list_possible_values(values["wording"]))
             if most >= len(texts):
-                raise FieldError(
-                    wording, f"{wording.text} may be {most}, texts are 0 to {len(texts) - 1}"
+                raise wording.error(
+                    f"{wording.text} may be {most}, texts are 0 to {len(texts) - 1}"
                 )
         return 0
 
@@ -360,68 +313,63 @@ class _Reader:
             return value
         if is_field_for(field.name, "color"):
             value = self._draws.read_value(
-                node, (COLOR,), lambda each: read_choice(each, COLORS, COLOR)
+                node, (COLOR,), lambda each: fields.read_choice(each, COLORS, COLOR)
             )
             for color in self._draws.list_possible_values(value):
                 if color not in self._colors:
                     allowed = ", ".join(COLORS[index] for index in self._colors)
-                    raise FieldError(
-                        node,
+                    raise node.error(
                         f"{COLORS[color]} is not in the scenario, which has {allowed}; add it to "
-                        f"the colors of its state_space",
+                        f"the colors of its state_space"
                     )
             return value
         dtype: Any = field.dtype
         if dtype.kind == "b":
-            return int(boolean(node))
+            return int(fields.boolean(node))
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
         """Raise a FieldError for an object type that cannot occur in the scenario."""
         if kind <= FLOOR or kind not in self._objects:
-            raise FieldError(
-                node,
+            raise node.error(
                 f"{self._names.types[kind].name} is nothing that the scenario has; add it to the "
-                f"objects of its state_space, or name another",
+                f"objects of its state_space, or name another"
             )
 
-    def _read_among(self, entries: Mapping[str, YamlNode]) -> tuple[int, ...]:
-        """Return the object types of `among`."""
-        node = entries["among"]
+    def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
+        """Return the object types of `among`, the value `node` of these entries."""
         for key in ("object", "color"):
             if key in entries:
-                raise FieldError(entries[key], f"a mission has either `among` or `{key}`")
+                raise entries[key].error(f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
+            """Return the index of a type that the scenario has."""
             kind = self._names.resolve_object_type(each)
             self._check_object(each, kind)
             return kind
 
         if not isinstance(node.value, list):
             return (read(node),)
-        if len(items(node)) > MAX_SIDE:
-            raise FieldError(node, f"found {len(items(node))} types, expected at most {MAX_SIDE}")
-        return read_distinct(self._problems, node, read)
+        fields.limited_items(node, fields.MAX_SIDE, "types", minimum=0)
+        return fields.read_distinct(self._problems, node, read)
 
 
-def _read_template(node: YamlNode, fields: Sequence[str]) -> str:
+def _read_template(node: YamlNode, names: Sequence[str]) -> str:
     """Return a template after a check that its `{…}` name mission fields."""
-    template = text(node)
+    template = fields.text(node)
     if len(template) > _MAX_TEXT_LENGTH:
-        raise FieldError(
-            node, f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}"
-        )
+        raise node.error(f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}")
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise FieldError(node, f"{error}; write {{{{ for a brace that is none of a field") from None
+        raise node.error(f"{error}; write {{{{ for a brace that is none of a field") from None
     for _, name, form, conversion in parts:
         if name is None:
             continue
-        if name not in fields:
-            raise FieldError(node, f"a mission has no {{{name}}}{suggestion(name, fields)}")
+        if name not in names:
+            raise node.error(f"a mission has no {{{name}}}{fields.suggestion(name, names)}")
         if form or conversion:
-            raise FieldError(node, f"write {{{name}}} alone, without a form of it")
+            raise node.error(f"write {{{name}}} alone, without a form of it")
     return template
 
 
@@ -441,13 +389,13 @@ def _write_nothing(w: Any, agent: int, values: Any) -> None:
     """Write no field."""
 
 
-def _append_write(before: _Write, name: str, number: int) -> _Write:
+def _append_write(before: _Write, name: str, index: int) -> _Write:
     """Return a function that calls `before` and then writes `values[number]` into a mission
     field."""
 
     def write(w: Any, agent: int, values: Any) -> None:
         before(w, agent, values)
-        w["mission"][name][agent] = values[number]
+        w["mission"][name][agent] = values[index]
 
     return write
 

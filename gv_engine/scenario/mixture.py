@@ -18,31 +18,14 @@ from typing import TYPE_CHECKING, Any
 from components.appearance import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, Document
-from gv_engine.scenario.fields import (
-    FieldError,
-    UntrustedCodeError,
-    YamlNode,
-    format_message,
-    items,
-    mapping,
-    number,
-    read_fields,
-    text,
-)
+from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
-from gv_engine.scenario.json_schema import (
-    SCENARIO,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    list_of,
-    map_of,
-    object_schema,
-)
+from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevel
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file_message
@@ -55,24 +38,37 @@ if TYPE_CHECKING:
 MIXTURE = "mixture"
 _MAX_MEMBERS = 1000
 
+
+def _read_weight(node: YamlNode) -> float:
+    """Return a positive number."""
+    weight = fields.number(node)
+    if weight <= 0:
+        raise node.error(f"found {weight:g}, expected more than 0")
+    return weight
+
+
 _MEMBER: KeyTable = {
     "scenario": Key(
         "A name, a file or folder beside this one, or a scenario in place.",
-        any_of(TEXT, SCENARIO),
+        schema.any_of(schema.TEXT, schema.SCENARIO),
         required=True,
     ),
     "weight": Key(
         "How often it is drawn beside the others, 1 if left out.",
-        {"type": "number", "exclusiveMinimum": 0},
+        schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
-    "set": Key("Values of its parameters, by name.", map_of({})),
+    "set": Key("Values of its parameters, by name.", schema.map_of({})),
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
     "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
-        list_of(any_of(TEXT, object_schema(_MEMBER)), minItems=1, maxItems=_MAX_MEMBERS),
+        schema.list_of(
+            schema.any_of(schema.TEXT, schema.object_schema(_MEMBER)),
+            minItems=1,
+            maxItems=_MAX_MEMBERS,
+        ),
         required=True,
         nested=_MEMBER,
     ),
@@ -116,10 +112,12 @@ class _Reader(TopLevel):
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
         """Return the arguments of the mixture's `Scenario`; `members` as in `read_mixture`."""
-        self.entries = read_fields(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
+        self.entries = fields.read_fields(
+            self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
+        )
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         changes: dict[str, Any] = {}
-        if limit := self.key("max_steps", self.read_limit, None):
+        if limit := self.key("max_steps", STEP_LIMIT.read, None):
             changes["max_steps"] = limit
         own = {own.name: own for _, scenario, _ in reversed(read) for own in scenario.own_actions}
         actions, own_actions = self.read_actions((), own.values())
@@ -143,20 +141,19 @@ class _Reader(TopLevel):
     ) -> list[tuple[YamlNode, Scenario, float]]:
         """Return (node, scenario, weight) of each valid member; read the scenarios unless `members`
         has them."""
-        listed = items(node)
+        listed = fields.items(node)
         if not 1 <= len(listed) <= _MAX_MEMBERS:
-            raise FieldError(node, f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
+            raise node.error(f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
         entries_read = []
         for item in listed:
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
-                    entries = read_fields(self.problems, item, _MEMBER)
+                    entries = fields.read_fields(self.problems, item, _MEMBER)
                 if "scenario" not in entries:
-                    raise FieldError(item, "the scenario is missing: {scenario: …, weight: …}")
-                weight = 1.0
-                with self.problems.collect():  # so that errors in the scenario are reported, too
-                    weight = _read_weight(entries["weight"]) if "weight" in entries else 1.0
+                    raise item.error("the scenario is missing: {scenario: …, weight: …}")
+                # an error here is added at once, so that errors in the scenario are reported, too
+                weight = self.problems.read_key(entries, "weight", _MEMBER["weight"].read, 1.0)
                 document = None if members else self.load_document_once(entries)
                 entries_read.append((item, entries["scenario"], document, weight))
         documents = {id(document): document for _, _, document, _ in entries_read if document}
@@ -175,7 +172,7 @@ class _Reader(TopLevel):
     def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
         """Return the document of a member. A member named several times is read once."""
         node = entries["scenario"]
-        settings = mapping(entries["set"]) if "set" in entries else {}
+        settings = fields.mapping(entries["set"]) if "set" in entries else {}
         plain = {name: value.plain for name, value in settings.items()}
         if isinstance(node.value, dict) or settings:
             return self.load_document(node, plain)
@@ -189,12 +186,12 @@ class _Reader(TopLevel):
         if isinstance(node.value, dict):
             source = self.document.nested(node, settings)
         else:
-            source = text(node)
+            source = fields.text(node)
             if self.document.trust.can_name_files(self.document.folder):
                 file = self.document.folder / source
                 source = file if path_exists(ScenarioRef.parse(file).file) else source
             elif source not in list_playable_scenarios():
-                raise FieldError(node, no_file_message(source))
+                raise node.error(no_file_message(source))
         with self.report_errors_at(node):
             return self.find(source, self.document, settings)
 
@@ -250,17 +247,17 @@ class _Reader(TopLevel):
 
     def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
         """Return a warning if only some members define success, so that success is not reported."""
-        saying, silent = (
-            shorten(", ".join(m.name for m in members if m.tells_success is says), 200)
-            for says in (True, False)
+        telling, silent = (
+            shorten(", ".join(m.name for m in members if m.tells_success is tells), 200)
+            for tells in (True, False)
         )
-        if not (saying and silent):
+        if not (telling and silent):
             return ()
         message = (
-            f"there is no `success`, as {saying} has a success_function and {silent} has none; "
+            f"there is no `success`, as {telling} has a success_function and {silent} has none; "
             f"give all members one"
         )
-        return (format_message(self.document.label, self.entries[MIXTURE], message),)
+        return (fields.format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def make_layout(self, members: Sequence[Scenario]) -> Layout:
         """Return one layout for all members: the largest sizes, all components and object types."""
@@ -312,14 +309,6 @@ def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str
     if cls not in parts:
         return f"no {cls.__name__}"
     return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))
-
-
-def _read_weight(node: YamlNode) -> float:
-    """Read a positive number."""
-    weight = number(node)
-    if weight <= 0:
-        raise FieldError(node, f"found {weight:g}, expected more than 0")
-    return weight
 
 
 def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:

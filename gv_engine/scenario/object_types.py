@@ -11,6 +11,7 @@ objects:
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +21,15 @@ from components import Agent, Color, Kind, Position
 from components.appearance import FLOOR, NONE
 from gv_engine.rules.component import Field, fields_of, to_snake_case
 from gv_engine.rules.objects import ABOVE, LAYERS, ObjectType, build_type, check_type_index
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    integer,
-    items,
-    mapping,
-    number,
-    read_choice,
-    read_color,
-    read_fields,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    BOOLEAN,
-    COLOR,
-    OBJECT,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    list_of,
-    map_of,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.resolver import NameResolver, make_text_module
 
-COMPONENTS = any_of(list_of(TEXT), map_of({"type": ["object", "array", "null"]}))
+COMPONENTS = schema.any_of(
+    schema.list_of(schema.TEXT), schema.map_of({"type": ["object", "array", "null"]})
+)
 """Schema of the components of a type or state."""
 OBJECT_TYPE_KEYS: KeyTable = {
     "components": Key(
@@ -62,13 +42,13 @@ OBJECT_TYPE_KEYS: KeyTable = {
         "come and go with it.",
         COMPONENTS,
     ),
-    "color": Key("The colour of a new one, of a type that has colours.", COLOR),
-    "colored": Key("Whether it has a colour.", BOOLEAN),
-    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", TEXT),
-    "leaves": Key("The type of what is in its cell once it is used up.", OBJECT),
+    "color": Key("The colour of a new one, of a type that has colours.", schema.COLOR),
+    "colored": Key("Whether it has a colour.", schema.BOOLEAN),
+    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", schema.TEXT),
+    "leaves": Key("The type of what is in its cell once it is used up.", schema.OBJECT),
     "layer": Key(
         "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
-        enum_schema(LAYERS),
+        schema.enum_schema(LAYERS, "layer"),
     ),
 }
 """Keys of the declaration of an object type."""
@@ -83,27 +63,25 @@ _MAX_STATES = 100
 """States of a type at most."""
 
 
-def read_object_types(
-    problems: ErrorCollector, names: NameResolver, node: YamlNode, folder: Path
-) -> tuple[ObjectType, ...]:
+def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tuple[ObjectType, ...]:
     """Return the types under `objects` in order, without those that have errors.
 
     Args:
-        problems: receives the errors.
-        names: resolver of the names; its `declared_types` become the returned types.
+        names: resolver of the names and collector of errors; its `declared_types` become the
+            returned types.
         node: the value of `objects`.
         folder: folder that references of the types are relative to.
     """
     module = make_text_module(node, folder)
     types: dict[str, ObjectType] = {}
-    for name, entry in mapping(node).items():
-        with problems.collect():
-            types[name] = _read_object_type(problems, names, name, entry, module)
+    for name, entry in fields.mapping(node).items():
+        with names.problems.collect():
+            types[name] = _read_object_type(names, name, entry, module)
     names.declared_types = tuple(types.values())
     for name, object_type in types.items():
-        entries = mapping(mapping(node)[name])
+        entries = fields.mapping(fields.mapping(node)[name])
         if "leaves" in entries:
-            with problems.collect():
+            with names.problems.collect():
                 types[name] = replace(object_type, leaves=_read_remains(names, entries["leaves"]))
     return tuple(types.values())
 
@@ -112,69 +90,51 @@ def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
     """Return the index of the type that is left when an object is used up; None for the floor."""
     index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
-        raise FieldError(node, f"{node.text} cannot stand in a cell")
+        raise node.error(f"{node.text} cannot stand in a cell")
     return None if index == FLOOR else index
 
 
-def _read_object_type(
-    problems: ErrorCollector, names: NameResolver, name: str, node: YamlNode, module: str
-) -> ObjectType:
+def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: str) -> ObjectType:
     """Return the type that an entry under `objects` declares."""
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
-        raise FieldError(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
+        raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_type_taken(name):
-        raise FieldError(node, f"there is an object type {name!r} already; choose another name")
-    entries = read_fields(problems, node, OBJECT_TYPE_KEYS)
-    components: list[Any] = []
-    if "components" in entries:
-        with problems.collect():
-            components += read_components(problems, names, entries["components"])
-    with problems.collect():
+        raise node.error(f"there is an object type {name!r} already; choose another name")
+    entries = fields.read_fields(names.problems, node, OBJECT_TYPE_KEYS)
+    read = partial(names.problems.read_key, entries)
+    components: list[Any] = read("components", lambda entry: read_components(names, entry), [])
+    with names.problems.collect():
         components += _read_color_component(entries)
-    states: dict[str, list[Any]] = {}
-    if "states" in entries:
-        with problems.collect():
-            states = _read_states(problems, names, entries["states"])
-    sprite = to_snake_case(name)
-    if "sprite" in entries:
-        with problems.collect():
-            sprite = _read_sprite(entries["sprite"])
-    layer = ABOVE
-    if "layer" in entries:
-        with problems.collect():
-            read_choice(entries["layer"], LAYERS, "layer")
-            layer = entries["layer"].text
+    states: dict[str, list[Any]] = read("states", lambda entry: _read_states(names, entry), {})
+    sprite = read("sprite", _read_sprite, to_snake_case(name))
+    layer = read("layer", OBJECT_TYPE_KEYS["layer"].read, ABOVE)
     try:
         index = check_type_index(names.numbering.text_types[module, name], name)
         return build_type(
             name, *components, states=states, sprite=sprite, module=module, layer=layer, index=index
         )
     except ValueError as error:
-        raise FieldError(node, str(error)) from None
+        raise node.error(str(error)) from None
 
 
 def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
     """Return a list with the colour component of a type that has colours, else []."""
-    color = read_color(entries["color"]) if "color" in entries else NONE
-    colored = boolean(entries["colored"]) if "colored" in entries else "color" in entries
+    color = fields.read_color(entries["color"]) if "color" in entries else NONE
+    colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not colored:
-        raise FieldError(entries["color"], "a colour for what is not `colored`")
+        raise entries["color"].error("a colour for what is not `colored`")
     return [Color(color)] if colored else []
 
 
 def _read_sprite(node: YamlNode) -> str:
     """Return the base name of a sprite."""
-    name = text(node)
+    name = fields.text(node)
     if not name.replace("-", "_").isidentifier():
-        raise FieldError(
-            node, f"found {node.summary}, expected the name of a drawing, without `.svg`"
-        )
+        raise node.error(f"found {node.summary}, expected the name of a drawing, without `.svg`")
     return name
 
 
-def _read_states(
-    problems: ErrorCollector, names: NameResolver, node: YamlNode
-) -> dict[str, list[Any]]:
+def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
     """Return the components of each state by its name; a list of names gives states without
     components."""
     states: dict[str, list[Any]] = {}
@@ -182,55 +142,55 @@ def _read_states(
     if isinstance(node.value, dict):
         entries = {name: (entry, entry) for name, entry in node.value.items()}
     else:
-        entries = {text(item): (item, None) for item in items(node)}
-        if len(entries) < len(items(node)):
-            raise FieldError(node, "a state stands here a second time")
+        entries = {fields.text(item): (item, None) for item in fields.items(node)}
+        if len(entries) < len(fields.items(node)):
+            raise node.error("a state stands here a second time")
     if not 1 <= len(entries) <= _MAX_STATES:
-        raise FieldError(node, f"found {node.summary}, expected 1 to {_MAX_STATES} states")
+        raise node.error(f"found {node.summary}, expected 1 to {_MAX_STATES} states")
     for name, (place, components) in entries.items():
         if not name.isidentifier():
-            raise FieldError(place, f"found the state {name!r}, expected a name like `OPEN`")
-        states[name] = [] if components is None else read_components(problems, names, components)
+            raise place.error(f"found the state {name!r}, expected a name like `OPEN`")
+        states[name] = [] if components is None else read_components(names, components)
     return states
 
 
-def read_components(problems: ErrorCollector, names: NameResolver, node: YamlNode) -> list[Any]:
+def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
     """Return the components of a list of names, or of a mapping of names to field values."""
     entries: list[tuple[YamlNode, YamlNode | None]] = []  # names and field values
     if isinstance(node.value, dict):
         entries += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
     else:
-        entries += [(item, None) for item in items(node)]
+        entries += [(item, None) for item in fields.items(node)]
     components: dict[type, Any] = {}
     for place, values in entries:
-        with problems.collect():
+        with names.problems.collect():
             cls = names.resolve_component(place)
             if cls in _RESERVED_COMPONENTS:
                 reason = _RESERVED_COMPONENTS[cls]
-                raise FieldError(place, f"no type lists {cls.__name__}: {reason}")
+                raise place.error(f"no type lists {cls.__name__}: {reason}")
             if cls in components:
-                raise FieldError(place, f"{cls.__name__} stands here a second time")
-            fields = {} if values is None else _read_field_values(problems, cls, values)
-            components[cls] = cls(**fields)
+                raise place.error(f"{cls.__name__} stands here a second time")
+            initial = {} if values is None else _read_field_values(names.problems, cls, values)
+            components[cls] = cls(**initial)
     return list(components.values())
 
 
 def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
     """Return the values of a component's fields by name."""
-    fields = {field.name: field for field in fields_of(cls)}
-    settable = [name for name, field in fields.items() if isinstance(field.dtype, np.dtype)]
+    known = {field.name: field for field in fields_of(cls)}
+    settable = [name for name, field in known.items() if isinstance(field.dtype, np.dtype)]
     if node.value is None:
         return {}
-    if not settable and mapping(node):
-        raise FieldError(node, f"{cls.__name__} has no values to set; write {{}}")
+    if not settable and fields.mapping(node):
+        raise node.error(f"{cls.__name__} has no values to set; write {{}}")
     values = {}
-    for name, entry in mapping(node).items():
+    for name, entry in fields.mapping(node).items():
         with problems.collect():
             if name not in settable:
-                raise FieldError(
-                    entry, f"{cls.__name__} has no {name!r}{suggestion(name, settable)}"
+                raise entry.error(
+                    f"{cls.__name__} has no {name!r}{fields.suggestion(name, settable)}"
                 )
-            values[name] = _read_field_value(entry, fields[name])
+            values[name] = _read_field_value(entry, known[name])
     return values
 
 
@@ -238,7 +198,7 @@ def _read_field_value(node: YamlNode, field: Field) -> float:
     """Return the value of a field, checked against its dtype."""
     dtype: Any = field.dtype
     if dtype.kind == "b":
-        return boolean(node)
+        return fields.boolean(node)
     if dtype.kind == "f":
-        return number(node)
-    return integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        return fields.number(node)
+    return fields.integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))

@@ -27,32 +27,11 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.frame import VIEWS
-from gv_engine.scenario.fields import (
-    INT32_MAX,
-    MAX_CELLS,
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    NodeBuilder,
-    YamlNode,
-    integer,
-    mapping,
-    optional_text,
-    read_fields,
-    suggestion,
-    text,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
-from gv_engine.scenario.json_schema import (
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-    object_schema,
-)
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.library import VARIANTS
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
@@ -63,25 +42,27 @@ _MAX_SIDE = 512
 """Maximum number of cells of a row, and of rows of a level."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class SokobanLevel:
     """Level of a Sokoban file.
 
     Attributes:
         line: line of its first row, from 1.
+        title, author: texts of the file, "" for none.
         rows: rows of characters, of different lengths.
-        title, author, solution: texts of the file, "" for none.
+        moves: parts of its solution.
     """
 
-    line: int = 1
+    line: int
+    title: str
+    author: str
     rows: list[str] = field(default_factory=list)
-    title: str = ""
-    author: str = ""
-    solution: str = ""
+    moves: list[str] = field(default_factory=list)
 
-    def with_moves(self, moves: list[str]) -> SokobanLevel:
-        """Return the level with more moves appended to its solution."""
-        return replace(self, solution=self.solution + "".join(moves))
+    @property
+    def solution(self) -> str:
+        """All moves of the solution; "" for none."""
+        return "".join(self.moves)
 
 
 def read_sokoban(text: str) -> Iterator[SokobanLevel]:
@@ -90,10 +71,8 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
     Raises:
         ValueError: a row is too long, or a level has too many rows.
     """
-    whole = SokobanLevel()  # metadata before the first level applies to all
     last: SokobanLevel | None = None
-    moves: list[str] = []  # of its solution; joined once, in linear time
-    ahead, solving, drawing = "", False, False
+    author, ahead, solving, drawing = "", "", False, False
     lines = text.splitlines()
     first = next((line.strip() for line in lines if line.strip()), "")
     for number, line in enumerate(lines, 1):
@@ -101,9 +80,8 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
         if _is_row(line.lstrip()):
             if not drawing or last is None:
                 if last:
-                    yield last.with_moves(moves)
-                last, moves = SokobanLevel(number, [], ahead, whole.author), []
-                ahead = ""
+                    yield last
+                last, ahead = SokobanLevel(number, ahead, author), ""
             last.rows.extend(_expand_row(line, number))
             if len(last.rows) > _MAX_SIDE:
                 raise ValueError(f"line {number} belongs to a level of more than {_MAX_SIDE} rows")
@@ -111,25 +89,26 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
             continue
         drawing = False
         if metadata:
-            key = metadata[1].lower()
-            value: dict[str, Any] = {key: metadata[2].strip()}
+            key, value = metadata[1].lower(), metadata[2].strip()
             solving = key == "solution"
-            if last:
-                last, moves = replace(last, **value), [] if solving else moves
-            elif not solving:
-                whole = replace(whole, **value)
+            if last and solving:
+                last.moves = [value]
+            elif last:
+                setattr(last, key, value)
+            elif key == "author":  # before the first level: of all levels
+                author = value
         elif line.startswith(";"):
             solving, title = False, line.strip("; \t")
             if first.startswith(";"):  # such a file has titles above their levels
                 ahead = title
             elif last and not last.title:
-                last = replace(last, title=title)
+                last.title = title
         elif solving and last and _MOVES.fullmatch(line):
-            moves.append(line.strip())
+            last.moves.append(line.strip())
         elif line.strip():
             solving = False
     if last:
-        yield last.with_moves(moves)
+        yield last
 
 
 def _is_row(line: str) -> bool:
@@ -138,16 +117,16 @@ def _is_row(line: str) -> bool:
     return usual or (line.startswith("#") and ":" not in line)
 
 
-def _expand_row(line: str, number: int) -> list[str]:
+def _expand_row(line: str, line_number: int) -> list[str]:
     """Return the rows of a line; a run-length encoded line may hold several."""
     rows = [line.rstrip()]
     if _ENCODED.fullmatch(line):
         runs = [times for times, _ in _RUN.findall(line)]
         if sum(int(times) if len(times) < 7 else _MAX_SIDE**2 + 1 for times in runs) > _MAX_SIDE**2:
-            raise ValueError(f"line {number} is longer than any level")
+            raise ValueError(f"line {line_number} is longer than any level")
         rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
     if max(map(len, rows)) > _MAX_SIDE:
-        raise ValueError(f"line {number} is longer than {_MAX_SIDE} cells")
+        raise ValueError(f"line {line_number} is longer than {_MAX_SIDE} cells")
     return rows
 
 
@@ -160,30 +139,20 @@ _WINDOW = {"gzip": 31, "zlib": 15}
 """Window bits that `zlib` needs for each compression format."""
 
 
-class TileLayer(NamedTuple):
-    """Visible layer of a Tiled map.
-
-    Attributes:
-        tiles: (H, W) int64 keys of `TiledMap.tiles`; 0 for no tile.
-    """
-
-    name: str
-    tiles: NDArray[np.int64]
-
-
 class TiledMap(NamedTuple):
     """Map of the editor Tiled.
 
     Attributes:
         shape: (H, W).
         properties: properties of the map by name.
-        layers: layers from bottom to top, each decoded on iteration.
+        layers: (name, (H, W) int64 keys of `tiles`, 0 for no tile) of the visible layers from
+            bottom to top, each decoded on iteration.
         tiles: attributes and properties of tiles by number.
     """
 
     shape: tuple[int, int]
     properties: dict[str, str]
-    layers: Iterator[TileLayer]
+    layers: Iterator[tuple[str, NDArray[np.int64]]]
     tiles: dict[int, dict[str, str]]
 
 
@@ -214,15 +183,15 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
         raise ValueError(f"it has more than {_MAX_TILESETS} tilesets")
     for node in tilesets:
         tiles.update(_read_tileset(file, node, read))
-    layers = (TileLayer(each.get("name", ""), _read_tiles(each, shape)) for each in shown)
+    layers = ((each.get("name", ""), _read_tiles(each, shape)) for each in shown)
     return TiledMap(shape, _read_properties(root), layers, tiles)
 
 
 def _read_side(root: Element, name: str) -> int:
     """Return the height or the width of a map, from an XML attribute."""
     text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MAX_SIDE):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {MAX_SIDE}")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= fields.MAX_SIDE):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {fields.MAX_SIDE}")
     return int(text)
 
 
@@ -286,27 +255,30 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
-    "map": Key("The level, a character per cell.", TEXT, required=True),
-    "title": Key("What it is called.", TEXT),
-    "author": Key("Who has made it.", TEXT),
+    "map": Key("The level, a character per cell.", schema.TEXT, required=True),
+    "title": Key("What it is called.", schema.TEXT),
+    "author": Key("Who has made it.", schema.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
         "up; capitals for pushes.",
-        TEXT,
+        schema.TEXT,
     ),
     "says": Key(
-        "What players are told while they play it; `{TURN_LEFT}` is the key of that action.", TEXT
+        "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
+        schema.TEXT,
     ),
-    "par": Key("The fewest steps in which it can be won.", integer_schema(1, INT32_MAX)),
-    "view": Key("How the window shows it at first.", enum_schema(VIEWS)),
+    "par": Key(
+        "The fewest steps in which it can be won.", schema.integer_schema(1, fields.INT32_MAX)
+    ),
+    "view": Key("How the window shows it at first.", schema.enum_schema(VIEWS)),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = any_of(TEXT, object_schema(_LEVEL_KEYS))
+_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
     "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
     "one, and `file.yaml#3` is the third.",
-    any_of(TEXT, list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+    schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
@@ -369,25 +341,25 @@ def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[Pa
     Raises:
         FieldError: a level cannot be read, or there is none.
     """
-    if LEVELS not in (entries := dict(mapping(root))):
+    if LEVELS not in (entries := dict(fields.mapping(root))):
         return root, ()
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
-        raise FieldError(entries[VARIANTS], "a scenario has either `levels` or `variants`")
+        raise entries[VARIANTS].error("a scenario has either `levels` or `variants`")
     files, levels, cells = _PackFiles(), list[PackLevel](), 0
     for level in _read_levels(node, Path(node.file).parent if node.file else folder, files):
         levels.append(level)
         cells += len(level.map.text)
-        if len(levels) > _MAX_LEVELS or cells > MAX_CELLS:
-            raise FieldError(
-                node, f"found more than {_MAX_LEVELS} levels, or more than {MAX_CELLS:,} cells"
+        if len(levels) > _MAX_LEVELS or cells > fields.MAX_CELLS:
+            raise node.error(
+                f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells"
             )
     if not levels:
-        raise FieldError(node, f"found 0 levels, expected 1 to {_MAX_LEVELS}")
+        raise node.error(f"found 0 levels, expected 1 to {_MAX_LEVELS}")
     if files.legend:
-        own = mapping(entries["legend"]) if "legend" in entries else {}
+        own = fields.mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**files.legend, **own})
-    shared = optional_text(entries["description"]) if "description" in entries else ""
+    shared = fields.optional_text(entries["description"]) if "description" in entries else ""
     entries["maps"] = replace(node, value=[level.map for level in levels], path="levels")
     variants = {}
     for number, level in enumerate(levels, 1):
@@ -418,20 +390,20 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
             yield from _read_levels(item, folder, files)
     elif isinstance(node.value, dict):
         problems = ErrorCollector("")
-        entries = read_fields(problems, node, _LEVEL_KEYS)
+        entries = fields.read_fields(problems, node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
-            raise FieldError(node.value[key], f"unknown key {key!r}{suggestion(key, _LEVEL_KEYS)}")
+            raise node.value[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:
-            raise FieldError(node, "the map is missing: {title: …, map: …}")
+            raise node.error("the map is missing: {title: …, map: …}")
         texts: dict[str, Any] = {
-            key: optional_text(entries[key]) for key in _TEXTS if key in entries
+            key: fields.optional_text(entries[key]) for key in _TEXTS if key in entries
         }
-        par = integer(entries["par"], 1, INT32_MAX) if "par" in entries else 0
+        par = fields.integer(entries["par"], 1, fields.INT32_MAX) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
     elif folder is None:
-        raise FieldError(node, no_file_message(text(node)))
+        raise node.error(no_file_message(fields.text(node)))
     else:
-        for file in _list_level_files(node, folder / text(node)):
+        for file in _list_level_files(node, folder / fields.text(node)):
             yield from _read_level_file(node, file, files)
 
 
@@ -441,11 +413,11 @@ def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
         paths = sorted(place.iterdir()) if place.is_dir() else [place]
         files = [path for path in paths if path.suffix.lower() in _FORMATS]
     except OSError as error:
-        raise FieldError(node, f"{place}: {error.strerror}") from None
+        raise node.error(f"{place}: {error.strerror}") from None
     if not files:
         ends = ", ".join(_FORMATS)
         reason = "there is none in it" if place.is_dir() else "found another one"
-        raise FieldError(node, f"{place}: expected a file of levels, named {ends}; {reason}")
+        raise node.error(f"{place}: expected a file of levels, named {ends}; {reason}")
     return files
 
 
@@ -454,11 +426,11 @@ def _read_level_file(node: YamlNode, file: Path, files: _PackFiles) -> Iterator[
     try:
         yield from _FORMATS[file.suffix.lower()](file, files)
     except OSError as error:
-        raise FieldError(node, str(error)) from None
+        raise node.error(str(error)) from None
     except UnicodeDecodeError:
-        raise FieldError(node, f"{file}: no UTF-8 text") from None
+        raise node.error(f"{file}: no UTF-8 text") from None
     except ValueError as error:
-        raise FieldError(node, f"{file}: {error}") from None
+        raise node.error(f"{file}: {error}") from None
 
 
 def _read_sokoban_levels(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
@@ -503,12 +475,12 @@ class _PackFiles:
             )
         return raw
 
-    def character_for(self, symbol: dict[str, Any], at: YamlNode) -> str:
+    def character_for(self, symbol: dict[str, Any], node: YamlNode) -> str:
         """Return the character for a legend entry; add the entry to `legend` if it is new."""
         key = repr(symbol)
         if key not in self._characters:
             self._characters[key] = next(self._free)
-            entry = NodeBuilder(ErrorCollector("")).from_python(symbol, at)
+            entry = NodeBuilder(ErrorCollector("")).from_python(symbol, node)
             self.legend[self._characters[key]] = entry
         return self._characters[key]
 
@@ -526,17 +498,15 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
         raise
     except Exception as error:  # damaged bytes may raise anything
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
-    texts: dict[str, Any] = {
-        key: level.properties.get(key, "") for key in ("title", "author", "solution")
-    }
-    yield PackLevel(_rows_to_node(file, rows), **texts)
+    title, author, moves = (level.properties.get(k, "") for k in ("title", "author", "solution"))
+    yield PackLevel(_rows_to_node(file, rows), title, author, moves)
 
 
-def _tiles_to_rows(level: TiledMap, files: _PackFiles, at: YamlNode) -> list[str]:
+def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
     """Return the rows of characters of a Tiled map; the topmost tile of each cell counts."""
     rows = np.full(level.shape, ".")
-    for layer in level.layers:
-        numbers, first, where = np.unique(layer.tiles, return_index=True, return_inverse=True)
+    for name, tiles in level.layers:
+        numbers, first, where = np.unique(tiles, return_index=True, return_inverse=True)
         characters = []
         for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
             tile = level.tiles.get(number, {})
@@ -545,14 +515,14 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, at: YamlNode) -> list[str
             if kind and "object" not in symbol and "agent" not in symbol:
                 symbol["object"] = kind
             if number and not symbol:
-                y, x = divmod(place, layer.tiles.shape[1])
+                y, x = divmod(place, tiles.shape[1])
                 raise ValueError(
-                    f"layer {layer.name!r}, row {y + 1}, column {x + 1}: "
+                    f"layer {name!r}, row {y + 1}, column {x + 1}: "
                     f"this tile says nothing; give it a class, the name of an object"
                 )
-            characters.append(files.character_for(symbol, at) if number else ".")
-        shown = np.array(characters)[where.reshape(layer.tiles.shape)]
-        rows = np.where(layer.tiles > 0, shown, rows)
+            characters.append(files.character_for(symbol, node) if number else ".")
+        shown = np.array(characters)[where.reshape(tiles.shape)]
+        rows = np.where(tiles > 0, shown, rows)
     return ["".join(row) for row in rows.tolist()]
 
 

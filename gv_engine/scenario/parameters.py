@@ -21,33 +21,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, shorten
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    NodeBuilder,
-    YamlNode,
-    items,
-    mapping,
-    number,
-    optional_text,
-    read_fields,
-    suggestion,
-)
-from gv_engine.scenario.json_schema import (
-    NUMBER,
-    PLAIN,
-    TEXT,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    list_of,
-    map_of,
-    object_schema,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, NodeBuilder, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.trust import Consent
 
 PARAMETERS = "parameters"
@@ -78,18 +59,20 @@ _PARAMETER: KeyTable = {
         {},
         required=True,
     ),
-    "type": Key("What its values are; that of the default, if left out.", enum_schema(_KINDS)),
-    "min": Key("The least number it may be.", NUMBER),
-    "max": Key("The greatest number it may be.", NUMBER),
-    "choices": Key("All values it may have.", list_of({})),
-    "says": Key("What it is, for people: `check` lists it.", TEXT),
+    "type": Key(
+        "What its values are; that of the default, if left out.", schema.enum_schema(_KINDS)
+    ),
+    "min": Key("The least number it may be.", schema.NUMBER),
+    "max": Key("The greatest number it may be.", schema.NUMBER),
+    "choices": Key("All values it may have.", schema.list_of({})),
+    "says": Key("What it is, for people: `check` lists it.", schema.TEXT),
 }
 PARAMETERS_KEY = Key(
     "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
     "value stands, and `$(size + 2)` for what is worked out.",
-    map_of(
-        any_of(PLAIN, TEXT, object_schema(_PARAMETER)),
-        propertyNames={"not": enum_schema(_RESERVED)},
+    schema.map_of(
+        schema.any_of(schema.PLAIN, schema.TEXT, schema.object_schema(_PARAMETER)),
+        propertyNames={"not": schema.enum_schema(_RESERVED)},
     ),
     nested=_PARAMETER,
 )
@@ -173,11 +156,11 @@ def apply_settings(
         UnknownOptionError: a setting has no parameter.
         ScenarioError: a parameter does not allow the value of its setting.
     """
-    entries = dict(mapping(root))
+    entries = dict(fields.mapping(root))
     declared: dict[str, YamlNode] = {}
     if node := entries.pop(PARAMETERS, None):
         with problems.collect():
-            declared = mapping(node)
+            declared = fields.mapping(node)
     for name in settings:
         if name not in declared:
             raise _unknown_option_error(name, declared, label)
@@ -186,7 +169,7 @@ def apply_settings(
     for name, node in declared.items():
         with problems.collect():
             if name in values:
-                raise FieldError(node, f"{name} is drawn, too; give one of the two another name")
+                raise node.error(f"{name} is drawn, too; give one of the two another name")
             entry = _substitute(node, values, problems)
             parameters[name] = _read_parameter(name, entry, settings, problems)
         values[name] = parameters[name].value if name in parameters else _INVALID
@@ -243,34 +226,32 @@ def _read_parameter(
     name."""
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
-        raise FieldError(
-            node, f"found the name {name!r}, expected letters, digits and _, not {names}"
-        )
+        raise node.error(f"found the name {name!r}, expected letters, digits and _, not {names}")
     entries = {"default": node}
     if isinstance(node.value, dict):
-        entries = read_fields(problems, node, _PARAMETER)
+        entries = fields.read_fields(problems, node, _PARAMETER)
     if "default" not in entries:
-        raise FieldError(node, f"the default is missing: {name}: {{default: …}}")
+        raise node.error(f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
     kind = _kind_of(entries["default"])
     if "type" in entries:
-        kind = optional_text(entries["type"])
+        kind = fields.optional_text(entries["type"])
         if kind not in _KINDS:
-            raise FieldError(entries["type"], f"no type {kind!r}{suggestion(kind, _KINDS)}")
+            raise entries["type"].error(f"no type {kind!r}{fields.suggestion(kind, _KINDS)}")
     bounds = {"min": -math.inf, "max": math.inf}
     for key in bounds.keys() & entries.keys():
         if kind not in ("int", "float"):
-            raise FieldError(entries[key], f"bounds are for numbers, {name} is of the type {kind}")
-        bounds[key] = number(entries[key])
+            raise entries[key].error(f"bounds are for numbers, {name} is of the type {kind}")
+        bounds[key] = fields.number(entries[key])
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
-        choices = tuple(item.plain for item in items(entries["choices"]))
-    description = optional_text(entries["says"]) if "says" in entries else ""
+        choices = tuple(item.plain for item in fields.items(entries["choices"]))
+    description = fields.optional_text(entries["says"]) if "says" in entries else ""
     parameter = ScenarioParameter(
         name, kind, default, default, bounds["min"], bounds["max"], choices, description
     )
     if fault := parameter.find_fault(default):
-        raise FieldError(entries["default"], f"found {entries['default'].summary}, {fault}")
+        raise entries["default"].error(f"found {entries['default'].summary}, {fault}")
     if name not in settings:
         return parameter
     place = YamlNode(None, node.path, node.line)
@@ -279,7 +260,7 @@ def _read_parameter(
         value = float(value)
     if fault := parameter.find_fault(value):  # the rest cannot be read
         message = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
-        raise problems.error_with(FieldError(node, message))
+        raise problems.error_with(node.error(message))
     return replace(parameter, value=value)
 
 
@@ -288,9 +269,7 @@ def _kind_of(node: YamlNode) -> str:
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
-    raise FieldError(
-        node, f"found {node.summary}, expected a number, true, false, a text or a list"
-    )
+    raise node.error(f"found {node.summary}, expected a number, true, false, a text or a list")
 
 
 # ---- substitution --------------------------------------------------------------------------------
@@ -319,52 +298,37 @@ def _substitute_text(
 ) -> YamlNode:
     """Return the node of a text with `$name` and `$(…)` replaced; a text that is only one of them
     becomes the value itself."""
-    text, pieces, start = node.text, list[Any](), 0
+    text, pieces, start = node.text, list[str](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
         start = at + 1
-        if text.startswith("$", start):
-            pieces.append("$")
-            start += 1
-        elif name := _NAME.match(text, start):
-            is_sampled = values.get(name[0]) is _SAMPLED
-            pieces.append(
-                f"${name[0]}" if is_sampled else _Substitution(_get_value(node, name[0], values))
-            )
-            start = name.end()
+        name = _NAME.match(text, start)
+        if name and values.get(name[0]) is not _SAMPLED:
+            value, start = _get_value(node, name[0], values), name.end()
         elif text.startswith("(", start):
             end = _find_closing(node, text, start)
-            pieces.append(_Substitution(_evaluate_text(node, text[start + 1 : end], values)))
-            start = end + 1
-        else:
+            value, start = _evaluate_text(node, text[start + 1 : end], values), end + 1
+        else:  # `$$`, a sampled name, or a lone sign
             pieces.append("$")
-    pieces.append(text[start:])
-    filled = [piece for piece in pieces if piece != ""]
-    if len(filled) == 1 and isinstance(filled[0], _Substitution):
-        place = YamlNode(None, node.path, node.line, file=node.file)
-        return NodeBuilder(problems).from_python(filled[0].value, place)
-    whole = "".join(
-        str(piece.value) if isinstance(piece, _Substitution) else piece for piece in pieces
-    )
+            start += text.startswith("$", start)
+            continue
+        if at == 0 and start == len(text):
+            place = YamlNode(None, node.path, node.line, file=node.file)
+            return NodeBuilder(problems).from_python(value, place)
+        pieces.append(str(value))
+    whole = "".join((*pieces, text[start:]))
     return replace(node, value=whole, text=whole)
-
-
-@dataclass(frozen=True)
-class _Substitution:
-    """A value in place of `$name` or `$(…)`."""
-
-    value: Any
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
     """Return the value of a parameter; raise `FieldError` for unknown, invalid and sampled
     names."""
     if name not in values:
-        raise FieldError(node, f"no parameter {name!r}{suggestion(name, values)}")
+        raise node.error(f"no parameter {name!r}{fields.suggestion(name, values)}")
     if values[name] is _INVALID:
-        raise FieldError(node, "")
+        raise node.error("")
     if values[name] is _SAMPLED:
-        raise FieldError(node, f"{name} is drawn with each level, and $(…) is worked out before")
+        raise node.error(f"{name} is drawn with each level, and $(…) is worked out before")
     return values[name]
 
 
@@ -376,7 +340,7 @@ def _find_closing(node: YamlNode, text: str, start: int) -> int:
         if not depth:
             return i
     hint = "; put it in quotes, as a comma within {…} or […] ends a value"
-    raise FieldError(node, f"found {node.summary}, in which a parenthesis is not closed{hint}")
+    raise node.error(f"found {node.summary}, in which a parenthesis is not closed{hint}")
 
 
 _Operators = Mapping[type[ast.AST], Callable[..., Any]]
@@ -404,23 +368,19 @@ def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
     """Return the value of an expression: numbers, names, + - * / // %, comparisons, and, or, not,
     if."""
     if len(text) > _MAX_EXPRESSION:
-        raise FieldError(node, f"an expression of more than {_MAX_EXPRESSION} characters")
+        raise node.error(f"an expression of more than {_MAX_EXPRESSION} characters")
     try:
-        value = _evaluate(ast.parse(text.strip(), mode="eval").body, node, values)
+        return _evaluate(ast.parse(text.strip(), mode="eval").body, node, values)
     except SyntaxError as error:
-        raise FieldError(node, f"$({text}) cannot be read: {error.msg}") from None
+        raise node.error(f"$({text}) cannot be read: {error.msg}") from None
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
-        raise FieldError(node, f"$({text}) cannot be worked out: {error}") from None
-    return value
+        raise node.error(f"$({text}) cannot be worked out: {error}") from None
 
 
 def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
     """Return the value of a syntax tree; raise `ValueError` for unsupported syntax or too large a
     number."""
-
-    def evaluate(part: ast.AST) -> Any:
-        return _evaluate(part, node, values)
-
+    evaluate = partial(_evaluate, node=node, values=values)
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() as value):
             result = value

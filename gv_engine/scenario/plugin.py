@@ -22,7 +22,7 @@ from gv_engine.scenario.resources import HOME
 if TYPE_CHECKING:
     import gymnasium
 
-    from gv_engine.rules.system import Call, Phase, System
+    from gv_engine.rules.system import Call, Phase
     from gv_engine.rules.turns import TurnPolicy
     from gv_engine.scenario.document import Document, ScenarioIdentity
 
@@ -224,16 +224,11 @@ class CheckReport:
 def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
     """Return (phase, system, place) of all systems of a schedule; nested systems are indented."""
     return [
-        (phase.name, "  " * (len(path) - 1) + path[-1].name, format_system_place(path[-1].system))
+        (phase.name, "  " * (len(path) - 1) + path[-1].name, format_place(*path[-1].system.place))
         for phase, calls in schedule.items()
         for call in calls
         for path in call.walk_paths()
     ]
-
-
-def format_system_place(system: System) -> str:
-    """Return `file:line` of a system, as `format_place` does."""
-    return format_place(*system.place)
 
 
 def format_place(name: str, line: int) -> str:
@@ -342,11 +337,6 @@ def get_plugin(scenario: AnyScenario) -> DomainPlugin:
     return DOMAINS[scenario.domain].plugin
 
 
-def list_built_in_scenarios() -> ScenariosByName:
-    """Return the built-in scenarios of all domains by name, without reading them."""
-    return {name: ref for domain in DOMAINS.values() for name, ref in domain.built_in().items()}
-
-
 def list_playable_scenarios() -> ScenariosByName:
     """Return the built-in scenarios of all domains by name, those of several agents included."""
     return {name: ref for domain in DOMAINS.values() for name, ref in domain.playable.items()}
@@ -354,4 +344,4 @@ def list_playable_scenarios() -> ScenariosByName:
 
 def list_built_in_names() -> list[str]:
     """Return the names of the built-in scenarios of all domains."""
-    return list(list_built_in_scenarios())
+    return [name for domain in DOMAINS.values() for name in domain.built_in()]

@@ -12,9 +12,9 @@ The reader turns all of it into tables for the reset functions of `systems.proce
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,99 +22,50 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
-from gv_engine.scenario.fields import (
-    MAX_CELLS,
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    integer,
-    items,
-    mapping,
-    read_choice,
-    read_distinct,
-    read_fields,
-    read_pair,
-    suggestion,
-    text,
-)
-from gv_engine.scenario.json_schema import (
-    OBJECT,
-    PAIR,
-    TEXT,
-    JsonSchema,
-    Key,
-    KeyTable,
-    any_of,
-    enum_schema,
-    integer_schema,
-    list_of,
-    map_of,
-    object_schema,
-    unique_list,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
-from gv_engine.scenario.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
-from gv_engine.scenario.random_values import RandomValues, make_table
-from gv_engine.scenario.resolver import NameResolver
-from systems.procedural import (
-    NOBODY,
-    THE_AGENT,
-    draw_level,
-    from_maps,
-    ground_of_maps,
-    place_things,
-    walled_room,
-)
+from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
+from gv_engine.scenario.random_values import make_row, make_table
+from systems import procedural
 
 _MAX_MAPS = 1000
 _SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
-class SymbolTables:
-    """Tables of symbols by number, for reset functions: the given symbols, then their contents."""
-
-    def __init__(self, placed: Sequence[Symbol], types: ObjectTypes) -> None:
-        symbols = [*placed]
-        numbers: dict[Symbol | None, int] = {None: 0}
-        for symbol in symbols:  # the list grows in the loop
-            for inner in symbol.contents:
-                numbers[inner] = len(symbols)
-                symbols.append(inner)
-        most = max([1, *(len(symbol.options) for symbol in symbols)])
-        looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
-        looks[..., 0], weights[:, 0] = FLOOR, 1
-        facings, holds = make_table(NOBODY, len(symbols)), make_table(0, len(symbols))
-        for number, symbol in enumerate(symbols):
-            looks[number, : len(symbol.options)] = [
-                (each.kind, each.state, each.color, numbers[each.content])
-                for each in symbol.options
-            ]
-            holds[number] = numbers[symbol.holds]
-            weights[number, : len(symbol.weights)] = symbol.weights
-            if symbol.facing is not None:
-                facings[number] = symbol.facing
-        oriented = make_table(0, max(kind.index for kind in types) + 1)
-        for kind in types:
-            oriented[kind.index] = kind.is_oriented
-        self.arguments = {
-            "looks": looks,
-            "weights": weights,
-            "facings": facings,
-            "holds": holds,
-            "oriented": oriented,
-        }
+def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
+    """Return the tables of symbols by number, as arguments of reset functions: the placed symbols,
+    then their contents."""
+    symbols = [*placed]
+    numbers: dict[Symbol | None, int] = {None: 0}
+    for symbol in symbols:  # the list grows in the loop
+        for inner in symbol.contents:
+            numbers[inner] = len(symbols)
+            symbols.append(inner)
+    most = max([1, *(len(symbol.options) for symbol in symbols)])
+    looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
+    looks[..., 0], weights[:, 0] = FLOOR, 1
+    facings, holds = make_table(procedural.NOBODY, len(symbols)), make_table(0, len(symbols))
+    for number, symbol in enumerate(symbols):
+        looks[number, : len(symbol.options)] = [
+            (option.kind, option.state, option.color, numbers[option.content])
+            for option in symbol.options
+        ]
+        holds[number] = numbers[symbol.holds]
+        weights[number, : len(symbol.weights)] = symbol.weights
+        if symbol.facing is not None:
+            facings[number] = symbol.facing
+    oriented = make_table(0, max(kind.index for kind in types) + 1)
+    for kind in types:
+        oriented[kind.index] = kind.is_oriented
+    tables = {"looks": looks, "weights": weights, "facings": facings}
+    return {**tables, "holds": holds, "oriented": oriented}
 
 
 class RandomMaps:
     """Reader of `maps`, `map`, `symmetries` and `room`; empty if a reset function builds the level.
-
-    Args:
-        entries: top-level nodes of the scenario by key.
-        draws: random values of its key `draw`.
-        legend: symbols of its key `legend`.
-        allowed, agents: see `read_map`.
-        types: object types of the scenario.
 
     Attributes:
         shape: (height, width) of the room, None for maps.
@@ -122,23 +73,10 @@ class RandomMaps:
         which, way: indices of the random values for the map and its symmetry.
     """
 
-    def __init__(
-        self,
-        problems: ErrorCollector,
-        entries: Mapping[str, YamlNode],
-        draws: RandomValues,
-        legend: Legend,
-        allowed: Callable[[Symbol], str],
-        types: ObjectTypes,
-        agents: int = 1,
-    ) -> None:
-        self._types = types
-        self._max_agents = agents
-        self._problems = problems
-        self._entries = entries
-        self._draws = draws
-        self._legend = legend
-        self._allowed = allowed
+    def __init__(self, source: LevelSource) -> None:
+        self._source = source
+        self._entries, self._draws = source.entries, source.draws
+        self._problems, self._types = source.draws.problems, source.draws.names.types
         self.shape: tuple[int, int] | None = None
         self.maps: list[MapReader] = []
         self.which = self.way = 0
@@ -146,17 +84,13 @@ class RandomMaps:
     def read(self) -> tuple[Call, ...]:
         """Return the reset calls that build the level."""
         if "room" in self._entries:
-            self.shape = read_pair(self._entries["room"])
-            return (Call(get_system(walled_room), {"shape": self.shape}),)
+            self.shape = fields.read_pair(self._entries["room"])
+            return (Call(get_system(procedural.walled_room), {"shape": self.shape}),)
         node = self._entries.get("maps", self._entries.get("map"))
         assert node
-        maps = items(node) if "maps" in self._entries else [node]
-        if not 1 <= len(maps) <= _MAX_MAPS:
-            raise FieldError(node, f"found {len(maps)} maps, expected 1 to {_MAX_MAPS}")
-        self.maps = [
-            MapReader(self._problems, each, self._legend, self._allowed, self._max_agents)
-            for each in maps
-        ]
+        is_single = "maps" not in self._entries
+        maps = [node] if is_single else fields.limited_items(node, _MAX_MAPS, "maps")
+        self.maps = [MapReader(self._source, each) for each in maps]
         ways = self._read_symmetries()
         self.which = self._draws.add_numbers(range(len(maps)))
         self.way = self._draws.add_numbers(ways)
@@ -165,51 +99,45 @@ class RandomMaps:
             (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self.maps
         ]
         symbols = {c: s for level in self.maps for c, s in level.legend.items() if s}
-        characters = list(symbols)
-        cells = self.encode_maps(lambda character: characters.index(character), node)
+        cells = self.encode_maps({c: index for index, c in enumerate(symbols)}, 0, node)
         lies = {"which": self.which, "way": self.way}
-        level = Call(
-            get_system(from_maps),
-            {
-                **lies,
-                "shapes": shapes,
-                "cells": cells,
-                **SymbolTables(list(symbols.values()), self._types).arguments,
-            },
-        )
+        tables = make_symbol_tables(list(symbols.values()), self._types)
+        arguments = {**lies, "shapes": shapes, "cells": cells, **tables}
+        level = Call(get_system(procedural.from_maps), arguments)
         below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
         if not below:
             return (level,)
-        numbers = {c: number for number, c in enumerate(below)}
-        cells = self.encode_maps(lambda character: numbers.get(character, -1), node)
-        tables = SymbolTables(list(below.values()), self._types).arguments
-        return level, Call(get_system(ground_of_maps), {**lies, "cells": cells, **tables})
+        cells = self.encode_maps({c: index for index, c in enumerate(below)}, -1, node)
+        tables = make_symbol_tables(list(below.values()), self._types)
+        ground_reset = get_system(procedural.ground_of_maps)
+        return level, Call(ground_reset, {**lies, "cells": cells, **tables})
 
     def _read_symmetries(self) -> tuple[int, ...]:
         """Return the allowed symmetries as numbers: quarter turns, plus 4 for mirrored maps."""
-        if "symmetries" not in self._entries:
-            return (0,)
-        named: list[str] = []
-        with self._problems.collect():
-            node = self._entries["symmetries"]
-            numbers = read_distinct(
-                self._problems, node, lambda n: read_choice(n, _SYMMETRIES, "symmetry")
-            )
-            named = [list(_SYMMETRIES)[number] for number in numbers]
+        read = schema.enum_schema(_SYMMETRIES, "symmetry").read
+        named: tuple[str, ...] = self._problems.read_key(
+            self._entries,
+            "symmetries",
+            lambda node: fields.read_distinct(self._problems, node, read),
+            (),
+        )
         turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
         mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
         return tuple(mirror + turn for mirror in mirrors for turn in turns)
 
-    def encode_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
-        """Return a (maps, H, W) table with a number for each character of all maps."""
+    def encode_maps(
+        self, codes: Mapping[str, int], default: int, node: YamlNode
+    ) -> NDArray[np.int64]:
+        """Return a (maps, H, W) table with the code of each character of all maps; `default` for
+        other characters of the legend, 0 for unknown ones."""
         height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
-        if len(self.maps) * height * width > MAX_CELLS:
-            raise FieldError(node, f"{len(self.maps)} maps of up to {height}x{width} are too many")
+        if len(self.maps) * height * width > fields.MAX_CELLS:
+            raise node.error(f"{len(self.maps)} maps of up to {height}x{width} are too many")
         cells = np.zeros((len(make_table(0, len(self.maps))), height, width), np.int64)
         for k, level in enumerate(self.maps):
-            numbers = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
+            known = {c: codes.get(c, default) for c, symbol in level.legend.items() if symbol}
             for y, row in enumerate(level.rows):
-                cells[k, y, : len(row)] = [numbers.get(character, 0) for character in row]
+                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
         return cells
 
     def require_agent(self) -> None:
@@ -230,32 +158,27 @@ class RandomMaps:
         for level in self.maps:
             free = np.zeros(level.shape, np.bool_)
             for y, x, symbol in level.symbols():
-                kinds = [
-                    kind
-                    for o in symbol.options
-                    for kind in self._draws.list_possible_values(o.kind)
-                ]
-                free[y, x] = FLOOR in kinds and symbol.ground is None
+                kinds = (self._draws.list_possible_values(option.kind) for option in symbol.options)
+                free[y, x] = symbol.ground is None and any(FLOOR in values for values in kinds)
             masks.append(free)
         match reset and reset.arguments.get("shape"):
             case [int(height), int(width)]:
                 masks.append(np.ones((height, width), np.bool_))
         return masks
 
-    def room_numbers(self, number: int, marks: list[str]) -> NDArray[np.int64]:
-        """Return (H, W) room numbers of a map's cells, from 1 in the order of `marks`; 0 for
-        none."""
-        level = self.maps[number]
+    def room_numbers(self, map_index: int, numbers: Mapping[str, int]) -> NDArray[np.int64]:
+        """Return the (H, W) room number of each cell of a map, by the rooms' names; 0 for none."""
+        level = self.maps[map_index]
         rooms = np.zeros(level.shape, np.int64)
         for y, x, symbol in level.symbols():
-            rooms[y, x] = 1 + marks.index(symbol.room) if symbol.room else 0
+            rooms[y, x] = numbers.get(symbol.room, 0)
         return rooms
 
 
 _DEFAULT_TRIES = 100
 _MAX_TRIES = 10_000
 _MAX_PLACES = _MAX_BOXES = 100
-_LIST = list_of(TEXT)
+_LIST = schema.list_of(schema.TEXT)
 _PLACES: KeyTable = {
     "count": Key(
         "How many: a number, or the least and the greatest.", {"type": ["integer", "array"]}
@@ -273,47 +196,49 @@ _REACHED: KeyTable = {
     "things": Key("Where ways begin, and where they lead: [agent, Exit].", _LIST),
     "through": Key("Objects that are in nobody's way.", _LIST),
 }
-_REGIONS: JsonSchema = map_of({"type": ["string", "array", "object"]})
+_REGIONS: JsonSchema = schema.map_of({"type": ["string", "array", "object"]})
 
 PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
         "Values that a level draws once, for `$name` in legend and places: a list of options, "
         "`{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
-        map_of({"type": ["array", "object"]}),
+        schema.map_of({"type": ["array", "object"]}),
     ),
-    "maps": Key("Maps of which one is drawn.", list_of(TEXT, minItems=1)),
+    "maps": Key("Maps of which one is drawn.", schema.list_of(schema.TEXT, minItems=1)),
     "symmetries": Key(
         "Whether maps are turned and mirrored by chance.",
-        unique_list(enum_schema(["turn", "mirror"])),
+        schema.unique_list(schema.enum_schema(["turn", "mirror"])),
     ),
-    "room": Key("[height, width] of a room with walls around, in place of a map.", PAIR),
+    "room": Key("[height, width] of a room with walls around, in place of a map.", schema.PAIR),
     "rooms": Key("Names for regions.", _REGIONS),
     "place": Key(
         "Things that are put into free cells, in this order.",
-        list_of(any_of(OBJECT, object_schema({**SYMBOL_KEYS, **_PLACES}))),
+        schema.list_of(
+            schema.any_of(schema.OBJECT, schema.object_schema({**SYMBOL_KEYS, **_PLACES}))
+        ),
         nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Ways must lead from the first to all others: [agent, Exit].",
-        any_of(_LIST, object_schema(_REACHED)),
+        schema.any_of(_LIST, schema.object_schema(_REACHED)),
         nested=_REACHED,
     ),
     "tries": Key(
-        "How many levels are drawn before that is an error.", integer_schema(1, _MAX_TRIES)
+        "How many levels are drawn before that is an error.", schema.integer_schema(1, _MAX_TRIES)
     ),
 }
 """Keys of procedural levels."""
-_ANYWHERE = (0, MAX_SIDE, 0, MAX_SIDE)
+_ANYWHERE = (0, fields.MAX_SIDE, 0, fields.MAX_SIDE)
 
 Box = tuple[int, int, int, int]
 """First and last row, first and last column."""
 
 
 class Region(NamedTuple):
-    """Cells of a map: the cells of boxes, and of rooms that the legend marks."""
+    """Cells of a map: the cells of boxes, and of rooms that the legend marks, by number."""
 
     boxes: tuple[Box, ...] = (_ANYWHERE,)
-    marks: tuple[str, ...] = ()
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -338,35 +263,17 @@ class Placement:
 class ProceduralReader:
     """Reader of a level with random parts; collects all errors.
 
-    Args:
-        entries: top-level nodes of the scenario by key.
-        draws: random values of its key `draw`.
-        legend: symbols of its key `legend`.
-        allowed, agents: see `read_map`.
-
     Attributes:
         depth: maximum depth of nested objects.
     """
 
-    def __init__(
-        self,
-        problems: ErrorCollector,
-        names: NameResolver,
-        entries: Mapping[str, YamlNode],
-        draws: RandomValues,
-        legend: Legend,
-        allowed: Callable[[Symbol], str],
-        agents: int = 1,
-    ) -> None:
-        self._problems = problems
-        self._max_agents = agents
-        self._names = names
-        self._entries = entries
-        self._draws = draws
-        self._legend = legend
-        self._allowed = allowed
-        self._maps = RandomMaps(problems, entries, draws, legend, allowed, names.types, agents)
+    def __init__(self, source: LevelSource) -> None:
+        self._source = source
+        self._entries, self._draws, self._legend = source.entries, source.draws, source.legend
+        self._problems, self._names = source.draws.problems, source.draws.names
+        self._maps = RandomMaps(source)
         self._rooms: dict[str, Region] = {}
+        self._numbers: dict[str, int] = {}  # of the rooms that the legend marks
         self.depth = 1
 
     def read_level(self, reset: Call | None) -> Call:
@@ -376,8 +283,9 @@ class ProceduralReader:
             reset: reset call that builds the level, None for a room or maps.
         """
         levels = (reset,) if reset else self._maps.read()
-        marked_rooms = [symbol.room for symbol in self._legend.values() if symbol and symbol.room]
-        self._rooms = {room: Region((), (room,)) for room in marked_rooms}
+        marked = (symbol.room for symbol in self._legend.values() if symbol and symbol.room)
+        self._numbers = {room: number for number, room in enumerate(dict.fromkeys(marked), 1)}
+        self._rooms = {room: Region((), (number,)) for room, number in self._numbers.items()}
         with self._problems.collect():
             self._read_rooms()
         places = self._read_places()
@@ -392,14 +300,12 @@ class ProceduralReader:
         if len(self._draws):
             resets = (self._draws.make_call(), *resets)
         things, through = self._read_reachable()
-        tries = _DEFAULT_TRIES
-        if "tries" in self._entries:
-            if "reachable" not in self._entries:
-                self._problems.add(self._entries["tries"], "`tries` goes with `reachable`")
-            with self._problems.collect():
-                tries = integer(self._entries["tries"], 1, _MAX_TRIES)
+        if "tries" in self._entries and "reachable" not in self._entries:
+            self._problems.add(self._entries["tries"], "`tries` goes with `reachable`")
+        read_tries = PROCEDURAL_KEYS["tries"].read
+        tries = self._problems.read_key(self._entries, "tries", read_tries, _DEFAULT_TRIES)
         return Call(
-            get_system(draw_level),
+            get_system(procedural.draw_level),
             {"reset_functions": resets, "things": things, "through": through, "tries": tries},
         )
 
@@ -407,22 +313,22 @@ class ProceduralReader:
         """Read the regions of `rooms` into `self._rooms`."""
         if "rooms" not in self._entries:
             return
-        for name, node in mapping(self._entries["rooms"]).items():
+        for name, node in fields.mapping(self._entries["rooms"]).items():
             with self._problems.collect():
                 if name in self._rooms:
-                    raise FieldError(node, f"the legend marks the cells of {name} already")
+                    raise node.error(f"the legend marks the cells of {name} already")
                 self._rooms[name] = self._read_boxes(node)
 
     def _read_region(self, node: YamlNode) -> Region:
         """Read a room, several rooms `[west, east]`, or boxes."""
-        named = node.value if isinstance(node.value, list) else [node]
+        named = fields.list_or_single(node)
         if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
             return self._read_boxes(node)
         rooms = []
         for each in named:
             if each.text not in self._rooms:
-                hint = suggestion(each.text, self._rooms) or "; name it under `rooms`"
-                raise FieldError(each, f"no room {each.text!r}{hint}")
+                hint = fields.suggestion(each.text, self._rooms) or "; name it under `rooms`"
+                raise each.error(f"no room {each.text!r}{hint}")
             rooms.append(self._rooms[each.text])
         boxes = tuple(box for room in rooms for box in room.boxes)
         return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
@@ -430,102 +336,89 @@ class ProceduralReader:
     def _read_boxes(self, node: YamlNode) -> Region:
         """Read rows and columns `[[1, 3], [5, 7]]`, or `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
-            entries = read_fields(self._problems, node, ("cells",))
-            cells = items(entries["cells"]) if "cells" in entries else []
+            entries = fields.read_fields(self._problems, node, ("cells",))
+            cells = fields.items(entries["cells"]) if "cells" in entries else []
             if not 1 <= len(cells) <= _MAX_BOXES:
-                raise FieldError(node, f"found {len(cells)} cells, expected 1 to {_MAX_BOXES}")
+                raise node.error(f"found {len(cells)} cells, expected 1 to {_MAX_BOXES}")
             return Region(tuple(self._read_box(cell) for cell in cells))
         return Region((self._read_box(node),))
 
     def _read_box(self, node: YamlNode) -> Box:
         """Read `[rows, columns]`, each a number or a range."""
-        sides = items(node)
-        if len(sides) != 2:
-            hint = "expected rows and columns, as in [[1, 3], [5, 7]]"
-            raise FieldError(node, f"found {node.summary}, {hint}")
+        sides = fields.pair_of(node, "rows and columns, as in [[1, 3], [5, 7]]")
         (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right
 
-    def _read_places(self) -> list[Placement]:
+    def _read_places(self) -> tuple[Placement, ...]:
         """Return the valid entries of `place`; report agents beyond the allowed number."""
-        places: list[Placement] = []
-        with self._problems.collect():
-            listed = items(self._entries["place"]) if "place" in self._entries else []
-            if len(listed) > _MAX_PLACES:
-                node = self._entries["place"]
-                raise FieldError(
-                    node, f"found {len(listed)} places, expected at most {_MAX_PLACES}"
-                )
-            for node in listed:
-                with self._problems.collect():
-                    places.append(self._read_place(node))
+        listed: list[YamlNode] = self._problems.read_key(
+            self._entries,
+            "place",
+            lambda node: fields.limited_items(node, _MAX_PLACES, "places", minimum=0),
+            [],
+        )
+        places = self._problems.read_each(listed, self._read_place)
         agents = [place for place in places if place.symbol.facing is not None]
-        for place in agents[self._max_agents :]:
-            fault = "a second agent; there is one" if self._max_agents == 1 else "an agent too many"
+        most = self._source.max_agents
+        for place in agents[most:]:
+            fault = "a second agent; there is one" if most == 1 else "an agent too many"
             self._problems.add(place.node, fault)
         return places
 
     def _read_place(self, node: YamlNode) -> Placement:
         """Read one entry of `place`."""
         entries = node.value if isinstance(node.value, dict) else {}
-        symbol = read_symbol(self._problems, self._names, self._draws, node, tuple(_PLACES))
-        if fault := self._allowed(symbol):
-            raise FieldError(node, f"it is {fault}")
+        symbol = read_symbol(self._draws, node, tuple(_PLACES))
+        if fault := self._source.find_fault(symbol):
+            raise node.error(f"it is {fault}")
         count, region, apart = (1, 1), Region(), list[int]()
         if "count" in entries:
             count = self._read_count(entries["count"])
             if symbol.facing is not None:
-                raise FieldError(entries["count"], "it is one agent; leave it out")
+                raise entries["count"].error("it is one agent; leave it out")
         if "in" in entries:
             region = self._read_region(entries["in"])
         if "not_next_to" in entries:
-            near = entries["not_next_to"]
-            listed = near.value if isinstance(near.value, list) else [near]
-            apart = [self._read_type(each) for each in listed]
+            apart = [
+                self._read_type(each) for each in fields.list_or_single(entries["not_next_to"])
+            ]
         return Placement(node, symbol, count, region, tuple(apart))
 
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
         """Read `count`: a number or `[least, greatest]`."""
         if not isinstance(node.value, list):
-            number = self._draws.read_number(node, MAX_CELLS)
+            number = self._draws.read_number(node, fields.MAX_CELLS)
             return number, number
-        if len(node.value) != 2:
-            raise FieldError(
-                node, f"found {node.summary}, expected the least and the greatest: [2, 4]"
-            )
-        return self._draws.read_range(node.value[0], node.value[1], MAX_CELLS)
+        low, high = fields.pair_of(node, "the least and the greatest: [2, 4]")
+        return self._draws.read_range(low, high, fields.MAX_CELLS)
 
     def _read_type(self, node: YamlNode) -> int:
         """Read `agent` or the name of an object type; return the type's index or `THE_AGENT`."""
-        if text(node) == "agent":
-            return THE_AGENT
+        if fields.text(node) == "agent":
+            return procedural.THE_AGENT
         kind = self._names.resolve_object_type(node)
         if kind <= FLOOR:
-            raise FieldError(node, f"found {node.text!r}, expected `agent` or an object")
+            raise node.error(f"found {node.text!r}, expected `agent` or an object")
         return kind
 
     def _check_room(self, place: Placement, reset: Call | None) -> None:
         """Raise a FieldError for a region with too few free cells for all its objects, if known."""
         most = max(self._draws.list_possible_values(place.count[1]))
-        marks = [*self._rooms]
         for number, free in enumerate(self._maps.find_free_cells(reset), 1):
             inside = np.zeros_like(free)
             for top, low, left, right in place.region.boxes:
                 inside[top : low + 1, left : right + 1] = True
             if place.region.marks:
-                rooms = self._maps.room_numbers(number - 1, marks)
-                inside |= np.isin(rooms, [1 + marks.index(m) for m in place.region.marks])
+                rooms = self._maps.room_numbers(number - 1, self._numbers)
+                inside |= np.isin(rooms, place.region.marks)
             left_over = int((free & inside).sum())
             if left_over < most:
                 where = f" of map {number}" if len(self._maps.maps) > 1 else ""
                 room = "no free cell" if left_over == 0 else f"{left_over} free cells"
-                raise FieldError(
-                    place.node, f"up to {most} of it, where its region{where} has {room}"
-                )
+                raise place.node.error(f"up to {most} of it, where its region{where} has {room}")
 
-    def _make_placement_call(self, places: list[Placement]) -> Call:
+    def _make_placement_call(self, places: Sequence[Placement]) -> Call:
         """Return the call of `place_things` with tables of all placements."""
-        marks = [*self._rooms]
         lines, counts = make_table(0, len(places)), make_table(0, len(places), 2)
         boxes = make_table(
             -1, len(places), max(len(place.region.boxes) for place in places) or 1, 4
@@ -537,17 +430,14 @@ class ProceduralReader:
             counts[k] = place.count
             for number, box in enumerate(place.region.boxes):
                 boxes[k, number] = box
-            inside[k, : len(place.region.marks)] = [1 + marks.index(m) for m in place.region.marks]
+            inside[k, : len(place.region.marks)] = place.region.marks
             apart[k, : len(place.apart)] = place.apart
         rooms = np.zeros((1, 1, 1), np.int64)
         if any(place.region.marks for place in places):
-            node = self._entries["place"]
-            room_of = {c: s.room for c, s in self._legend.items() if s and s.room}
-            rooms = self._maps.encode_maps(
-                lambda c: 1 + marks.index(room_of[c]) if c in room_of else 0, node
-            )
+            codes = {c: self._numbers[s.room] for c, s in self._legend.items() if s and s.room}
+            rooms = self._maps.encode_maps(codes, 0, self._entries["place"])
         return Call(
-            get_system(place_things),
+            get_system(procedural.place_things),
             {
                 "which": self._maps.which,
                 "way": self._maps.way,
@@ -557,7 +447,7 @@ class ProceduralReader:
                 "marks": inside,
                 "rooms": rooms,
                 "apart": apart,
-                **SymbolTables([place.symbol for place in places], self._names.types).arguments,
+                **make_symbol_tables([place.symbol for place in places], self._names.types),
             },
         )
 
@@ -570,32 +460,22 @@ class ProceduralReader:
                 node = self._entries["reachable"]
                 entries = {"things": node}
                 if isinstance(node.value, dict):
-                    entries = read_fields(self._problems, node, types)
+                    entries = fields.read_fields(self._problems, node, types)
                 for key, listed in entries.items():
-                    types[key] = [self._read_type(each) for each in items(listed)]
+                    types[key] = [self._read_type(each) for each in fields.items(listed)]
                 if not 2 <= len(types["things"]) <= _MAX_PLACES:
-                    raise FieldError(node, "expected a start and at least one goal: [agent, Exit]")
-        tables = []
-        for numbers in types.values():
-            new_table = make_table(-1, len(numbers) or 1)
-            new_table[: len(numbers)] = numbers
-            tables.append(new_table)
-        return tables[0], tables[1]
+                    raise node.error("expected a start and at least one goal: [agent, Exit]")
+        return make_row(types["things"]), make_row(types["through"])
 
 
 def _read_range(node: YamlNode) -> tuple[int, int]:
     """Read one row or column, or the first and the last one."""
     if not isinstance(node.value, list):
-        only = integer(node, 0, MAX_SIDE - 1)
+        only = fields.integer(node, 0, fields.MAX_SIDE - 1)
         return only, only
-    if len(node.value) != 2:
-        raise FieldError(node, f"found {node.summary}, expected the first and the last one: [1, 3]")
-    low, high = (integer(limit, 0, MAX_SIDE - 1) for limit in node.value)
-    if low > high:
-        raise FieldError(node, f"found [{low}, {high}], expected the smaller number first")
-    return low, high
+    return fields.read_range(node, 0, fields.MAX_SIDE - 1, "the first and the last one: [1, 3]")
 
 
 def is_procedural(reset: Sequence[Call]) -> bool:
     """Return True if `ProceduralReader` has read the level, so that worlds store random values."""
-    return any(call.system is get_system(draw_level) for call in reset)
+    return any(call.system is get_system(procedural.draw_level) for call in reset)

@@ -11,7 +11,7 @@ Tables of `systems.procedural` hold the code -1 - k for value k, which a world h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,19 +20,8 @@ from numpy.typing import NDArray
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, get_system
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    integer,
-    items,
-    mapping,
-    read_choice,
-    read_color,
-    read_fields,
-    suggestion,
-    text,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.resolver import NameResolver
 from systems.procedural import draw_values
 
@@ -53,7 +42,6 @@ class RandomValue:
     """A value that is sampled at each reset.
 
     Attributes:
-        number: its index among the scenario's random values.
         kind: one of the kinds above.
         options: all possible values; for a range of numbers, the smallest and the largest.
         option_names: names of the options.
@@ -62,7 +50,6 @@ class RandomValue:
         bounds: the ends of a range as table codes.
     """
 
-    number: int
     kind: str
     options: tuple[int, ...]
     option_names: tuple[str, ...] = ()
@@ -77,45 +64,48 @@ def make_table(fill: int, *sizes: int) -> NDArray[np.int64]:
     return np.full([1 << max(0, size - 1).bit_length() for size in sizes], fill, np.int64)
 
 
+def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
+    """Return a table of one row, see `make_table`, that begins with these numbers."""
+    row = make_table(fill, len(numbers) or 1)
+    row[: len(numbers)] = numbers
+    return row
+
+
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
     """Return the weights of `count` options as integers."""
-    weights = tuple(integer(weight, 1, MAX_WEIGHT) for weight in items(node))
+    weights = tuple(fields.integer(weight, 1, MAX_WEIGHT) for weight in fields.items(node))
     if len(weights) != count:
-        raise FieldError(
-            node, f"found {len(weights)} weights for {count} options; give one for each"
-        )
+        raise node.error(f"found {len(weights)} weights for {count} options; give one for each")
     return weights
 
 
 class RandomValues:
     """The random values of a scenario.
 
-    Args:
-        problems: receives errors.
+    Attributes:
         names: resolver of the names of options.
+        problems: collector of the scenario's errors.
     """
 
-    def __init__(self, problems: ErrorCollector, names: NameResolver) -> None:
-        self._problems = problems
-        self._names = names
+    def __init__(self, names: NameResolver) -> None:
+        self.names = names
+        self.problems = names.problems
         self._values: list[RandomValue] = []
-        self._named: dict[str, RandomValue | None] = {}  # None for an entry with an error
+        self._named: dict[str, int | None] = {}  # indices by name, None for an entry with an error
 
     def read(self, node: YamlNode) -> None:
         """Read the random values under `draw`."""
-        entries = mapping(node)
+        entries = fields.mapping(node)
         if len(entries) > _MAX_RANDOM_VALUES:
-            raise FieldError(
-                node, f"found {len(entries)} values, a level draws at most {_MAX_RANDOM_VALUES}"
+            raise node.error(
+                f"found {len(entries)} values, a level draws at most {_MAX_RANDOM_VALUES}"
             )
         for name, entry in entries.items():
-            with self._problems.collect():
+            with self.problems.collect():
                 value = None
                 try:
                     if not name.isidentifier():
-                        raise FieldError(
-                            entry, f"found the name {name!r}, expected letters, digits, _"
-                        )
+                        raise entry.error(f"found the name {name!r}, expected letters, digits, _")
                     value = self._add(self._read_entry(entry))
                 finally:
                     self._named[name] = value
@@ -126,13 +116,12 @@ class RandomValues:
         numbers = tuple(options)
         if len(numbers) == 1:
             return numbers[0]
-        weights = (1,) * len(numbers)
-        return -1 - self._add(RandomValue(0, NUMBER, numbers, weights=weights)).number
+        return -1 - self._add(RandomValue(NUMBER, numbers, weights=(1,) * len(numbers)))
 
-    def _add(self, value: RandomValue) -> RandomValue:
-        """Append a random value with the next index, and return it."""
-        self._values.append(RandomValue(len(self._values), *list(vars(value).values())[1:]))
-        return self._values[-1]
+    def _add(self, value: RandomValue) -> int:
+        """Append a random value and return its index."""
+        self._values.append(value)
+        return len(self._values) - 1
 
     def __len__(self) -> int:
         return len(self._values)
@@ -141,139 +130,126 @@ class RandomValues:
         """Return the random value of an entry under `draw`."""
         if not isinstance(node.value, dict | list):
             hint = "expected a list of options, or {from: …, to: …}"
-            raise FieldError(node, f"found {node.summary}, {hint}")
+            raise node.error(f"found {node.summary}, {hint}")
         if isinstance(node.value, list):
             return self._read_options(node, {"one_of": node})
-        entries = read_fields(self._problems, node, ("one_of", "weights", "not", "from", "to"))
+        entries = fields.read_fields(
+            self.problems, node, ("one_of", "weights", "not", "from", "to")
+        )
         if "one_of" in entries:
             for key in ("from", "to"):
                 if key in entries:
-                    raise FieldError(entries[key], f"a value has either `one_of` or `{key}`")
+                    raise entries[key].error(f"a value has either `one_of` or `{key}`")
             return self._read_options(node, entries)
         if not ("from" in entries and "to" in entries):
-            raise FieldError(node, "expected a list of options, {one_of: […]}, or {from: …, to: …}")
+            raise node.error("expected a list of options, {one_of: […]}, or {from: …, to: …}")
         for key in ("weights", "not"):
             if key in entries:
-                raise FieldError(entries[key], f"`{key}` goes with `one_of`, not with a range")
+                raise entries[key].error(f"`{key}` goes with `one_of`, not with a range")
         low, high = self.read_range(entries["from"], entries["to"], _MAX_SAMPLED_NUMBER)
         options = min(self.list_possible_values(low)), max(self.list_possible_values(high))
-        return RandomValue(0, NUMBER, options, bounds=(low, high))
+        return RandomValue(NUMBER, options, bounds=(low, high))
 
     def _read_options(self, node: YamlNode, entries: dict[str, YamlNode]) -> RandomValue:
         """Return the random value of a list of options."""
-        options = items(entries["one_of"])
+        options = fields.items(entries["one_of"])
         if not 1 <= len(options) <= _MAX_OPTIONS:
-            raise FieldError(node, f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
+            raise node.error(f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
         kind, read = self._find_option_reader(options)
         values: list[int] = []
         for option in options:
             values.append(read(option))
             if values[-1] in values[:-1]:
-                raise FieldError(
-                    option, f"{option.text} stands here a second time; give it a weight"
-                )
+                raise option.error(f"{option.text} stands here a second time; give it a weight")
         weights = (1,) * len(values)
         if "weights" in entries:
             weights = read_weights(entries["weights"], len(values))
         excluded: list[int] = []
         if "not" in entries:
-            others = entries["not"]
-            listed = others.value if isinstance(others.value, list) else [others]
-            excluded = [
-                -1 - self.read_value(other, (kind,), self._expect_random) for other in listed
-            ]
+            others = fields.list_or_single(entries["not"])
+            excluded = [-1 - self.read_value(node, (kind,), self._expect_random) for node in others]
         if len({*excluded}) >= len(values):
-            raise FieldError(entries["not"], "it may leave nothing; give `one_of` more options")
+            raise entries["not"].error("it may leave nothing; give `one_of` more options")
         names = tuple(option.text for option in options)
-        return RandomValue(0, kind, tuple(values), names, weights, tuple(excluded))
+        return RandomValue(kind, tuple(values), names, weights, tuple(excluded))
 
     def _expect_random(self, node: YamlNode) -> int:
         """Raise `FieldError`, as the node is no name of a random value."""
-        raise FieldError(
-            node, f"found {node.summary}, expected the name of a value drawn above: $color"
-        )
+        raise node.error(f"found {node.summary}, expected the name of a value drawn above: $color")
 
     def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
         """Return the kind of options, judged by the first one, and the function that reads an
         option."""
         first = options[0]
         if isinstance(first.value, int) and not isinstance(first.value, bool):
-            return NUMBER, lambda node: integer(node, 0, _MAX_SAMPLED_NUMBER)
-        name = text(first)
+            return NUMBER, lambda node: fields.integer(node, 0, _MAX_SAMPLED_NUMBER)
+        name = fields.text(first)
         if name in COLORS:
-            return COLOR, read_color
+            return COLOR, fields.read_color
         if name in ORIENTATIONS:
-            return WAY, lambda node: read_choice(node, ORIENTATIONS, WAY)
-        types = [t for t in self._names.types if name in t.states]
-        if not types or name in self._names.types:
-            return OBJECT, self._names.resolve_object_type
+            return WAY, lambda node: fields.read_choice(node, ORIENTATIONS, WAY)
+        types = [t for t in self.names.types if name in t.states]
+        if not types or name in self.names.types:
+            return OBJECT, self.names.resolve_object_type
         matches = [t for t in types if all(option.text in t.states for option in options)]
         match = (matches or types)[0]
-        return STATE, lambda node: read_choice(node, match.states, f"state of {match.name}")
+        return STATE, lambda node: fields.read_choice(node, match.states, f"state of {match.name}")
 
     def read_value(
-        self, node: YamlNode, wanted: tuple[str, ...], read: Callable[[YamlNode], int]
+        self, node: YamlNode, kinds: tuple[str, ...], read: Callable[[YamlNode], int]
     ) -> int:
-        """Return the table code of a value, either fixed or random.
+        """Return the table code of a value: a fixed value itself, -1 - k for random value k.
 
         Args:
             node: the value, or `$name` of a random value.
-            wanted: the allowed kinds of random values.
+            kinds: the allowed kinds of random values.
             read: reads a fixed value.
         """
-        value = self._find_random_value(node)
-        if value is None:
-            return read(node)
-        if value.kind not in wanted:
-            expected = _with_article(wanted[0])
-            raise FieldError(node, f"{node.text} is a {value.kind}, expected {expected}")
-        return -1 - value.number
-
-    def _find_random_value(self, node: YamlNode) -> RandomValue | None:
-        """Return the random value that `$name` refers to; None for a fixed value."""
         if isinstance(node.value, dict | list) or not node.text.startswith("$"):
-            return None
+            return read(node)
         name = node.text[1:]
         if name not in self._named:
-            hint = suggestion(name, self._named) or "; nothing stands under `draw`"
-            raise FieldError(node, f"no drawn value {name!r}{hint}")
-        value = self._named[name]
-        if value is None:
-            raise FieldError(node, "")
-        return value
+            hint = fields.suggestion(name, self._named) or "; nothing stands under `draw`"
+            raise node.error(f"no drawn value {name!r}{hint}")
+        index = self._named[name]
+        if index is None:
+            raise node.error("")
+        kind = self._values[index].kind
+        if kind not in kinds:
+            raise node.error(f"{node.text} is a {kind}, expected {_with_article(kinds[0])}")
+        return -1 - index
 
     def read_state(self, node: YamlNode, kind: int) -> int:
-        """Return the table code of the state of an object of type `kind`."""
-        object_type = self._names.types[kind]
-        states = object_type.states
+        """Return the table code (see `read_value`) of the state of an object of type `kind`."""
+        object_type = self.names.types[kind]
+        states, label = object_type.states, f"state of {object_type.name}"
         if not states:
-            raise FieldError(node, f"{object_type.name} has no states")
-        what = f"state of {object_type.name}"
-        value = self._find_random_value(node)
-        if value is None:
-            return read_choice(node, states, what)
-        code = self.read_value(node, (STATE, WAY), self._expect_random)
-        for option, name in zip(value.options, value.option_names, strict=True):
-            if name not in states or states.index(name) != option:
-                hint = suggestion(name, states)
-                raise FieldError(
-                    node, f"{node.text} may be {name!r}, no {what} in this place{hint}"
-                )
+            raise node.error(f"{object_type.name} has no states")
+        code = self.read_value(
+            node, (STATE, WAY), lambda node: fields.read_choice(node, states, label)
+        )
+        if code < 0:
+            value = self._values[-1 - code]
+            for option, name in zip(value.options, value.option_names, strict=True):
+                if name not in states or states.index(name) != option:
+                    hint = fields.suggestion(name, states)
+                    raise node.error(f"{node.text} may be {name!r}, no {label} in this place{hint}")
         return code
 
-    def read_number(self, node: YamlNode, most: int) -> int:
-        """Return the table code of an integer in [0, most]."""
-        code = self.read_value(node, (NUMBER,), lambda node: integer(node, 0, most))
+    def read_number(self, node: YamlNode, maximum: int) -> int:
+        """Return the table code (see `read_value`) of an integer in [0, maximum]."""
+        code = self.read_value(node, (NUMBER,), lambda node: fields.integer(node, 0, maximum))
         for option in self.list_possible_values(code):
-            if option > most:
-                raise FieldError(node, f"{node.text} may be {option}, allowed are 0 to {most}")
+            if option > maximum:
+                raise node.error(f"{node.text} may be {option}, allowed are 0 to {maximum}")
         return code
 
-    def read_range(self, low: YamlNode, high: YamlNode, most: int) -> tuple[int, int]:
-        """Return the table codes of the smallest and the largest number of a range."""
-        codes = self.read_number(low, most), self.read_number(high, most)
+    def read_range(self, low: YamlNode, high: YamlNode, maximum: int) -> tuple[int, int]:
+        """Return the table codes (see `read_value`) of the smallest and the largest number of a
+        range."""
+        codes = self.read_number(low, maximum), self.read_number(high, maximum)
         if max(self.list_possible_values(codes[0])) > min(self.list_possible_values(codes[1])):
-            raise FieldError(low, f"a range from {low.text} to {high.text} may be empty")
+            raise low.error(f"a range from {low.text} to {high.text} may be empty")
         return codes
 
     def list_possible_values(self, code: int) -> tuple[int, ...]:
@@ -286,14 +262,13 @@ class RandomValues:
         count = max([2, *(len(value.weights) for value in values)])
         options, weights = make_table(0, len(values), count), make_table(0, len(values), count)
         unlike = make_table(0, len(values), len(values))
-        for value in values:
+        for index, value in enumerate(values):
             row = value.options if value.weights else value.bounds
-            options[value.number, : len(row)] = row
-            weights[value.number, : len(value.weights)] = value.weights
-            unlike[value.number, list(value.excluded)] = 1
-        return Call(
-            get_system(draw_values), {"options": options, "weights": weights, "unlike": unlike}
-        )
+            options[index, : len(row)] = row
+            weights[index, : len(value.weights)] = value.weights
+            unlike[index, list(value.excluded)] = 1
+        tables = {"options": options, "weights": weights, "unlike": unlike}
+        return Call(get_system(draw_values), tables)
 
     @property
     def capacity(self) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -17,19 +17,8 @@ from components.mission import Mission
 from components.objects import DOOR, built_in_components, built_in_types
 from gv_engine.rules.component import column_name, fields_of, to_snake_case
 from gv_engine.rules.geometry import Action
-from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import (
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    System,
-    source_location,
-)
+from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectType, ObjectTypes
+from gv_engine.rules.system import Call, Parameter, Phase, System, source_location
 from gv_engine.rules.world import View, World
 from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import EXTENDS, FILE_KEYS
@@ -87,22 +76,17 @@ def make_schema() -> dict[str, Any]:
     for name, file_format in formats.items():
         for own, functions in file_format.functions.items():
             same = {_definition_name(function_schema(functions.phase)): own}
-            definitions[own] = _Expander(same).expand_value(_function_entry(functions))
-            definitions[_changed_name(own)] = _Expander(same, True).expand_value(
-                _function_entry(functions)
-            )
-        variants = {_definition_name(VARIANT): _changed_name(name)}
-        for key, keys in (
-            (name, file_format.keys),
-            (_mixture_name(name), file_format.mixture_keys),
-        ):
-            definitions[key] = _Expander(variants).expand_parts(
-                object_schema({**FILE_KEYS, **keys})
-            )
-        every = {**FILE_KEYS, **file_format.mixture_keys, **file_format.keys}
-        definitions[_changed_name(name)] = _Expander(variants, True).expand_parts(
-            object_schema(every)
-        )
+            entry = _function_entry(functions)
+            definitions[own] = _Expander(same).expand_value(entry)
+            definitions[_changed_name(own)] = _Expander(same, True).expand_value(entry)
+        expander = _Expander({_definition_name(VARIANT): _changed_name(name)})
+        whole = object_schema({**FILE_KEYS, **file_format.keys})
+        mixed = object_schema({**FILE_KEYS, **file_format.mixture_keys})
+        every = object_schema({**FILE_KEYS, **file_format.mixture_keys, **file_format.keys})
+        definitions[name] = expander.expand_parts(whole)
+        definitions[_mixture_name(name)] = expander.expand_parts(mixed)
+        changed = replace(expander, is_changed=True)
+        definitions[_changed_name(name)] = changed.expand_parts(every)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A scenario of GV Engine",
@@ -169,7 +153,7 @@ def _function_entry(functions: FunctionSchema) -> JsonSchema:
     """Return the schema of a function's entry: a name alone, or a mapping with its parameters."""
     names = {
         "enum": [system.name for system in functions.systems],
-        "enumDescriptions": [_summarize(system) for system in functions.systems],
+        "enumDescriptions": [first_sentence(system.function) for system in functions.systems],
     }
     name = Key(f"Of the {functions.phase.label}.", any_of(names, REFERENCE), required=True)
     entry = {
@@ -179,11 +163,6 @@ def _function_entry(functions: FunctionSchema) -> JsonSchema:
     }
     bare = name.schema["anyOf"] if functions.allows_bare_name else ()
     return any_of(*bare, entry, *functions.other_entries)
-
-
-def _summarize(system: System) -> str:
-    """Return the first paragraph of a system's docstring as one line."""
-    return " ".join((inspect.getdoc(system.function) or "").partition("\n\n")[0].split())
 
 
 def _parameters_schema(system: System, extra_keys: KeyTable) -> JsonSchema:
@@ -268,11 +247,11 @@ def _accepts_any_text(schema: JsonSchema) -> bool:
 # ---- reference -----------------------------------------------------------------------------------
 
 _KEYS = {
-    RESET: "reset_function: {}",
-    TRANSITION: "transition_functions:\n  - {}",
-    REWARD: "reward_functions:\n  - {}",
-    TERMINATING: "terminating_function: {}",
-    VISIBILITY: "observation_function: {}",
+    Phase.RESET: "reset_function: {}",
+    Phase.TRANSITION: "transition_functions:\n  - {}",
+    Phase.REWARD: "reward_functions:\n  - {}",
+    Phase.TERMINATING: "terminating_function: {}",
+    Phase.VISIBILITY: "observation_function: {}",
 }
 """Example entry of a system in a scenario file, by phase."""
 
@@ -303,44 +282,37 @@ Chapter = tuple[str, list[Topic]]
 
 def list_chapters() -> list[Chapter]:
     """Return the reference documentation of everything built in."""
-    chapters = [("Scenario files: all", _list_key_topics(FILE_KEYS))]
+    chapters: list[Chapter] = [("Scenario files: all", _list_key_topics(FILE_KEYS))]
     for name, file_format in load_formats().items():
         title = f"Scenario files: {DOMAINS[name].title}"
         chapters.append((title, _list_key_topics(file_format.keys)))
         if mixture_keys := file_format.mixture_keys:
             chapters.append(("Scenario files: mixtures", _list_key_topics(mixture_keys)))
-    chapters += [
-        (
-            f"{phase.name}: {phase.label}s",
-            [_system_topic(system) for system in list_built_in(phase)],
+    for phase in _KEYS:
+        chapters.append(
+            (f"{phase.name}: {phase.label}s", [*map(_system_topic, list_built_in(phase))])
         )
-        for phase in _KEYS
+    grid_types = (kind for kind in built_in_types() if kind.in_grid)
+    return [
+        *chapters,
+        ("Objects", [*map(_object_topic, grid_types)]),
+        ("Components", [*map(_component_topic, (*built_in_components(), Mission))]),
+        ("Map characters", list(_iter_character_topics())),
+        ("The world: what rules call on `w`", list(_iter_method_topics(World))),
+        ("The view: what a visibility fills in", list(_iter_view_topics())),
+        ("Questions, in `systems.queries`", list(_iter_function_topics(queries))),
+        ("Building, in `systems.building`", list(_iter_function_topics(building))),
     ]
-    chapters.append(
-        ("Objects", [_object_topic(kind.name) for kind in built_in_types() if kind.in_grid])
-    )
-    chapters.append(
-        ("Components", [_component_topic(cls) for cls in (*built_in_components(), Mission)])
-    )
-    chapters.append(("Map characters", list(_iter_character_topics())))
-    chapters.append(("The world: what rules call on `w`", list(_iter_method_topics(World))))
-    chapters.append(("The view: what a visibility fills in", list(_iter_view_topics())))
-    chapters.append(("Questions, in `systems.queries`", list(_iter_function_topics(queries))))
-    chapters.append(("Building, in `systems.building`", list(_iter_function_topics(building))))
-    return chapters
 
 
 def _list_key_topics(keys: KeyTable) -> list[Topic]:
     """Return a topic for each key of a mapping."""
-    return [
-        Topic(
-            name,
-            _describe_key(key),
-            _describe_key(key),
-            tuple((own, _describe_key(key.nested[own]), "") for own in key.nested),
-        )
-        for name, key in keys.items()
-    ]
+    topics = []
+    for name, key in keys.items():
+        description = _describe_key(key)
+        parts = tuple((inner, _describe_key(nested), "") for inner, nested in key.nested.items())
+        topics.append(Topic(name, description, description, parts))
+    return topics
 
 
 def _describe_key(key: Key) -> str:
@@ -353,7 +325,7 @@ def _system_topic(system: System) -> Topic:
     parameters = [p for p in system.parameters if p.name not in system.tables]
     parts = tuple((p.name, find_value_kind(p).words, format_default(p)) for p in parameters)
     values = [f"{p.name}: {format_default(p) or find_value_kind(p).example}" for p in parameters]
-    if system.phase is VISIBILITY:
+    if system.phase is Phase.VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(entry)
@@ -402,35 +374,31 @@ def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> st
     return str(getattr(value, "__name__", value))
 
 
-def _object_topic(name: str) -> Topic:
+def _object_topic(kind: ObjectType) -> Topic:
     """Return the topic of a built-in object type."""
-    kind = OBJECT_TYPES[name]
     made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
     colored = ", coloured" if kind.colored else ""
     parts = tuple((state, "state", "") for state in kind.states)
-    symbols = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index and name != "Floor"]
-    example = f"legend:\n  x: {{object: {name}{f', state: {kind.states[0]}' if parts else ''}}}"
+    symbols = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index != FLOOR]
+    state = f", state: {kind.states[0]}" if parts else ""
+    example = f"legend:\n  x: {{object: {kind.name}{state}}}"
     summary = f"Made of {made_of}{colored}."
     if symbols:
         summary += f" On maps: {' '.join(symbols)}"
-    return Topic(name, summary, summary, parts, "", example)
+    return Topic(kind.name, summary, summary, parts, "", example)
 
 
 def _component_topic(cls: type) -> Topic:
     """Return the topic of a built-in component."""
-    parts = tuple(
-        (field.name, str(describe_dtype(field.dtype)), str(field.default))
-        for field in fields_of(cls)
-    )
+    parts = [(f.name, describe_dtype(f.dtype), str(f.default)) for f in fields_of(cls)]
     column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
     return _make_topic(cls.__name__, cls, parts, column)
 
 
 def describe_dtype(dtype: Any) -> str:
     """Return the dtype of a component's column as a text."""
-    return {"entity": "an entity", "coordinate": "a row or column, or -1"}.get(
-        str(dtype), str(dtype)
-    )
+    names = {"entity": "an entity", "coordinate": "a row or column, or -1"}
+    return names.get(str(dtype), str(dtype))
 
 
 def _iter_character_topics() -> Iterator[Topic]:
@@ -459,19 +427,19 @@ def _iter_view_topics() -> Iterator[Topic]:
     yield from _iter_method_topics(View, "view")
 
 
-def _iter_method_topics(cls: type, called: str = "w") -> Iterator[Topic]:
+def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
     """Yield a topic for each public method and property of a class.
 
     Args:
         cls: the class.
-        called: name of an instance in the examples.
+        instance: name of an instance in the examples.
     """
     for name, thing in vars(cls).items():
-        if name.startswith("_") or not (callable(thing) or isinstance(thing, property)):
-            continue
-        function = thing.fget if isinstance(thing, property) else thing
-        usage = name if isinstance(thing, property) else _format_call(name, thing, 1)
-        yield _make_topic(f"{called}.{name}", function, (), f"{called}.{usage}")
+        if name[0] != "_" and isinstance(thing, property):
+            yield _make_topic(f"{instance}.{name}", thing.fget, (), f"{instance}.{name}")
+        elif name[0] != "_" and callable(thing):
+            usage = _format_call(f"{instance}.{name}", thing, 1)
+            yield _make_topic(f"{instance}.{name}", thing, (), usage)
 
 
 def _iter_function_topics(module: Any) -> Iterator[Topic]:
@@ -491,11 +459,7 @@ def _make_topic(
 ) -> Topic:
     """Return a topic with the docstring and source position of a function or class."""
     docstring = inspect.getdoc(source) or ""
-    file, line = (
-        (inspect.getsourcefile(source) or "?", inspect.getsourcelines(source)[1])
-        if isinstance(source, type)
-        else source_location(source)
-    )
+    file, line = source_location(source)
     path = Path(file)
     place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
     return Topic(name, first_sentence(source), docstring, tuple(parts), f"{place}:{line}", example)
@@ -507,22 +471,18 @@ Section = tuple[str, list[tuple[str, str]]]
 """Heading, and (rule, description) of the rules below it."""
 
 _HEADINGS = {
-    TRANSITION: "What happens",
-    REWARD: "What pays",
-    TERMINATING: "What ends it",
-    SUCCESS: "What wins",
+    Phase.TRANSITION: "What happens",
+    Phase.REWARD: "What pays",
+    Phase.TERMINATING: "What ends it",
+    Phase.SUCCESS: "What wins",
 }
 
 _TYPE_PHRASE = (
     r"(?i)(?P<before>\b(?:an?|the|one|every|each) )?(?P<objects>objects?|those|one) of {} type"
 )
 _TYPE_PARAMETERS = {
-    name: rf"{_TYPE_PHRASE.format(which)}\b(, such as \w+,?)?"
-    for name, which in {
-        "object_type": "a",
-        "other_type": "another",
-        "ground_type": "a third",
-    }.items()
+    name: rf"{_TYPE_PHRASE.format(article)}\b(, such as \w+,?)?"
+    for name, article in zip(TYPES, ("a", "another", "a third"), strict=True)
 }
 """Patterns of the phrases by which docstrings refer to a rule's type parameters, by parameter."""
 _MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", "fire", "floor")
@@ -558,9 +518,7 @@ def _iter_alternatives(call: Call) -> Iterator[Call]:
 
 def _is_about_types(call: Call, kinds: Collection[int]) -> bool:
     """Return True if a rule is about objects of one of these types only."""
-    return any(
-        call.arguments.get(name, -1) in kinds for name in _TYPE_PARAMETERS if name != "ground_type"
-    )
+    return any(call.arguments.get(name, -1) in kinds for name in ("object_type", "other_type"))
 
 
 def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
@@ -616,5 +574,4 @@ def _name_type(sentence: str, pattern: str, noun: str) -> str:
 
 def first_sentence(function: Any) -> str:
     """Return the first paragraph of a function's docstring as one line."""
-    docstring = inspect.getdoc(function) or ""
-    return " ".join(docstring.partition("\n\n")[0].split())
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())

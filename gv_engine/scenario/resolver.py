@@ -37,30 +37,11 @@ from gv_engine.rules.objects import (
     is_rule_module,
     package_of,
 )
-from gv_engine.rules.system import (
-    OBSERVATION,
-    REGISTRIES,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Phase,
-    System,
-    get_system,
-    system_of,
-    unwrap_partials,
-)
-from gv_engine.scenario import rule_modules
+from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system_of, unwrap_partials
+from gv_engine.scenario import fields, rule_modules
 from gv_engine.scenario.actions import read_action
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import (
-    FieldError,
-    UntrustedCodeError,
-    YamlNode,
-    read_choice,
-    suggestion,
-    text,
-)
+from gv_engine.scenario.fields import ErrorCollector, FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.trust import is_file_reference, is_module_name
 from systems.reset import from_map
@@ -182,7 +163,7 @@ def _iter_texts(node: YamlNode) -> Iterator[str]:
         yield node.text
 
 
-_PROCESSOR_PHASES = (TRANSITION, REWARD, TERMINATING)
+_PROCESSOR_PHASES = (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
 """Phases in which an esper.Processor can be a system."""
 DISTANCES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (geometry.manhattan, geometry.euclidean)},
@@ -204,6 +185,7 @@ class NameResolver:
         document: the scenario; its trust decides which files may be loaded.
         numbering: type indices of the scenario, and of the scenarios that are played together with
             it.
+        problems: collector of the scenario's errors, for readers that resolve names.
 
     Attributes:
         modules: the imported modules, by the text before the colon of references.
@@ -211,8 +193,9 @@ class NameResolver:
         own_actions: names of the scenario's actions that are not built in.
     """
 
-    def __init__(self, document: Document, numbering: TypeIds) -> None:
+    def __init__(self, document: Document, numbering: TypeIds, problems: ErrorCollector) -> None:
         self.numbering = numbering
+        self.problems = problems
         self.modules: dict[str, ModuleType] = {}
         self.declared_types: tuple[ObjectType, ...] = ()
         self.own_actions: tuple[str, ...] = ()
@@ -230,26 +213,26 @@ class NameResolver:
             if reference not in DISTANCES and reference not in REDUCTIONS:
                 self._import_module(where, reference)
 
-    def _import_module(self, where: str, reference: str) -> None:
+    def _import_module(self, source: str, reference: str) -> None:
         """Import the module of a reference once; record a failure or refusal instead of raising."""
-        self._references.setdefault(where, {})[reference] = None
-        if where in self.modules or where in self._failed or where in self._refused:
+        self._references.setdefault(source, {})[reference] = None
+        if source in self.modules or source in self._failed or source in self._refused:
             return
-        if refusal := self._trust.explain_refusal(self._folder, where):
-            self._refused[where] = refusal
+        if refusal := self._trust.explain_refusal(self._folder, source):
+            self._refused[source] = refusal
             return
         if len(self.modules) + len(self._failed) >= MAX_MODULES:
-            self._failed[where] = f"{where} is one module more than {MAX_MODULES}"
+            self._failed[source] = f"{source} is one module more than {MAX_MODULES}"
             return
         try:
-            if is_file_reference(where):
-                file = self._folder / where
+            if is_file_reference(source):
+                file = self._folder / source
                 package = self.numbering.packages.get(file.resolve().parent, "")
-                self.modules[where] = rule_modules.load_rule_file(file, package)
+                self.modules[source] = rule_modules.load_rule_file(file, package)
             else:
-                self.modules[where] = rule_modules.import_module(where)
+                self.modules[source] = rule_modules.import_module(source)
         except rule_modules.RuleFileError as error:
-            self._failed[where] = f"{where} cannot be loaded: {error}"
+            self._failed[source] = f"{source} cannot be loaded: {error}"
 
     def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
         """Return module and name of a reference, with the module imported.
@@ -258,21 +241,21 @@ class NameResolver:
             FieldError: the reference is malformed or cannot be imported; with an empty message if
                 that has been reported before.
         """
-        where, _, name = text(node).rpartition(":")
+        where, _, name = fields.text(node).rpartition(":")
         if not name.isidentifier() or not (is_file_reference(where) or is_module_name(where)):
-            raise FieldError(node, f"found {node.summary}, expected ./rules.py:name or module:name")
+            raise node.error(f"found {node.summary}, expected ./rules.py:name or module:name")
         self._import_module(where, node.text)
         if where not in self.modules:
             raise self._import_error(node, where)
         return where, name
 
-    def _import_error(self, node: YamlNode, where: str) -> FieldError:
+    def _import_error(self, node: YamlNode, source: str) -> FieldError:
         """Return the error about a module that is not imported; an empty message if it is a
         repetition."""
-        if where in self._failed:
-            message, self._failed[where] = self._failed[where], ""
-            return FieldError(node, message)
-        refusal = self._refused[where]
+        if source in self._failed:
+            message, self._failed[source] = self._failed[source], ""
+            return node.error(message)
+        refusal = self._refused[source]
         if not refusal:
             return UntrustedCodeError(node, "")
         similar = [other for other, reason in self._refused.items() if reason == refusal]
@@ -288,20 +271,21 @@ class NameResolver:
             raise self._foreign_error(node, thing)
         return thing
 
-    def _is_allowed(self, thing: Any) -> bool:
+    def _is_allowed(self, definition: Any) -> bool:
         """Return True if an object is defined by the scenario, or by a module that it may name."""
-        module = _get_module_name(thing)
+        module = _get_module_name(definition)
         if is_rule_module(module):
             folders = self._folder.resolve(), *self._trust.base_folders
             return any(map(rule_modules.get_rule_folder(module).is_relative_to, folders))
         return bool(module) and not self._trust.explain_refusal(self._folder, module)
 
-    def _foreign_error(self, node: YamlNode, thing: Any) -> FieldError:
+    def _foreign_error(self, node: YamlNode, definition: Any) -> FieldError:
         """Return the error about a callable that is defined elsewhere."""
+        module = _get_module_name(definition) or "elsewhere"
         return UntrustedCodeError(
             node,
-            f"{node.text} comes from {_get_module_name(thing) or 'elsewhere'}; name something that "
-            f"is a system, is registered, or is defined in the scenario's own folder",
+            f"{node.text} comes from {module}; name something that is a system, is registered, or "
+            f"is defined in the scenario's own folder",
         )
 
     def _get_object(self, node: YamlNode) -> Any:
@@ -309,8 +293,8 @@ class NameResolver:
         where, name = self._resolve_module(node)
         module = self.modules[where]
         if not hasattr(module, name):
-            hint = suggestion(name, rule_modules.list_defined_names(module), "it defines")
-            raise FieldError(node, f"{where} has no {name!r}{hint}")
+            hint = fields.suggestion(name, rule_modules.list_defined_names(module), "it defines")
+            raise node.error(f"{where} has no {name!r}{hint}")
         return getattr(module, name)
 
     def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
@@ -322,13 +306,13 @@ class NameResolver:
         """
         thing = self.resolve_object(node)
         if not callable(thing):
-            raise FieldError(node, f"{node.text} is a {type(thing).__name__}, expected a function")
+            raise node.error(f"{node.text} is a {type(thing).__name__}, expected a function")
         if example:
             try:
                 inspect.signature(thing).bind(*example)
             except (TypeError, ValueError) as error:
                 count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
-                raise FieldError(node, f"{node.text} does not take {count}: {error}") from None
+                raise node.error(f"{node.text} does not take {count}: {error}") from None
         return thing  # type: ignore[no-any-return]  # known to be callable
 
     def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
@@ -348,12 +332,12 @@ class NameResolver:
         return self._resolve_built_in(node, {**DISTANCES, **REDUCTIONS}, "function")
 
     def _resolve_built_in(
-        self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], what: str, *example: Any
+        self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], label: str, *example: Any
     ) -> Callable[..., Any]:
         """Return one of the functions in `built_in`, or the function that a reference names."""
-        where, colon, _ = text(node).rpartition(":")
+        where, colon, _ = fields.text(node).rpartition(":")
         if node.text in built_in or not colon or where in ("builtins", "math"):
-            return list(built_in.values())[read_choice(node, built_in, what)]
+            return list(built_in.values())[fields.read_choice(node, built_in, label)]
         return self.resolve_function(node, *example)
 
     def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
@@ -364,24 +348,24 @@ class NameResolver:
             phase: the phase that the system must have.
             processors: True if an esper.Processor may be the system.
         """
-        name = text(node)
+        name = fields.text(node)
         if ":" in name:
             return self._check_domain(node, self._resolve_own_system(node, phase, processors))
-        names = [other for other in REGISTRIES[phase] if REGISTRIES[phase][other] is not _MAP_RESET]
+        names = [other for other in REGISTRIES[phase] if other != _MAP_RESET.name]
         if name in names:
             return REGISTRIES[phase][name]
         if name == _MAP_RESET.name:
-            raise FieldError(node, f"{name} draws what stands under `map`; write that key instead")
+            raise node.error(f"{name} draws what stands under `map`; write that key instead")
         phases = [other for other, registry in REGISTRIES.items() if name in registry]
         fault = f"{name!r} is a {phases[0].label}" if phases else f"no {phase.label} {name!r}"
-        raise FieldError(node, fault + self._suggest(name, names))
+        raise node.error(fault + self._suggest(name, names))
 
     def _check_domain(self, node: YamlNode, system: System) -> System:
         """Return a system unchanged; raise `FieldError` if it is for another domain than grids."""
         for domain in DOMAINS.values():
             if system.function.__module__ == domain.rules:
-                hint = suggestion(system.name, REGISTRIES[system.phase])
-                raise FieldError(node, f"{system.title} is for {domain.title}{hint}")
+                hint = fields.suggestion(system.name, REGISTRIES[system.phase])
+                raise node.error(f"{system.title} is for {domain.title}{hint}")
         return system
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
@@ -390,7 +374,7 @@ class NameResolver:
         reference = rule_modules.find_declaration(self._folder, name)
         if reference:
             return f"; a file beside declares it, write {reference}"
-        return suggestion(name, names)
+        return fields.suggestion(name, names)
 
     def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
         """Return the system of a reference."""
@@ -398,57 +382,59 @@ class NameResolver:
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSOR_PHASES:
                 phases = ", ".join(other.name for other in _PROCESSOR_PHASES)
-                raise FieldError(
-                    node,
+                raise node.error(
                     f"{thing.__name__} is an esper.Processor; these stand by themselves and in "
-                    f"{phases} only; write a function and decorate it with @system({phase.name})",
+                    f"{phases} only; write a function and decorate it with @system({phase.name})"
                 )
             if not self._is_allowed(thing):
                 raise self._foreign_error(node, thing)
             try:
                 return rule_modules.make_processor_system(thing, phase)
             except TypeError as error:
-                raise FieldError(node, str(error)) from None
+                raise node.error(str(error)) from None
         system = system_of(thing)
         if system is None:
             return self._adapt_state_function(node, thing, phase)
         if system.phase is not phase:
             own = system.phase.name
-            raise FieldError(node, f"{node.text} is a {own} system, but listed for {phase.name}")
+            raise node.error(f"{node.text} is a {own} system, but listed for {phase.name}")
         return system
 
-    def _adapt_state_function(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+    def _adapt_state_function(self, node: YamlNode, function: Any, phase: Phase) -> System:
         """Return a system made from a function of states, as `gv_engine.gridverse` has them."""
-        if callable(thing) and not self._is_allowed(thing) and not _is_registered(thing, phase):
-            raise self._foreign_error(node, thing)
+        if (
+            callable(function)
+            and not self._is_allowed(function)
+            and not _is_registered(function, phase)
+        ):
+            raise self._foreign_error(node, function)
         try:
             name = node.text.rpartition(":")[2]
-            system: System = resolve_name(STATE_FUNCTION_ADAPTER)(thing, phase, name)
+            system: System = resolve_name(STATE_FUNCTION_ADAPTER)(function, phase, name)
         except TypeError as error:
-            raise FieldError(
-                node,
+            raise node.error(
                 f"{node.text} is no system; decorate it with @system({phase.name}), or take "
-                f"states: {error}",
+                f"states: {error}"
             ) from None
         return system
 
     def resolve_view_phase(self, node: YamlNode) -> Phase:
         """Return OBSERVATION if a name stands for an observation function, VISIBILITY for a
         visibility function."""
-        if ":" not in text(node):
-            is_visibility = node.text in REGISTRIES[VISIBILITY]
-            is_observation = node.text in REGISTRIES[OBSERVATION] and not is_visibility
-            return OBSERVATION if is_observation else VISIBILITY
+        if ":" not in fields.text(node):
+            is_visibility = node.text in REGISTRIES[Phase.VISIBILITY]
+            is_observation = node.text in REGISTRIES[Phase.OBSERVATION] and not is_visibility
+            return Phase.OBSERVATION if is_observation else Phase.VISIBILITY
         thing = self._get_object(node)
         system = system_of(thing)
         if system is not None:
-            return system.phase if system.phase is OBSERVATION else VISIBILITY
+            return system.phase if system.phase is Phase.OBSERVATION else Phase.VISIBILITY
         try:
             parameters = inspect.signature(thing).parameters.values()
         except (TypeError, ValueError):
-            return VISIBILITY
+            return Phase.VISIBILITY
         required = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
-        return OBSERVATION if len(required) == 1 else VISIBILITY
+        return Phase.OBSERVATION if len(required) == 1 else Phase.VISIBILITY
 
     @property
     def types(self) -> ObjectTypes:
@@ -463,15 +449,10 @@ class NameResolver:
         modules = self._list_type_modules()
         # types of other scenarios are left out: they depend on what was loaded before
         shared = (t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module))
-        declared = (
-            t for package in self._list_packages() for t in OBJECT_TYPES.of_package(package)
-        )
+        packages = dict.fromkeys(package_of(module.__name__) for module in self.modules.values())
+        declared = chain.from_iterable(map(OBJECT_TYPES.of_package, packages))
         own = (t for t in declared if t.module in modules)
         return ObjectTypes((*self.declared_types, *own, *shared))
-
-    def _list_packages(self) -> dict[str, None]:
-        """Return the packages of the imported modules, in order."""
-        return dict.fromkeys(package_of(module.__name__) for module in self.modules.values())
 
     def is_type_taken(self, name: str) -> bool:
         """Return True if the engine, or a module of the scenario, has a type of this name. Types of
@@ -493,22 +474,20 @@ class NameResolver:
 
     def resolve_component(self, node: YamlNode) -> type:
         """Return a component class: a built-in one by name, or `./rules.py:Worth`."""
-        if ":" in text(node):
+        if ":" in fields.text(node):
             component = self.resolve_object(node)
             if not is_component(component):
-                raise FieldError(
-                    node, f"{node.text} is no component; decorate its class with @component"
-                )
+                raise node.error(f"{node.text} is no component; decorate its class with @component")
             return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
         components = {cls.__name__: cls for cls in built_in_components()}
         if node.text not in components:
             hint = self._suggest(node.text, components)
-            raise FieldError(node, f"no component {node.text!r}{hint}")
+            raise node.error(f"no component {node.text!r}{hint}")
         return components[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
         """Return the index of an object type; `./things.py:Coin` imports that file first."""
-        where, name = self._resolve_module(node) if ":" in text(node) else ("", node.text)
+        where, name = self._resolve_module(node) if ":" in fields.text(node) else ("", node.text)
         types = self.types
         if where:
             module = self.modules[where].__name__
@@ -517,7 +496,7 @@ class NameResolver:
             for missing in (*self._failed, *self._refused):  # it may declare the type
                 raise self._import_error(node, missing)
             names = (t.name for t in types if t.in_grid)
-            raise FieldError(node, f"no object type {name!r}{self._suggest(name, names)}")
+            raise node.error(f"no object type {name!r}{self._suggest(name, names)}")
         return types[name].index
 
 
@@ -526,12 +505,11 @@ def _is_foreign_module(module: str) -> bool:
     return not (is_rule_module(module) or is_engine_module(module))
 
 
-def _get_module_name(thing: Any) -> str:
+def _get_module_name(definition: Any) -> str:
     """Return the name of the module that defines a function or class, or an object's class."""
-    return str(getattr(unwrap_partials(thing), "__module__", None) or "")
+    return str(getattr(unwrap_partials(definition), "__module__", None) or "")
 
 
-def _is_registered(thing: Any, phase: Phase) -> bool:
+def _is_registered(function: Any, phase: Phase) -> bool:
     """Return True if a system of the phase adapts this object."""
-    registry = REGISTRIES[phase]
-    return any(registry[name].objects is thing for name in registry)
+    return any(REGISTRIES[phase][name].objects is function for name in REGISTRIES[phase])

@@ -25,15 +25,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
+from importlib import machinery
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import (
-    EXTENSION_SUFFIXES,
-    SOURCE_SUFFIXES,
-    ExtensionFileLoader,
-    FileFinder,
-    ModuleSpec,
-    SourceFileLoader,
-)
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -42,15 +35,8 @@ from urllib.parse import unquote
 
 import esper
 
+from gv_engine.rules import errors
 from gv_engine.rules.component import fields_of, is_component
-from gv_engine.rules.errors import (
-    GVEngineError,
-    OutOfBoundsError,
-    RuleError,
-    Stopped,
-    StoppedError,
-    describe_allowed,
-)
 from gv_engine.rules.objects import (
     OBJECT_TYPES,
     RULE_MODULE_PREFIX,
@@ -110,7 +96,7 @@ _replaced_modules: dict[str, dict[str, ModuleType]] = {}
 """Modules of packages before their newest import."""
 
 
-class _SourceLoader(SourceFileLoader):
+class _SourceLoader(machinery.SourceFileLoader):
     """Module loader that ignores and writes no bytecode, and records the source file."""
 
     def path_stats(self, path: Any) -> Any:
@@ -134,11 +120,14 @@ class _PackageLoader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Import the files that the package is named after; ignore errors."""
         for root in _split_package_name(module.__name__)[1].split(","):
-            with suppress(Exception, SystemExit, Stopped):
+            with suppress(Exception, SystemExit, errors.Stopped):
                 importlib.import_module(f"{module.__name__}.{root}")
 
 
-_LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_SourceLoader, SOURCE_SUFFIXES)
+_LOADERS = (
+    (machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES),
+    (_SourceLoader, machinery.SOURCE_SUFFIXES),
+)
 
 
 class _Finder(MetaPathFinder):
@@ -146,7 +135,7 @@ class _Finder(MetaPathFinder):
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    ) -> machinery.ModuleSpec | None:
         """Return the spec of a rule file's module or package; None for other modules.
 
         Raises:
@@ -158,7 +147,7 @@ class _Finder(MetaPathFinder):
         below = [unquote(part) for part in fullname.removeprefix(RULE_MODULE_PREFIX).split(".")[1:]]
         # `from ..name import …` gives a relative folder, outside of the scenario's
         if not below and Path(folder).is_absolute() and Path(folder).is_dir():
-            package = ModuleSpec(fullname, _PackageLoader(), is_package=True)
+            package = machinery.ModuleSpec(fullname, _PackageLoader(), is_package=True)
             package.submodule_search_locations = [folder]
             return package
         file = Path(folder, f"{'.'.join(below)}.py")
@@ -167,20 +156,14 @@ class _Finder(MetaPathFinder):
                 fullname, file, loader=_SourceLoader(fullname, str(file))
             )
         else:
-            finders = (FileFinder(place, *_LOADERS) for place in path or ())
+            finders = (machinery.FileFinder(place, *_LOADERS) for place in path or ())
             spec = next(filter(None, (finder.find_spec(fullname) for finder in finders)), None)
-        for place in _list_locations(spec):
+        # the file of a module, and the folders of its submodules
+        places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
+        for place in map(Path, filter(None, places)):
             if not place.resolve().is_relative_to(Path(folder).resolve()):
                 raise ImportError(f"{place} leads out of its folder, to {place.resolve()}")
         return spec
-
-
-def _list_locations(spec: ModuleSpec | None) -> Iterator[Path]:
-    """Yield the file of a module, and the folders of its submodules."""
-    if spec is not None:
-        if spec.origin is not None:
-            yield Path(spec.origin)
-        yield from map(Path, spec.submodule_search_locations or ())
 
 
 sys.meta_path.insert(0, _Finder())
@@ -237,7 +220,7 @@ def resolve_rule_file(file: Path) -> Path:
         raise RuleFileError(f"{file}: {error.strerror}") from None
     if not is_python:
         names = sorted(other.name for other in file.parent.glob("*.py"))
-        hint = f"; {describe_allowed(file.name, names)}" if names else ""
+        hint = f"; {errors.describe_allowed(file.name, names)}" if names else ""
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
     return file
 
@@ -294,7 +277,7 @@ def import_module(name: str) -> ModuleType:
             module = importlib.import_module(name)
         else:
             module = _reimport(name, source.path)
-    except (Exception, SystemExit, Stopped) as error:  # an author's file may raise anything
+    except (Exception, SystemExit, errors.Stopped) as error:  # an author's file may raise anything
         raise RuleFileError(_describe_import_error(error)) from None
     file = getattr(module, "__file__", None)
     if file and name not in _loaded and not is_engine_module(name):
@@ -368,7 +351,7 @@ def _escape(part: str) -> str:
 
 def _describe_import_error(error: BaseException) -> str:
     """Return the message about an error of an import: the author's line, and the error."""
-    if isinstance(error, Stopped):
+    if isinstance(error, errors.Stopped):
         return str(error)
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
@@ -420,27 +403,27 @@ def _get_top_package(frame: FrameType) -> str:
     return name.partition(".")[0]
 
 
-def make_rule_error(error: Exception | Stopped) -> RuleError:
+def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
     """Return a `RuleError` with the author's line for an error that a rule caused.
 
     Raises:
         Exception: the error itself, if no rule caused it.
     """
-    if isinstance(error, Stopped):
-        return StoppedError(str(error))
-    if isinstance(error, RuleError) and isinstance(cause := error.__cause__, Exception):
+    if isinstance(error, errors.Stopped):
+        return errors.StoppedError(str(error))
+    if isinstance(error, errors.RuleError) and isinstance(cause := error.__cause__, Exception):
         return make_rule_error(cause) if find_author_line(cause) else error
     place = find_author_line(error)
-    if isinstance(error, GVEngineError):
-        return RuleError(f"{place}: {error}" if place else str(error))
+    if isinstance(error, errors.GVEngineError):
+        return errors.RuleError(f"{place}: {error}" if place else str(error))
     if not place:
-        if system_of(error) or isinstance(error, OutOfBoundsError):
+        if system_of(error) or isinstance(error, errors.OutOfBoundsError):
             return make_system_error(error)
         raise error
-    return RuleError(f"{place}: {_describe_error(error)}")
+    return errors.RuleError(f"{place}: {_describe_error(error)}")
 
 
-def make_system_error(error: Exception) -> RuleError:
+def make_system_error(error: Exception) -> errors.RuleError:
     """Return a `RuleError` for an error of a step in one world; the message names the system."""
     system = system_of(error)
     message = _describe_error(error)
@@ -448,7 +431,9 @@ def make_system_error(error: Exception) -> RuleError:
         message = str(error)  # complete in itself
     elif isinstance(error, ZeroDivisionError):
         message = "ZeroDivisionError: division by zero"  # compilers differ in the text
-    return RuleError(f"{system.title if system else 'the rules or what they have left'}: {message}")
+    return errors.RuleError(
+        f"{system.title if system else 'the rules or what they have left'}: {message}"
+    )
 
 
 def _describe_error(error: Exception) -> str:
@@ -458,7 +443,7 @@ def _describe_error(error: Exception) -> str:
     layout = getattr(owner, "layout", None)
     component: Any = getattr(owner, "cls", None)
     if isinstance(error, AttributeError) and is_component(component):
-        hint = describe_allowed(
+        hint = errors.describe_allowed(
             error.name, ("has", *(field.name for field in fields_of(component)))
         )
         return f"{component.__name__} has no column {error.name!r}; {hint}"

@@ -284,18 +284,18 @@ class Scenario:
         counts = np.array([len(each.sharing.names) for each in self.members])
         return np.arange(self.layout.agents) < counts[member, None]
 
-    def require_single_agent(self, what: str) -> Scenario:
+    def require_single_agent(self, caller: str) -> Scenario:
         """Return this scenario if it has one agent.
 
         Args:
-            what: caller for the message, such as "this environment".
+            caller: caller for the message, such as "this environment".
 
         Raises:
             SeveralAgentsError: the scenario has several agents.
         """
         if self.layout.agents > 1:
             raise SeveralAgentsError(
-                f"{self.name} has {self.layout.agents} agents, and {what} one: "
+                f"{self.name} has {self.layout.agents} agents, and {caller} one: "
                 f"gv_engine.parallel_env and gv_engine.AgentsVectorEnv have several"
             )
         return self

@@ -105,15 +105,15 @@ class Trust:
         """Return True if a scenario in a folder may name files other than built-in scenarios."""
         return not self.is_detached or folder.is_relative_to(SCENARIOS)
 
-    def explain_refusal(self, folder: Path, where: str) -> str:
+    def explain_refusal(self, folder: Path, source: str) -> str:
         """Return why a file of a scenario's folder, or a module, may not be loaded; "" if it may.
 
         Args:
             folder: folder of the scenario.
-            where: the file or module as the scenario names it.
+            source: the file or module as the scenario names it.
         """
-        is_file = is_file_reference(where)
-        if not is_file and _is_below(where, _ENGINE_PACKAGES):
+        is_file = is_file_reference(source)
+        if not is_file and _is_below(source, _ENGINE_PACKAGES):
             return ""
         if not self.code:
             return "Python code is switched off (--no-code, code=False)"
@@ -122,24 +122,23 @@ class Trust:
                 f"{self.referrer} only refers to this scenario; if you trust it, name it yourself, "
                 f"or add --trust (in Python trust=True)"
             )
-        return (
-            self._explain_outside_file(folder, where)
-            if is_file
-            else self._explain_unknown_module(where)
-        )
+        explain = self._explain_outside_file if is_file else self._explain_unknown_module
+        return explain(folder, source)
 
-    def _explain_outside_file(self, folder: Path, where: str) -> str:
+    def _explain_outside_file(self, folder: Path, source: str) -> str:
         """Return why a file may not be loaded because of its folder; "" if it may."""
-        home = next((base for base in self.base_folders if _is_inside(folder / where, base)), None)
+        home = next((base for base in self.base_folders if _is_inside(folder / source, base)), None)
         if home is None:
-            return _explain_path(folder, where)
+            return _explain_path(folder, source)
         if self.trust or home.is_relative_to(SCENARIOS.resolve()):
             return ""
         return "the scenario only extends the one there; if you trust it, add --trust"
 
-    def _explain_unknown_module(self, module: str) -> str:
-        """Return why a module may not be imported; "" if it may."""
-        if _is_below(module, self.allow_modules) or _is_below(module, _list_declared_packages()):
+    def _explain_unknown_module(self, folder: Path, module: str) -> str:
+        """Return why a module may not be imported by a scenario in `folder`; "" if it may."""
+        # read from the metadata of installed packages, which are not imported for it
+        declared = (point.module for point in entry_points(group=ENTRY_POINT_GROUP))
+        if _is_below(module, self.allow_modules) or _is_below(module, declared):
             return ""
         return (
             f"scenarios may name files of their folder; if you trust the module, add "
@@ -153,8 +152,8 @@ DEFAULT_TRUST = Trust()
 
 def pop_consent(options: dict[str, Any]) -> Consent:
     """Remove the options about Python code from `options` and return them."""
-    consent = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
-    return cast(Consent, consent)
+    names = options.keys() & Consent.__annotations__.keys()
+    return cast(Consent, {name: options.pop(name) for name in names})
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
@@ -167,23 +166,23 @@ def split_options(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
     return Trust.from_options(**pop_consent(settings)), settings
 
 
-def is_file_reference(where: str) -> bool:
+def is_file_reference(source: str) -> bool:
     """Return True if the part of a reference before the colon is a file, False for a module."""
-    return where.endswith(".py") or where.startswith((".", "/"))
+    return source.endswith(".py") or source.startswith((".", "/"))
 
 
-def is_module_name(where: str) -> bool:
+def is_module_name(name: str) -> bool:
     """Return True if a text is a valid module name."""
-    return all(part.isidentifier() for part in where.split("."))
+    return all(part.isidentifier() for part in name.split("."))
 
 
-def _explain_path(folder: Path, where: str) -> str:
+def _explain_path(folder: Path, source: str) -> str:
     """Return why a path is not a file inside the scenario's folder; "" if it is."""
-    paths = PurePosixPath(where), PureWindowsPath(where)
+    paths = PurePosixPath(source), PureWindowsPath(source)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
         return "files are named from the scenario's folder on and lie in it, as ./rules.py"
     try:
-        file = (folder / where).resolve()
+        file = (folder / source).resolve()
         is_inside = file.is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # a cycle of links, an invalid character
         return f"it cannot be found: {error}"
@@ -203,8 +202,3 @@ def _is_inside(file: Path, folder: Path) -> bool:
 def _is_below(module: str, packages: Iterable[str]) -> bool:
     """Return True if a module is one of the packages, or lies in one."""
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
-
-
-def _list_declared_packages() -> list[str]:
-    """Return the modules that installed packages declare for scenarios, without importing them."""
-    return [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]

@@ -7,9 +7,8 @@ from itertools import count
 from typing import Any
 
 from gv_engine.rules.system import (
-    TERMINATING,
-    TRANSITION,
     Call,
+    Phase,
     System,
     has_parameter,
     is_nested_call,
@@ -33,8 +32,8 @@ class BoundCall:
 
     Attributes:
         call: system and arguments.
-        acts: function `(w, agent, action)` that is True if the call, or a nested one, answers the
-            action.
+        acts: function `(w, agent, action)` that is True if the call, or a nested one, has an effect
+            for the action in the present state.
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
@@ -45,9 +44,6 @@ class BoundCall:
         self._system = call.system
         self._function = call.system.function
         self._remember = call.system.remember
-        self._convert_measurement = (
-            to_measurement if call.system.objects is None else _return_unchanged
-        )
         self._remembered = self._list_by_agent(self._remember, call.bind_arguments(self._remember))
         self._until = call.system.until
         self._condition = call.make_condition(call.system.when)
@@ -60,18 +56,19 @@ class BoundCall:
         self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
         self._leading = self._list_by_agent(self._function, ())
         self._measurements: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
-        self._nested: dict[int, BoundArgument] = {
-            position: _bind_argument(argument, agents)
+        self._nested = {
+            position: [BoundCall(part, agents) for part in _as_tuple(argument)]
             for position, argument in enumerate(self._arguments)
             # functions of states run their nested calls themselves
             if is_nested_call(argument) and call.system.objects is None
         }
+        self._parts = [part for calls in self._nested.values() for part in calls]
         self._has_extra_arguments = bool(self._remember or self._nested)
+        is_transition = call.system.phase is Phase.TRANSITION
         self._inner = [
-            each
-            for nested in self._nested.values()
-            for each in _as_tuple(nested)
-            if (each._system.phase is TRANSITION) is (call.system.phase is TRANSITION)
+            part
+            for part in self._parts
+            if (part._system.phase is Phase.TRANSITION) is is_transition
         ]
         self.acts = self._make_action_test()
 
@@ -85,16 +82,17 @@ class BoundCall:
 
     def measure(self, w: Any, agent: int) -> None:
         """Call `remember` of this and of nested calls, before the transitions."""
-        for nested in self._nested.values():
-            for call in _as_tuple(nested):
-                call.measure(w, agent)
+        for part in self._parts:
+            part.measure(w, agent)
         if self._remember:
             try:
                 measurement = self._remember(w, *self._remembered[agent])
             except Exception as error:
                 self._system.attach_to_error(error)
                 raise
-            self._measurements[agent] = (self._convert_measurement(measurement),)
+            if self._system.objects is None:
+                measurement = to_measurement(measurement)
+            self._measurements[agent] = (measurement,)
 
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace the functions of this and of nested calls by wrapped ones, see
@@ -107,26 +105,31 @@ class BoundCall:
         if self._answers:
             self._answers = wrap(self._system, "answers", self._answers)
         self.acts = self._make_action_test()
-        for nested in self._nested.values():
-            for call in _as_tuple(nested):
-                call.watch(wrap)
+        for part in self._parts:
+            part.watch(wrap)
 
     @property
     def can_act(self) -> bool:
-        """Return True if the call or a nested one may answer some action."""
-        own = not self._by_itself if self._system.phase is TRANSITION else self._answers is not None
+        """Return True if the call, or a nested one, may have an effect for some action, so that the
+        action mask has to ask it."""
+        own = (
+            not self._by_itself
+            if self._system.phase is Phase.TRANSITION
+            else self._answers is not None
+        )
         return own or any(call.can_act for call in self._inner)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
         """Return the function for `acts`: the condition alone if nothing else must be tested."""
-        if self._system.phase is not TRANSITION:
+        if self._system.phase is not Phase.TRANSITION:
             return self._test_answers
         if self._condition is None or self._by_itself:
             return self._test_transition
         return self._condition
 
     def _test_answers(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the reward or end, or a nested one, answers the action."""
+        """Return True if the reward or terminating function, or a nested one, depends on the
+        action."""
         if self._condition is not None and not self._condition(
             w, agent, action
         ):  # the turn of another agent
@@ -135,8 +138,8 @@ class BoundCall:
         return own or answers_action(self._inner, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the transition's condition holds, and a nested transition answers if it
-        only runs nested ones."""
+        """Return True if the transition's condition holds; if the transition only runs nested ones,
+        one of these must have an effect for the action, too."""
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
 
@@ -165,9 +168,10 @@ class BoundCall:
         holds."""
         results = list(self._arguments)
         for tried in count(1):
-            for position, nested in self._nested.items():
-                several = tuple(call.run(w, agent) for call in _as_tuple(nested))
-                results[position] = several if isinstance(nested, tuple) else several[0]
+            for position, calls in self._nested.items():
+                several = tuple([call.run(w, agent) for call in calls])
+                is_tuple = isinstance(self._arguments[position], tuple)
+                results[position] = several if is_tuple else several[0]
             if self._until is None or self._until(w, tried, *self.call.bind_arguments(self._until)):
                 break
             w.clear()
@@ -176,16 +180,15 @@ class BoundCall:
     def find_cause(self, agent: int) -> Call:
         """Return the innermost terminating call that has just been true for an agent, the first of
         several."""
-        for nested in self._nested.values():
-            for call in _as_tuple(nested):
-                runs = not call.call.agent_mask or call.call.agent_mask[agent]
-                if runs and call._system.phase is TERMINATING and call._result:
-                    return call.find_cause(agent)
+        for part in self._parts:
+            runs = not part.call.agent_mask or part.call.agent_mask[agent]
+            if runs and part._system.phase is Phase.TERMINATING and part._result:
+                return part.find_cause(agent)
         return self.call
 
 
 def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Return True if one of several calls answers an action."""
+    """Return True if one of several calls has an effect for an action, see `BoundCall.acts`."""
     for call in calls:  # a loop, as `any` would take a third of the mask's time
         try:
             if call.acts(w, agent, action):
@@ -199,7 +202,7 @@ def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) 
 def write_action_mask(
     calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
 ) -> None:
-    """Write 1 into `mask` for each action that one of the calls answers, else 0."""
+    """Write 1 into `mask` for each action for which one of the calls has an effect, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
         # not by `answers_action`: the calls would take a tenth of the mask's time
@@ -213,22 +216,6 @@ def write_action_mask(
                 raise
 
 
-def _return_unchanged(value: Any) -> Any:
-    """Return the value."""
-    return value
-
-
-BoundArgument = BoundCall | tuple[BoundCall, ...]
-"""Nested calls of one argument."""
-
-
-def _bind_argument(argument: Any, agents: int) -> BoundArgument:
-    """Return a nested call, or a tuple of nested calls, bound."""
-    if isinstance(argument, Call):
-        return BoundCall(argument, agents)
-    return tuple(BoundCall(part, agents) for part in argument)
-
-
-def _as_tuple(nested: BoundArgument) -> tuple[BoundCall, ...]:
-    """Return the nested calls of an argument as a tuple."""
-    return nested if isinstance(nested, tuple) else (nested,)
+def _as_tuple(argument: Any) -> tuple[Call, ...]:
+    """Return the calls of an argument, a call or a tuple of calls, as a tuple."""
+    return argument if isinstance(argument, tuple) else (argument,)

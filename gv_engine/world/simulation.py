@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,29 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.rules import turns
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RENDERING,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-)
-from gv_engine.rules.turns import (
-    ANY,
-    LEAVE,
-    TURNS,
-    TurnPolicy,
-    begin_step,
-    clear_step_results,
-    is_episode_over,
-    set_turn_order,
-)
+from gv_engine.rules.system import Call, Phase
+from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
 from gv_engine.world.rng import sample_member
@@ -150,25 +133,24 @@ class EnsurePlaced(esper.Processor):
 
 
 _PROCESSORS = {
-    REWARD: RewardProcessor,
-    TERMINATING: TerminatingProcessor,
-    RENDERING: RenderingProcessor,
+    Phase.REWARD: RewardProcessor,
+    Phase.TERMINATING: TerminatingProcessor,
+    Phase.RENDERING: RenderingProcessor,
 }
 
 
-def make_processor(
-    world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
-) -> Any:
+def make_processor(world: Any, call: Call) -> Any:
     """Return the processor of a call: a `SystemProcessor` of the class for its phase, or the
     author's own."""
     function: Any = call.system.function
+    phase = call.system.phase
     if not call.system.is_processor:
-        base = kinds.get(phase, SystemProcessor)
+        base = _PROCESSORS.get(phase, SystemProcessor)
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
         """Run the author's processor and take over its changes and reward terms."""
-        if (canvas is None) == (phase is not RENDERING):
+        if (canvas is None) == (phase is not Phase.RENDERING):
             before = [*world.reward]
             try:
                 function.process(self)
@@ -205,37 +187,35 @@ class BoundScenario:
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
-        self.resets = [bind(call) for call in scenario.calls(RESET)]
+        self.resets = [bind(call) for call in scenario.calls(Phase.RESET)]
         self.visibility = bind(scenario.visibility)
-        self.observations = [bind(call) for call in scenario.calls(OBSERVATION)]
+        self.observations = [bind(call) for call in scenario.calls(Phase.OBSERVATION)]
         self.mask_calls = [
             bound
-            for phase in (TRANSITION, REWARD, TERMINATING)
+            for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
             for bound in map(bind, scenario.calls(phase))
             if bound.can_act
         ]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
-        self.measurements: list[Callable[[], None]] = []
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
-        if self.success and any(part.system.remember for part in self.success.call.walk()):
-            self.measurements.append(make_runner(self.success.measure, world, world.playing))
-        for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
-            if phase is REWARD:
+        for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
+            if phase is Phase.REWARD:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
-                processor = make_processor(world, call, phase)
+                processor = make_processor(world, call)
                 self._processors.append(processor)
-                if phase is REWARD:
+                if phase is Phase.REWARD:
                     self.rewards.append(processor)
-                if any(part.system.remember for part in call.walk()):
-                    self.measurements.append(
-                        make_runner(processor.bound.measure, world, world.playing)
-                    )
-                if phase is not RENDERING and not call.system.is_processor:
+                if phase is not Phase.RENDERING and not call.system.is_processor:
                     self._rules.append(processor.bound)
+        self.measurements = [
+            make_runner(bound.measure, world, world.playing)
+            for bound in self._rules
+            if any(part.system.remember for part in bound.call.walk())
+        ]
 
     def add_processors(self) -> None:
         """Add the processors to the current esper world."""
@@ -337,7 +317,7 @@ class Simulation:
         single = world.is_alone
         if single:
             (world.action[1],) = actions
-            clear_step_results(world, 1)
+            turns.clear_step_results(world, 1)
         else:
             self._set_turn_order(actions, playing.scenario.sharing)
         world.terminated = world.truncated = False
@@ -353,7 +333,9 @@ class Simulation:
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
         world.terminated = (
-            world.done[1] if single else is_episode_over(world, scenario.sharing.ends == ANY)
+            world.done[1]
+            if single
+            else turns.is_episode_over(world, scenario.sharing.ends == turns.ANY)
         )
         world.steps += 1
         limit = scenario.max_steps
@@ -366,8 +348,8 @@ class Simulation:
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
-        begin_step(world, sharing.done == LEAVE)
-        set_turn_order(world, TURNS.index(sharing.turns))
+        turns.begin_step(world, sharing.done == turns.LEAVE)
+        turns.set_turn_order(world, turns.TURNS.index(sharing.turns))
         present_agents = world.agents()
         world.playing[:] = [agent for agent in present_agents if world.live[agent]]
         world.acting[:] = [
@@ -451,7 +433,7 @@ class Simulation:
             esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write 1 into (actions,) `mask` for each action that a rule answers, else 0.
+        """Write 1 into (actions,) `mask` for each action that has an effect, else 0.
 
         All are 0 if the agent is away, or done while others are not.
         """

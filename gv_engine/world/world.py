@@ -18,14 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR, HIDDEN, Kind
+from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
-from gv_engine.rules.errors import (
-    CapacityError,
-    ColumnError,
-    OutOfBoundsError,
-    RuleError,
-    describe_allowed,
-)
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.world import Columns, Verbs, World
 from gv_engine.scenario.layout import (
@@ -81,7 +75,6 @@ class ObjectWorld(Verbs, World):
         self.context = EsperContext()
         self.capacity = layout.capacity
         self.rng = np.random.default_rng(0)
-        self.member = 0
         self.objects: Any = None
         self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
         self._by_class = {columns.cls: columns for columns in self._columns}
@@ -94,11 +87,8 @@ class ObjectWorld(Verbs, World):
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
         # columns that every view reads for every cell
-        self._kinds, self._colors, self._places = (
-            self.kind.rows,
-            self.color.rows,
-            self.position.rows,
-        )
+        self._kinds, self._colors = self.kind.rows, self.color.rows
+        self._places = self.position.rows
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
         self._agents = tuple(map(self._bind_prefab, layout.agent_prefabs))
         self.everyone = layout.everyone
@@ -185,11 +175,11 @@ class ObjectWorld(Verbs, World):
         """
         prefabs = self._prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
-            raise RuleError(UNKNOWN_TYPE)
+            raise errors.RuleError(UNKNOWN_TYPE)
         return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
-        """Return the lowest free entity, now in use, without any component.
+        """Mark the lowest free entity as used, without any component, and return it.
 
         Raises:
             CapacityError: all entities are in use.
@@ -197,12 +187,12 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """Return the lowest free entity, now in use, with the components of a prefab."""
+        """Mark the lowest free entity as used, attach the components of a prefab, and return it."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
         if e >= capacity:
-            raise CapacityError(CAPACITY)
+            raise errors.CapacityError(CAPACITY)
         self.context.attach(e, prefab)
         alive[e] = True
         self.free = e + 1
@@ -314,9 +304,9 @@ class ObjectWorld(Verbs, World):
         """Raise an error unless `e` is an entity other than NOTHING; negative indices are not
         allowed."""
         if not 0 <= e < self.capacity:
-            raise OutOfBoundsError(e, 0, self.capacity)
+            raise errors.OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
-            raise ColumnError(TO_NOTHING)
+            raise errors.ColumnError(TO_NOTHING)
 
     def _get_columns(self, column: str) -> ComponentColumns:
         """Return the columns of a component by name.
@@ -326,8 +316,8 @@ class ObjectWorld(Verbs, World):
         """
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            suggestion = describe_allowed(column, self.layout.names)
-            raise ColumnError(f"there are no columns {column!r}: {suggestion}")
+            suggestion = errors.describe_allowed(column, self.layout.names)
+            raise errors.ColumnError(f"there are no columns {column!r}: {suggestion}")
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
@@ -398,7 +388,7 @@ class ObjectWorld(Verbs, World):
         Raises:
             RuleError: always.
         """
-        raise RuleError(message)
+        raise errors.RuleError(message)
 
     def adopt(self) -> None:
         """Take over changes that other code made to the components through esper.
@@ -409,17 +399,15 @@ class ObjectWorld(Verbs, World):
         """
         with self.context:
             if self.context.size != self.capacity - 1:
-                raise RuleError(STRAY_ENTITIES)
+                raise errors.RuleError(STRAY_ENTITIES)
             for columns in self._columns:
                 rows = columns.rows
                 pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
                 for e, component in pairs:
                     rows[e] = component
                 if sum(row is not columns.default for row in rows) != len(pairs):
-                    having = {e for e, _ in pairs}
-                    for e in range(self.capacity):
-                        if e not in having:
-                            rows[e] = columns.default
+                    for e in {*range(self.capacity)}.difference(e for e, _ in pairs):
+                        rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
@@ -490,15 +478,14 @@ class ObjectWorld(Verbs, World):
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
-        tables = "alive", "placed", "recent", *(["drawn"] if self.layout.drawn else [])
-        tables += () if self.is_alone else CELL_AGENT_COLUMNS
-        tables += ("present",) if self.layout.has_smaller_members else ()
-        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, *self.layout.layers, *tables):
+        optional = "drawn", "present", *CELL_AGENT_COLUMNS
+        tables = [*self.layout.layers, *(name for name in optional if name in row.dtype.names)]
+        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, "alive", "placed", "recent", *tables):
             with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
             if (last := row[name].max()) >= self.capacity:
-                raise RuleError(
+                raise errors.RuleError(
                     f"w.{name}: {last} is no entity, the last one is {self.capacity - 1}"
                 )
         with self.context:
@@ -530,18 +517,13 @@ class ObjectWorld(Verbs, World):
         self.rng = generator_from_row(row["rng"])
         for name in SCALAR_COLUMNS:
             setattr(self, name, row[name].item())
-        for name in ("terminated", "truncated"):
-            setattr(self, name, bool(getattr(self, name)))
-        who = () if self.is_alone else CELL_AGENT_COLUMNS
+        self.terminated, self.truncated = bool(self.terminated), bool(self.truncated)
         for name in AGENT_COLUMNS:
             setattr(self, name, row[name].tolist())
-        for name in (*self.layout.layers, *who):
-            getattr(self, name)[...] = row[name]
+        for name in (*self.layout.layers, *CELL_AGENT_COLUMNS, "placed", "recent", "drawn"):
+            if name in (row.dtype.names or ()):
+                getattr(self, name)[...] = row[name]
         self._alive = row["alive"].astype(bool).tolist()
-        self.placed = row["placed"].astype(object)
-        self.recent = row["recent"].astype(object)
-        if self.layout.drawn:
-            self.drawn = row["drawn"].astype(object)
         with self.context:
             for columns in self._columns:
                 fields = row[column_name(columns.cls)]
@@ -587,7 +569,7 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
-        raise RuleError(f"{place}: {error}") from None
+        raise errors.RuleError(f"{place}: {error}") from None
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:

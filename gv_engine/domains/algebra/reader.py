@@ -122,7 +122,7 @@ class AlgebraReader:
         self.document = document
         self.changes = changes
         self.problems = document.problems or ErrorCollector(document.label)
-        self.names = _AlgebraNames(document, TypeIds.assign([document]))
+        self.names = _AlgebraNames(document, TypeIds.assign([document]), self.problems)
         self.entries = read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
@@ -226,11 +226,11 @@ class AlgebraReader:
         """Return the call of the success function, by name or reference."""
         names = copy.copy(self.names)
         names.successes = True
-        return CallReader(self.problems, names).read_call(node, TERMINATING)
+        return CallReader(names).read_call(node, TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
         """Return the calls of a phase's systems, in order."""
-        calls = CallReader(self.problems, self.names).read_calls(node, phase)
+        calls = CallReader(self.names).read_calls(node, phase)
         for call in calls:
             if call.system.remember or any(map(is_nested_call, call.arguments.values())):
                 raise FieldError(
