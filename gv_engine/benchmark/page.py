@@ -326,7 +326,8 @@ class Comparison:
         """Return mean training steps, mean seconds and length ratio of an entry, as texts."""
         if not (parts := column.parts.get(name, [])):
             return (_NONE,) * 3
-        steps, seconds = np.mean([(part.steps, part.seconds) for part in parts], axis=0)
+        steps = np.mean([part.steps for part in parts])
+        seconds = np.mean([part.seconds for part in parts])
         return f"{steps:,.0f}", f"{seconds:.1f}", self._length_ratio(name, parts)
 
     def _length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
