@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -48,8 +48,8 @@ _MAX_BYTES = 2**24
 """Size limit of Minari's metadata of a dataset."""
 _REQUIRED_INFOS = "reward_terms", "member"
 """Infos that all rollouts have."""
-_PRE_STEP_INFOS = ("action_mask",)
-"""Arrays that describe the moment before an action and are no observations."""
+_MASK = "action_mask"
+"""Array that describes the moment before an action and is no observation."""
 
 
 def to_dataset(
@@ -100,12 +100,13 @@ def to_dataset(
         f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
         f"{', '.join(about['action_names'])}; reward terms: {', '.join(about['reward_names'])}",
     }
+    specs = about["arrays"]
     dataset = minari.create_dataset_from_buffers(
         name,
         list(_make_episodes(arrays)),
         env=spec,
         eval_env=spec,
-        observation_space=_observation_space(about["arrays"]),
+        observation_space=Dict({n: _array_space(specs[n]) for n in _observation_names(specs)}),
         action_space=Discrete(len(about["action_names"])),
         **(defaults | (_reference_scores(reference, scenario) if reference else {}) | more),
     )
@@ -123,10 +124,10 @@ def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) ->
     means = []
     for folder in reference:
         arrays, about = episode_folder.read(folder)
-        if about["scenario"]["digest"] != scenario["digest"]:
+        name, digest = about["scenario"]["name"], about["scenario"]["digest"]
+        if digest != scenario["digest"]:
             raise ValueError(
-                f"{folder} is of {about['scenario']['name']}, digest "
-                f"{about['scenario']['digest']}, and not of {scenario['name']}, digest "
+                f"{folder} is of {name}, digest {digest}, and not of {scenario['name']}, digest "
                 f"{scenario['digest']}: reference rollouts must be of the dataset's scenario"
             )
         means.append(float(arrays["reward"].sum(dtype=np.float64)) / about["episodes"])
@@ -136,18 +137,13 @@ def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) ->
             f"{reference[0]} has a mean return of {low:g}, and {reference[1]} of {high:g}: name a "
             f"poor rollout, as of --policy random, and then a good one, as of --policy solver"
         )
-    return {
-        "ref_min_score": low,
-        "ref_max_score": high,
-        "num_episodes_average_score": about["episodes"],
-    }
+    scores = {"ref_min_score": low, "ref_max_score": high}
+    return scores | {"num_episodes_average_score": about["episodes"]}
 
 
-def _observation_space(array_specs: dict[str, Any]) -> Dict:
-    """Return the space of the recorded observations, given the array descriptions of
-    `rollout.json`."""
-    names = [name.removeprefix("last_") for name in array_specs if name.startswith("last_")]
-    return Dict({name: _array_space(array_specs[name]) for name in names})
+def _observation_names(array_names: Iterable[str]) -> list[str]:
+    """Return the names of the recorded observations, given the names of all arrays."""
+    return [name.removeprefix("last_") for name in array_names if name.startswith("last_")]
 
 
 def _array_space(spec: dict[str, Any]) -> Box | Discrete:
@@ -161,12 +157,11 @@ def _array_space(spec: dict[str, Any]) -> Box | Discrete:
 def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
     """Yield the episodes of a rollout for Minari."""
     starts = arrays["episode_start"]
-    names = [name.removeprefix("last_") for name in arrays if name.startswith("last_")]
     ends = [*starts[1:], len(arrays["action"])]
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
         observations = {
             name: np.concatenate([arrays[name][start:end], arrays[f"last_{name}"][k : k + 1]])
-            for name in names
+            for name in _observation_names(arrays)
         }
         yield EpisodeBuffer(
             id=k,
@@ -191,10 +186,9 @@ def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[st
         success = np.zeros(end - start + 1, np.bool_)
         success[-1] = arrays["episode_success"][k]
         infos["success"] = success
-    for name in _PRE_STEP_INFOS:
-        if name in arrays:
-            values = arrays[name][start:end]
-            infos[name] = np.concatenate([values, np.zeros_like(values[:1])])
+    if _MASK in arrays:
+        masks = arrays[_MASK][start:end]
+        infos[_MASK] = np.concatenate([masks, np.zeros_like(masks[:1])])
     return infos
 
 
@@ -228,7 +222,7 @@ def to_folder(
     episodes = [dataset[k] for k in dataset.episode_indices]
     seeds = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
     _check_equal_infos(name, episodes)
-    masks = "action_mask" in episodes[0].infos
+    masks = _MASK in episodes[0].infos
     if seedless := sum("seed" not in about for about in seeds):
         warnings.warn(
             f"{name} has no seeds of {seedless:,} of its {len(episodes):,} episodes, as Minari "
@@ -359,10 +353,9 @@ def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 
-    infos = episodes[0].infos
     return {
         **{name: steps(lambda e, n=name: e.observations[n]) for name in env.recorded},
-        **{name: steps(lambda e, n=name: e.infos[n]) for name in _PRE_STEP_INFOS if name in infos},
+        **({_MASK: steps(lambda e: e.infos[_MASK])} if _MASK in episodes[0].infos else {}),
         "action": steps(lambda e: e.actions),
         "reward": steps(lambda e: e.rewards),
         "reward_terms": steps(lambda e: e.infos["reward_terms"], 1),

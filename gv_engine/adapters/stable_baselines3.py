@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.adapters.worlds import make_adapter_env
-from gv_engine.envs.vector_environment import ScenarioVectorEnv
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.plugin import STABLE_BASELINES3
 from gv_engine.scenario.scenario import Scenario
@@ -77,28 +76,17 @@ class SB3VecEnv(VecEnv):
         self._masks = info.get("action_mask", self._masks)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = terminated | truncated
-        if "episode" in info:
-            worlds = np.flatnonzero(ended).tolist()
-            self._add_episode_infos(infos, info, worlds, truncated & ~terminated)
-        return _copy_observation(observation), rewards.copy(), ended, infos
-
-    def _add_episode_infos(
-        self,
-        infos: list[dict[str, Any]],
-        info: dict[str, Any],
-        ended: list[int],
-        truncated: NDArray[np.bool_],
-    ) -> None:
-        """Write statistics and last observations of the episodes that have just ended into
-        `infos`."""
-        episode, last = info["episode"], info["final_obs"]
         elapsed = round(time.perf_counter() - self._start_time, 6)
-        for i in ended:
-            statistics = {"r": float(episode["r"][i]), "l": int(episode["l"][i]), "t": elapsed}
-            infos[i] |= {"episode": statistics, "terminal_observation": _copy_observation(last[i])}
-            infos[i]["TimeLimit.truncated"] = bool(truncated[i])
+        for i in np.flatnonzero(ended).tolist():
+            episode = info["episode"]
+            infos[i] = {
+                "episode": {"r": float(episode["r"][i]), "l": int(episode["l"][i]), "t": elapsed},
+                "terminal_observation": _copy_observation(info["final_obs"][i]),
+                "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
+            }
             if "s" in episode:
                 infos[i]["is_success"] = bool(episode["s"][i])
+        return _copy_observation(observation), rewards.copy(), ended, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return (N, actions) True for actions that would have an effect."""
@@ -115,7 +103,8 @@ class SB3VecEnv(VecEnv):
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of the vector environment once per selected world; spaces are of one
         world."""
-        owner = self if attr_name in _SINGLE_ENV_ATTRIBUTES else _find_owner(self.worlds, attr_name)
+        owner: Any = self if attr_name in _SINGLE_ENV_ATTRIBUTES else self.worlds
+        owner = owner if hasattr(owner, attr_name) else self.worlds.scenario
         return [*repeat(getattr(owner, attr_name), len([*self._get_indices(indices)]))]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -142,11 +131,6 @@ class SB3VecEnv(VecEnv):
         from stable_baselines3.common.monitor import Monitor
 
         return [issubclass(wrapper_class, Monitor)] * len([*self._get_indices(indices)])
-
-
-def _find_owner(worlds: ScenarioVectorEnv[Any], name: str) -> Any:
-    """Return the vector environment or its scenario, whichever has this attribute."""
-    return worlds if hasattr(worlds, name) else worlds.scenario
 
 
 def _copy_observation(observation: Any) -> Any:

@@ -44,14 +44,9 @@ class TianshouVecEnv(BaseVectorEnv):
         **options: Any,
     ) -> None:
         # no super().__init__(): it would make a worker for each world
+        own_options = {"autoreset_mode": "Disabled", "reward_dtype": "float32"}
         self.worlds = make_adapter_env(
-            self,
-            scenario,
-            num_envs,
-            options,
-            autoreset_mode="Disabled",
-            reward_dtype="float32",
-            action_masks=masks,
+            self, scenario, num_envs, options, **own_options, action_masks=masks
         )
         self.env_num, self.is_async, self.is_closed = num_envs, False, False
         self._masks, self._seeds = masks, dict[int, int | None]()
@@ -136,8 +131,7 @@ class TianshouVecEnv(BaseVectorEnv):
 
     def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
         """Return the infos of the selected worlds."""
-        info_arrays = {"env_id": ids}
-        if self.worlds.scenario.tells_success:
-            info_arrays["success"] = info["success"][ids]
-        rows = zip(*info_arrays.values())
-        return np.array([dict(zip(info_arrays, row, strict=True)) for row in rows])
+        if not self.worlds.scenario.tells_success:
+            return np.array([{"env_id": i} for i in ids])
+        pairs = zip(ids, info["success"][ids])
+        return np.array([{"env_id": i, "success": success} for i, success in pairs])

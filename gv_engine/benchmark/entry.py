@@ -58,10 +58,8 @@ def all_scenarios() -> dict[str, Scenario]:
 
 def unknown_scenario_error(name: object) -> BenchmarkError:
     """Return the error about a scenario that the benchmark does not have."""
-    text = shorten(json.dumps(name), 60)
-    return BenchmarkError(
-        f"the benchmark plays no {text}: {describe_allowed(str(name), all_scenarios())}"
-    )
+    allowed = describe_allowed(str(name), all_scenarios())
+    return BenchmarkError(f"the benchmark plays no {_shorten_json(name, 60)}: {allowed}")
 
 
 def match_scenarios(patterns: Sequence[Any]) -> list[str]:
@@ -70,16 +68,13 @@ def match_scenarios(patterns: Sequence[Any]) -> list[str]:
     Raises:
         BenchmarkError: a pattern matches none.
     """
-    named = [_matching_names(pattern) for pattern in patterns]
-    for pattern, names in zip(patterns, named, strict=True):
+    found: set[str] = set()
+    for pattern in patterns:
+        names = [n for n in all_scenarios() if isinstance(pattern, str) and fnmatchcase(n, pattern)]
         if not names:
             raise unknown_scenario_error(pattern)
-    return [name for name in all_scenarios() if any(name in names for names in named)]
-
-
-def _matching_names(pattern: object) -> list[str]:
-    """Return the scenario names that match a pattern."""
-    return [n for n in all_scenarios() if isinstance(pattern, str) and fnmatchcase(n, pattern)]
+        found.update(names)
+    return [name for name in all_scenarios() if name in found]
 
 
 def _num_cells(scenario: Scenario) -> int:
@@ -206,29 +201,26 @@ class BenchmarkEntry:
                 f"{path} is no entry: there is no {ENTRY_FILE}; name a policy for a new one, "
                 f"--policy ppo"
             )
-        data = read_bytes(path / ENTRY_FILE, _LARGEST, "entries")
-        values = _parse_mapping(data, path / ENTRY_FILE)
-        if values.get("format") != _FORMAT:
-            text = shorten(json.dumps(values.get("format")), 40)
+        file = path / ENTRY_FILE
+        values = _parse_mapping(read_bytes(file, _LARGEST, "entries"), file)
+        if (number := values.pop("format", None)) != _FORMAT:
             raise BenchmarkError(
-                f'{path / ENTRY_FILE}: found the format {text}, expected {{"format": {_FORMAT}, …}}'
+                f"{file}: found the format {_shorten_json(number)}, expected "
+                f'{{"format": {_FORMAT}, …}}'
             )
         texts = ("name", "about", "policy", "policy_digest")
         kinds = {**dict.fromkeys(texts, str), "settings": dict, "scenarios": list}
         for name, value in values.items():
-            if name != "format" and not isinstance(value, kinds.get(name, ())):
-                text = shorten(json.dumps({name: value}), 60)
+            if not isinstance(value, kinds.get(name, ())):
                 raise BenchmarkError(
-                    f"{path / ENTRY_FILE}: found {text}; allowed are texts "
+                    f"{file}: found {_shorten_json({name: value}, 60)}; allowed are texts "
                     f"{', '.join(f'`{name}`' for name in texts)}, a mapping `settings`, and a "
                     f"list `scenarios`"
                 )
         if not values.get("name"):
-            raise BenchmarkError(
-                f'{path / ENTRY_FILE} has no name: add "name": "…" for people to read'
-            )
+            raise BenchmarkError(f'{file} has no name: add "name": "…" for people to read')
         patterns = values.pop("scenarios", ["*"])
-        entry = cls(path, **{name: values[name] for name in kinds if name in values})
+        entry = cls(path, **values)
         try:
             for name in texts:
                 check_line(getattr(entry, name), name)
@@ -236,7 +228,7 @@ class BenchmarkEntry:
                 check_line(pattern, "name or pattern of a scenario")
             match_scenarios(patterns)
         except (ValueError, BenchmarkError) as error:
-            raise BenchmarkError(f"{path / ENTRY_FILE}: {error}") from None
+            raise BenchmarkError(f"{file}: {error}") from None
         return replace(entry, scenarios=tuple(patterns))
 
     @staticmethod
@@ -293,15 +285,14 @@ class BenchmarkEntry:
         # what is behind the last end of a line has not been written to its end
         lines = read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
         for number, line in enumerate(lines, 1):
-            place = f"{file}:{number}"
-            values = _parse_mapping(line, place)
+            values = _parse_mapping(line, f"{file}:{number}")
             try:
                 part = _parse_part(values)
             except (ValueError, BenchmarkError) as error:
-                raise BenchmarkError(f"{place}: {error}") from None
+                raise BenchmarkError(f"{file}:{number}: {error}") from None
             parts[part.scenario, part.seed] = part
-        order = {name: place for place, name in enumerate(all_scenarios())}
-        return dict(sorted(parts.items(), key=lambda item: (order[item[0][0]], item[0][1])))
+        order = [*all_scenarios()]
+        return dict(sorted(parts.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
 
 
 def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
@@ -335,8 +326,7 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
     if scenario not in [*all_scenarios()]:
         raise unknown_scenario_error(scenario)
     if not isinstance(held_out := values.get("held_out", True), bool):
-        text = shorten(json.dumps(held_out), 40)
-        raise ValueError(f"its held_out is {text}, expected true or false")
+        raise ValueError(f"its held_out is {_shorten_json(held_out)}, expected true or false")
     return EntryPart(
         scenario,
         _parse_integer(values, "seed", SEEDS - 1),
@@ -351,6 +341,11 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
     )
 
 
+def _shorten_json(value: object, length: int = 40) -> str:
+    """Return the JSON of a value for a message, with at most `length` characters."""
+    return shorten(json.dumps(value), length)
+
+
 def _parse_integer(
     values: dict[str, Any], name: str, maximum: int = _MOST, default: int = 0
 ) -> int:
@@ -361,7 +356,7 @@ def _parse_integer(
     """
     value = values.get(name, default)
     if type(value) is not int or not 0 <= value <= maximum:
-        text = shorten(json.dumps(value), 40)
+        text = _shorten_json(value)
         raise ValueError(f"its {name} is {text}, expected a whole number from 0 to {maximum:,}")
     return value
 
@@ -373,7 +368,7 @@ def _parse_number(value: Any, name: str, maximum: float = _MOST) -> float:
         ValueError: the value is none.
     """
     if type(value) not in (int, float) or not 0 <= value <= maximum:
-        text = shorten(json.dumps(value), 40)
+        text = _shorten_json(value)
         raise ValueError(f"its {name} is {text}, expected a number from 0 to {maximum:,}")
     return float(value)
 
@@ -391,9 +386,9 @@ def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
         raise ValueError(f"its {name} are {text}, expected {TESTED}, one for each level")
     for value in lengths:
         if type(value) is not int or not 0 <= value < _MOST:
-            text = shorten(json.dumps(value), 40)
             raise ValueError(
-                f"its {name} have {text}, expected steps to a success, 0 where there was none"
+                f"its {name} have {_shorten_json(value)}, expected steps to a success, 0 where "
+                f"there was none"
             )
     return tuple(lengths)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,17 +86,15 @@ class CurvePanel(NamedTuple):
 
 def draw_panels(panels: Sequence[CurvePanel], names: Sequence[str]) -> str:
     """Return an SVG of panels with a legend; bands span the seeds, lines are means."""
-    rows = -(-len(panels) // _COLUMNS)
-    size = _COLUMNS * _WIDTH, _HEAD + rows * _HEIGHT
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" '
-            f'font-family="sans-serif" font-size="10" fill="{_INK}">',
-            *_draw_legend(names),
-            *(line for number, panel in enumerate(panels) for line in _draw_panel(number, panel)),
-            "</svg>\n",
-        ]
-    )
+    height = _HEAD + -(-len(panels) // _COLUMNS) * _HEIGHT
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_COLUMNS * _WIDTH} {height}" '
+        f'font-family="sans-serif" font-size="10" fill="{_INK}">',
+        *_draw_legend(names),
+    ]
+    for number, panel in enumerate(panels):
+        lines += _draw_panel(number, panel)
+    return "\n".join([*lines, "</svg>\n"])
 
 
 def _draw_legend(names: Sequence[str]) -> Iterator[str]:
@@ -126,15 +125,13 @@ def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
 
 def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iterator[str]:
     """Yield the SVG lines of an entry's curves; a seed that stopped keeps its last value."""
-    begin = max(curve[0][0] for curve in seeds)
-    end = max(curve[-1][0] for curve in seeds)
+    begin, end = (max(curve[k][0] for curve in seeds) for k in (0, -1))
     grid = np.linspace(begin, end, _GRID_POINTS)
     values = np.array([np.interp(grid, *np.transpose(curve)) for curve in seeds])
     band = [*zip(grid, values.max(0), strict=True)]
     band += [*zip(grid, values.min(0), strict=True)][::-1]
     yield f'<path d="M{_path_points(band, max_steps)}z" fill="{color}" fill-opacity="0.2"/>'
-    mean = [*zip(grid, values.mean(0), strict=True)]
-    path = _path_points(mean, max_steps)
+    path = _path_points([*zip(grid, values.mean(0), strict=True)], max_steps)
     yield f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="1.5"/>'
 
 
@@ -197,9 +194,9 @@ class EntryColumn:
         lengths = [part.greedy if greedy else part.lengths for part in parts]
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
 
-    def success(self, scenario: str, greedy: bool = False) -> MeanWithInterval | None:
+    def success(self, scenario: str) -> MeanWithInterval | None:
         """Return the mean success rate; None without parts."""
-        rates = self.successes(scenario, greedy)
+        rates = self.successes(scenario)
         return interquartile_mean([rates]) if rates else None
 
     def held_out(self, scenario: str) -> bool:
@@ -253,11 +250,8 @@ class Comparison:
         yield f"{num_parts:,} of {SEEDS * len(expected):,} parts are there."
         for scope in dict.fromkeys(tuple(column.entry.scenario_names) for column in self.columns):
             columns = [c for c in self.columns if {*scope} <= {*c.entry.scenario_names}]
-            finished = [
-                name
-                for name in scope
-                if all(len(column.successes(name)) == SEEDS for column in columns)
-            ]
+            counts = {name: {len(column.successes(name)) for column in columns} for name in scope}
+            finished = [name for name, lengths in counts.items() if lengths == {SEEDS}]
             rows = [
                 [escape_markdown(label), _format_mean(interquartile_mean([*map(get, finished)]))]
                 for label, get in _success_series(columns)
@@ -323,24 +317,18 @@ class Comparison:
     def _training_costs(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         """Return head and rows of the table of training steps and times."""
         learners = self._learners(names)
-        head = [""]
-        for column in learners:
-            head += [f"{column.name}: steps", "seconds", "way"]
-        rows = []
-        for name in names:
-            row = [f"`{name}`"]
-            for column in learners:
-                parts = column.parts.get(name, [])
-                if not parts:
-                    row += [_NONE] * 3
-                    continue
-                row += [
-                    f"{np.mean([part.steps for part in parts]):,.0f}",
-                    f"{np.mean([part.seconds for part in parts]):.1f}",
-                    self._length_ratio(name, parts),
-                ]
-            rows.append(row)
+        head = ["", *(h for c in learners for h in (f"{c.name}: steps", "seconds", "way"))]
+        costs = [[self._costs(name, column) for column in learners] for name in names]
+        rows = [[f"`{n}`", *chain(*texts)] for n, texts in zip(names, costs, strict=True)]
         return head, rows
+
+    def _costs(self, name: str, column: EntryColumn) -> tuple[str, str, str]:
+        """Return mean training steps, mean seconds and length ratio of an entry, as texts."""
+        if not (parts := column.parts.get(name, [])):
+            return (_NONE,) * 3
+        steps = np.mean([part.steps for part in parts])
+        seconds = np.mean([part.seconds for part in parts])
+        return f"{steps:,.0f}", f"{seconds:.1f}", self._length_ratio(name, parts)
 
     def _length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
         """Return the ratio of the entry's lengths to the shortest ones, on levels that both win, as
@@ -355,13 +343,11 @@ class Comparison:
 
     def panels(self, group: str) -> list[CurvePanel]:
         """Return the learning curves of a group of scenarios."""
+        columns = [column for column in self.columns if column.has_training]
         panels = []
         for name in all_scenarios():
-            lines = [
-                [part.curve for part in column.parts.get(name, ()) if part.curve]
-                for column in self.columns
-                if column.has_training
-            ]
+            parts = (column.parts.get(name, ()) for column in columns)
+            lines = [[part.curve for part in each if part.curve] for each in parts]
             if _scenario_group(name) == group and any(lines):
                 panels.append(CurvePanel(name, lines))
         return panels
@@ -371,12 +357,9 @@ def _scope_title(scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
     """Return words for the scenarios that some entries cover."""
     if len(scope) == len(all_scenarios()):
         return f"all {len(scope)} scenarios"
-    names = [
-        escape_markdown(column.name)
-        for column in columns
-        if len(column.entry.scenario_names) == len(scope)
-    ]
-    return f"the {len(scope)} scenarios for {' and '.join(names)}"
+    of_scope = (c for c in columns if len(c.entry.scenario_names) == len(scope))
+    names = " and ".join(escape_markdown(column.name) for column in of_scope)
+    return f"the {len(scope)} scenarios for {names}"
 
 
 def _success_series(columns: Sequence[EntryColumn]) -> Iterator[tuple[str, _SuccessFunction]]:
@@ -435,8 +418,7 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     images.mkdir(parents=True, exist_ok=True)
     names = [column.name for column in comparison.columns if column.has_training]
     for group in _GROUPS:
-        panels = comparison.panels(group)
-        if panels:
+        if panels := comparison.panels(group):
             with atomic_write(images / f"benchmark-{group}.svg") as draft:
                 draft.write_text(draw_panels(panels, names), "utf-8")
     body = "\n\n".join(comparison.sections(images.name))

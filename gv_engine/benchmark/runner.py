@@ -70,11 +70,8 @@ class PartRunner:
 
     def with_absolute_policy(self) -> PartRunner:
         """Return a runner for processes in other folders."""
-        return (
-            self
-            if self.policy in RUN_NO_CODE
-            else replace(self, policy=with_absolute_paths(self.policy))
-        )
+        is_file = self.policy not in RUN_NO_CODE
+        return replace(self, policy=with_absolute_paths(self.policy)) if is_file else self
 
     def run(self, scenario: str, seed: int) -> EntryPart:
         """Return the part of a scenario and a seed.
@@ -142,9 +139,8 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
     test = split_levels(scenario).test
     solutions = Survey(test.scenario, test.seeds, _SOLVER_SECONDS).solutions
-    return {
-        "lengths": tuple(len(solutions[s].actions) if s in solutions else 0 for s in test.seeds)
-    }
+    steps = {seed: len(solution.actions) for seed, solution in solutions.items()}
+    return {"lengths": tuple(steps.get(seed, 0) for seed in test.seeds)}
 
 
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
@@ -157,24 +153,23 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     grid, levels = find_scenario(scenario), split_levels(scenario)
     defaults: dict[str, Any] = RECURRENT_DEFAULTS if runner.settings["memory"] else {}
     settings = Hyperparameters(seed=seed, **defaults)
+    max_steps, until = runner.settings["steps"], runner.settings["until"]
     curve: list[tuple[int, float]] = []
     lengths: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder), grid, settings, levels.train and "train", levels.train)
         learner = Learner(make_training_env(grid, settings, levels=levels.train), settings)
         began = time.process_time()
-        while True:
+        is_done = False
+        while not is_done:
             metrics = learner.update()
             run.log_update(learner, time.process_time() - began)
             if not math.isnan(metrics.success_rate):
                 curve.append((metrics.steps, round(metrics.success_rate, 3)))
                 if metrics.episodes >= _MIN_EPISODES:
-                    lengths.append((metrics.steps, metrics.episode_length))
-            is_successful = bool(lengths) and metrics.success_rate >= runner.settings["until"]
-            if (is_successful and _has_converged(lengths)) or metrics.steps >= runner.settings[
-                "steps"
-            ]:
-                break
+                    lengths.append((metrics.steps, metrics.episodic_length))
+            is_successful = bool(lengths) and metrics.success_rate >= until
+            is_done = metrics.steps >= max_steps or (is_successful and _has_converged(lengths))
         seconds = time.process_time() - began
         run.save_checkpoint(learner, seconds)
         run.close()

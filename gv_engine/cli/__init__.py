@@ -34,7 +34,7 @@ from gv_engine.cli import (
     train,
     view,
 )
-from gv_engine.cli.options import UsageError, complain, exit_code
+from gv_engine.cli.options import CommandParser, UsageError, complain, exit_code
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError, escape_unprintable
 from gv_engine.scenario.fields import suggestion
@@ -119,7 +119,9 @@ def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"gv-engine {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
+    )
     for command in COMMANDS:
         command.add(commands)
     return parser, [*commands.choices]  # `list` is the module of the command

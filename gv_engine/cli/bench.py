@@ -11,16 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.cli.options import (
-    Commands,
-    add_command,
-    add_scenario,
-    complain,
-    parse_positive,
-    parse_seconds,
-    print_table,
-    scenario_options,
-)
+from gv_engine.cli import options as cli
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -38,41 +29,22 @@ reset. The compiled program is cached for later commands.
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands, run, "bench", "Compile a scenario and measure its steps per second", _EXAMPLES
-    )
-    parser.epilog += _EPILOG
-    add_scenario(parser, _DEFAULT)
-    parser.add_argument(
-        "--num-envs",
-        metavar="N",
-        type=parse_positive,
-        default=4096,
-        help="number of worlds (default: 4096)",
-    )
-    parser.add_argument(
-        "--threads",
-        metavar="T",
-        type=parse_positive,
-        default=count_cores(),
-        help=f"measure with 1, 2, 4, … up to T threads (default: {count_cores()}, all cores)",
-    )
-    parser.add_argument(
-        "--seconds",
-        metavar="S",
-        type=parse_seconds,
-        default=1,
-        help="duration of each measurement (default: 1)",
-    )
+    text = "Compile a scenario and measure its steps per second"
+    parser = cli.add_command(commands, run, "bench", text, _EXAMPLES, _EPILOG)
+    parser.add_scenario(_DEFAULT)
+    parser.add_option("--num-envs N", cli.parse_positive, "number of worlds", 4096)
+    threads_text = "measure with 1, 2, 4, … up to T threads; by default one per core"
+    parser.add_option("--threads T", cli.parse_positive, threads_text, count_cores())
+    parser.add_option("--seconds S", cli.parse_seconds, "duration of each measurement", 1)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print a table of measurements and return 0."""
-    scenario = Scenario.load(options.scenario, **scenario_options(options))
+    scenario = Scenario.load(options.scenario, **cli.scenario_options(options))
     rows = list(measure(scenario, options.num_envs, options.threads, options.seconds))
-    print_table(("", ">"), rows, scenario.name)
+    cli.print_table(("", ">"), rows, scenario.name)
     return 0
 
 
@@ -104,7 +76,7 @@ def measure(
     except BuiltInDoesNotCompileError:
         raise
     except DoesNotCompileError as error:
-        complain(error)
+        cli.complain(error)
         world, worlds = "object", f"{num_envs:,} object worlds"
         threads = 1  # objects take turns
     yield "one object world, steps per second", f"{_measure_env(scenario, 'object', seconds):,.0f}"
@@ -133,16 +105,13 @@ def _make_vector_env(scenario: Scenario, num_envs: int, **options: Any) -> _Vect
 
 def _count_output_bytes(envs: _VectorEnv) -> int:
     """Return the number of bytes of everything that `step` returns."""
-    sizes: dict[int, int] = {}
-
-    def add_up(value: Any) -> None:
+    values: list[Any] = [envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64))]
+    sizes: dict[int, int] = {}  # by identity, as an array may be returned twice
+    for value in values:
         if isinstance(value, np.ndarray):
             sizes[id(value)] = value.nbytes
         elif isinstance(value, dict | tuple):
-            for part in value.values() if isinstance(value, dict) else value:
-                add_up(part)
-
-    add_up(envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64)))
+            values += value.values() if isinstance(value, dict) else value
     return sum(sizes.values())
 
 
@@ -155,6 +124,7 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
     actions = np.random.default_rng(0).integers(len(scenario.actions), size=_NUM_ACTIONS).tolist()
 
     def play() -> None:
+        """Step the environment by all actions; reset it after the end of an episode."""
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:

@@ -8,21 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.cli.options import (
-    INTERRUPTED,
-    Commands,
-    UsageError,
-    add_command,
-    add_ray,
-    complain,
-    delaying_signals,
-    parse_positive,
-    parse_seeds,
-    parse_share,
-    print_table,
-    progress,
-    say,
-)
+from gv_engine.cli import options as cli
 from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
 from gv_engine.scenario.plugin import RL, format_command
 
@@ -45,53 +31,36 @@ that has changed are made again. docs/benchmark.md has the rules of the benchmar
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands, run, "benchmark", "Benchmark a learner or a policy on all grids", _EXAMPLES
-    )
-    parser.epilog += _EPILOG
+    text = "Benchmark a learner or a policy on all grids"
+    parser = cli.add_command(commands, run, "benchmark", text, _EXAMPLES, _EPILOG)
     parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="folder of an entry")
-    parser.add_argument(
-        "--policy",
-        metavar="P",
-        help="policy of a new entry: ppo, trained as by `gv-engine train`; solver, which finds "
-        "shortest solutions; random; valid; or ./file.py:function, which must be given each time",
+    policy_text = (
+        "policy of a new entry: ppo, trained as by `gv-engine train`; solver, which finds "
+        "shortest solutions; random; valid; or ./file.py:function, which must be given each time"
     )
-    parser.add_argument("--memory", action="store_true", help="for a new ppo entry: add a GRU")
-    parser.add_argument(
-        "--steps",
-        metavar="N",
-        type=parse_positive,
-        help=f"for a new ppo entry: maximum number of training steps (default: {_STEPS:,})",
+    parser.add_option("--policy P", str, policy_text)
+    parser.add_flag("--memory", "for a new ppo entry: add a GRU")
+    steps_text = f"for a new ppo entry: maximum number of training steps (default: {_STEPS:,})"
+    parser.add_option("--steps N", cli.parse_positive, steps_text)
+    until_text = (
+        "for a new ppo entry: stop training early at this success rate, once solutions get no "
+        f"shorter (default: {_UNTIL})"
     )
-    parser.add_argument(
-        "--until",
-        metavar="SHARE",
-        type=parse_share,
-        help="for a new ppo entry: stop training early at this success rate, once solutions get no "
-        f"shorter (default: {_UNTIL})",
+    parser.add_option("--until SHARE", cli.parse_share, until_text)
+    scenario_text = (
+        "make parts of this scenario, or of a pattern as keydoor-*; may be repeated (default: "
+        "all scenarios of the entry)"
     )
-    parser.add_argument(
-        "--scenario",
-        dest="scenarios",
-        metavar="NAME",
-        action="append",
-        help="make parts of this scenario, or of a pattern as keydoor-*; may be repeated (default: "
-        "all scenarios of the entry)",
-    )
-    parser.add_argument(
-        "--seeds",
-        metavar="A:B",
-        type=parse_seeds,
-        default=(),
-        help="make parts of seeds A to B - 1, within 0:10",
-    )
-    add_ray(parser, "make parts")
+    parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
+    seeds_text = "make parts of seeds A to B - 1, within 0:10"
+    parser.add_option("--seeds A:B", cli.parse_seeds, seeds_text, ())
+    parser.add_ray("make parts")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--show", action="store_true", help="print the results, make no parts")
-    shown.add_argument(
-        "--page", metavar="FILE", type=Path, help="write tables and curves into FILE, make no parts"
+    parser.add_flag("--show", "print the results, make no parts", group=shown)
+    parser.add_option(
+        "--page FILE", Path, "write tables and curves into FILE, make no parts", group=shown
     )
 
 
@@ -105,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         entries = [BenchmarkEntry.read(path) for path in options.entries]
         if options.page:
             page.write_page(options.page, entries)
-            say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
+            cli.say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
     else:
         entries = [_load_or_create_entry(path, options) for path in options.entries]
         selected_parts = [list(_select_parts(entry, options)) for entry in entries]
@@ -136,52 +105,43 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
     from gv_engine.rollout.policy import find_run, load_policy, policy_digest
 
     def digest(policy: str) -> str:
+        """Return the digest of the files of a policy; "" for built-in policies."""
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
-    options_given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
-    options_given = {name: value for name, value in options_given.items() if value}
-    if not BenchmarkEntry.exists_in(path) and options.policy:
-        if options_given and options.policy != PPO:
-            raise UsageError(f"--{next(iter(options_given))} is only for --policy {PPO}")
-        if run := find_run(options.policy):
+    defaults = {"memory": False, "steps": _STEPS, "until": _UNTIL}
+    given = {name: value for name in defaults if (value := getattr(options, name))}
+    policy = options.policy
+    if policy and not BenchmarkEntry.exists_in(path):
+        if given and policy != PPO:
+            raise cli.UsageError(f"--{next(iter(given))} is only for --policy {PPO}")
+        if run := find_run(policy):
             PolicyFile.read(run)
-        elif options.policy not in RUN_NO_CODE:
-            load_policy(options.policy, 1, 1)
-        default_settings = (
-            {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
-        )
-        description = f"`--policy {options.policy}`" + "".join(
-            f" `--{name}`" if value is True else f" `--{name} {value}`"
-            for name, value in options_given.items()
-        )
-        return BenchmarkEntry(
-            path,
-            escape_unprintable(path.resolve().name),
-            description,
-            options.policy,
-            default_settings | options_given,
-            digest(options.policy),
-        )
+        elif policy not in RUN_NO_CODE:
+            load_policy(policy, 1, 1)
+        words = (f"{name} {value}".removesuffix(" True") for name, value in given.items())
+        about = f"`--policy {policy}`" + "".join(f" `--{option}`" for option in words)
+        settings = defaults | given if policy == PPO else {}
+        name = escape_unprintable(path.resolve().name)
+        return BenchmarkEntry(path, name, about, policy, settings, digest(policy))
     entry = BenchmarkEntry.read(path)
     if not entry.policy:
-        raise UsageError(
+        raise cli.UsageError(
             f"{path} was made by another program: --show prints it, --page puts it on a page"
         )
-    if options.policy is None and entry.policy not in RUN_NO_CODE:
-        raise UsageError(
+    if policy is None and entry.policy not in RUN_NO_CODE:
+        raise cli.UsageError(
             f"{path} is of a policy in a Python file, and reading an entry runs no code: give "
             f"{format_command(['--policy', entry.policy])}"
         )
-    requested = {"policy": options.policy or entry.policy, **options_given}
     existing = {"policy": entry.policy, **entry.settings}
-    for name, value in requested.items():
+    for name, value in {"policy": policy or entry.policy, **given}.items():
         if existing.get(name) != value:
-            raise UsageError(
+            raise cli.UsageError(
                 f"{path} was made with --{name} {existing.get(name)}, not {value}: leave it "
                 f"out, or name a new folder"
             )
     if entry.policy_digest != digest(entry.policy):
-        raise UsageError(
+        raise cli.UsageError(
             f"{path} has parts of another version of {entry.policy}: restore that version, or name "
             f"a new folder"
         )
@@ -197,20 +157,17 @@ def _make_parts(
     making = PartRunner(entry.policy, entry.settings)
     missing = _missing_parts(entry, selected_parts)
     try:
-        with progress(f"parts of {entry.name}", len(selected_parts)) as advance:
+        with cli.progress(f"parts of {entry.name}", len(selected_parts)) as advance:
             advance(len(selected_parts) - len(missing))
             for part in _iterate_parts(making, entry, missing, address):
-                with delaying_signals():
+                with cli.delaying_signals():
                     entry.append(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
     except KeyboardInterrupt:
-        left = len(_missing_parts(entry, missing))
         total = len(selected_parts)
-        complain(
-            f"interrupted: {entry.path} has {total - left} of {total} parts; the same command "
-            f"continues"
-        )
-        return INTERRUPTED
+        parts = f"{total - len(_missing_parts(entry, missing))} of {total} parts"
+        cli.complain(f"interrupted: {entry.path} has {parts}; the same command continues")
+        return cli.INTERRUPTED
     return 0
 
 
@@ -229,7 +186,7 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
     if making.policy == PPO and RL.missing_message:
         raise MissingExtraError(RL.missing_message)
     if options.seeds and options.seeds.stop > SEEDS:
-        raise UsageError(
+        raise cli.UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
         )
     for name in match_scenarios(options.scenarios or entry.scenarios):
@@ -271,14 +228,14 @@ def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
 
     head, rows = Comparison(entries).successes(list(all_scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
-    print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
+    cli.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 
 def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
     """Print which parts are of an old version of their scenario."""
     if outdated := _missing_parts(entry, [*entry.read_parts()]):
         names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
-        complain(
+        cli.complain(
             f"{entry.path}: parts of old scenario versions: {len(outdated)}, of {names}; make them "
             f"again"
         )

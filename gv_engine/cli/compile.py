@@ -6,17 +6,8 @@ import argparse
 import time
 import warnings
 
+from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_compilable_sources
-from gv_engine.cli.options import (
-    Commands,
-    UsageError,
-    add_command,
-    add_consent,
-    complain,
-    print_table,
-    progress,
-    scenario_options,
-)
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
@@ -30,42 +21,38 @@ The cache is a folder of the user, or GV_ENGINE_CACHE_DIR. Compile before many p
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands, run, "compile", "Compile scenarios and cache their programs", _EXAMPLES
+    text = "Compile scenarios and cache their programs"
+    parser = cli.add_command(commands, run, "compile", text, _EXAMPLES, _EPILOG)
+    scenario_text = (
+        "a name, a Gymnasium id, a YAML file with all its variants, or a folder with a "
+        "scenario.yaml"
     )
-    parser.epilog += _EPILOG
-    parser.add_argument(
-        "scenarios",
-        metavar="SCENARIO",
-        nargs="*",
-        help="a name, a Gymnasium id, a YAML file with all its variants, or a folder with a "
-        "scenario.yaml",
-    )
-    parser.add_argument("--all", action="store_true", help="compile all built-in scenarios")
-    add_consent(parser)
+    parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenario_text)
+    parser.add_flag("--all", "compile all built-in scenarios")
+    parser.add_consent()
 
 
 def run(options: argparse.Namespace) -> int:
     """Print a table of outcomes; return 1 if a scenario does not compile or cannot be cached."""
     if bool(options.scenarios) == options.all:
-        raise UsageError("name scenarios, or use --all")
+        raise cli.UsageError("name scenarios, or use --all")
     domains = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]
     names = options.scenarios or [name for domain in domains for name in domain.built_in()]
     sources = [source for name in names for source in find_compilable_sources(name)]
-    scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
+    scenarios = [load_scenario(source, **cli.scenario_options(options)) for source in sources]
     rows, code = [], 0
-    with progress("programs", len(scenarios)) as advance, warnings.catch_warnings():
+    with cli.progress("programs", len(scenarios)) as advance, warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # raised if a program cannot be cached
         for scenario in scenarios:
             start = time.perf_counter()
             try:
                 outcome = get_plugin(scenario).compile_scenario(scenario)
             except (DoesNotCompileError, RuntimeWarning) as error:
-                complain(f"{scenario.name}: {error}")
+                cli.complain(f"{scenario.name}: {error}")
                 outcome, code = "failed", 1
             rows.append((scenario.name, outcome, f"{time.perf_counter() - start:.1f}"))
             advance()
-    print_table(("scenario", "outcome", "seconds>"), rows)
+    cli.print_table(("scenario", "outcome", "seconds>"), rows)
     return code

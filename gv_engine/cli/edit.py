@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gv_engine.cli.options import (
-    Commands,
-    add_command,
-    add_consent,
-    complain,
-    consent,
-    scenario_options,
-)
+from gv_engine.cli import options as cli
 
 _EXAMPLES = """\
 gv-engine edit
@@ -19,43 +12,35 @@ gv-engine edit cave.yaml
 gv-engine edit keydoor-9x9"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(commands, run, "edit", "Edit a level in a window", _EXAMPLES)
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        nargs="?",
-        help="a YAML file, which may be new, a folder with a scenario.yaml, or the name of a "
-        "built-in scenario, which is copied (default: choose a starter for a new level)",
+    parser = cli.add_command(commands, run, "edit", "Edit a level in a window", _EXAMPLES)
+    scenario_text = (
+        "a YAML file, which may be new, a folder with a scenario.yaml, or the name of a "
+        "built-in scenario, which is copied (default: choose a starter for a new level)"
     )
-    add_consent(parser)
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=scenario_text)
+    parser.add_consent()
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the editor; errors of the scenario are raised before the window opens."""
     from gv_engine.editor.document import open_document
 
-    work = (
-        open_document(options.scenario, **scenario_options(options)) if options.scenario else None
-    )
+    name, settings = options.scenario, cli.scenario_options(options)
+    document = open_document(name, **settings) if name else None
     # imported here: other commands do not need pygame
     from gv_engine.ui.screens.edit import EditScreen
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
-    from gv_engine.ui.window.viewer import NoDisplay
 
-    def first(app: App) -> None:
+    def open_first_screens(app: App) -> None:
+        """Open the start screen, and above it the editor, or the menu for a new level."""
         app.push(StartScreen(app))
-        if work is None:
+        if document is None:
             app.open_new_level_menu()
         else:
-            app.push(EditScreen(app, work))
+            app.push(EditScreen(app, document))
 
-    app = App.load(**consent(options))
-    try:
-        app.run(first)
-    except NoDisplay as error:
-        complain(error)
-        return 1
+    App.load(**cli.consent(options)).run(open_first_screens)
     return 0

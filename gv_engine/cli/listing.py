@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gv_engine.cli.options import Commands, add_command, complain, print_table
+from gv_engine.cli import options as cli
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.loading import load_scenario
@@ -17,9 +17,9 @@ _NO_ID = "gv_engine.parallel_env"
 """Text instead of a Gymnasium id for several agents."""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    add_command(commands, run, "list", "List the built-in scenarios", _EXAMPLES)
+    cli.add_command(commands, run, "list", "List the built-in scenarios", _EXAMPLES)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,11 +29,11 @@ def run(options: argparse.Namespace) -> int:
         try:
             hooks = domain.plugin
         except MissingExtraError as error:
-            complain(error)
+            cli.complain(error)
             continue
         for name in domain.playable:
             scenario, has_several_agents = load_scenario(name), name in domain.multi_agent()
             env_id = _NO_ID if has_several_agents else gym_id(name)
             rows.append((name, env_id, hooks.describe_size(scenario), scenario.description))
-    print_table(("name", "Gymnasium id", "size", "description"), rows)
+    cli.print_table(("name", "Gymnasium id", "size", "description"), rows)
     return 0

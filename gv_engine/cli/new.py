@@ -7,8 +7,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+from gv_engine.cli import options as cli
 from gv_engine.cli import schema
-from gv_engine.cli.options import Commands, UsageError, add_command
 
 _STARTER = Path(__file__).parent / "starter"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -17,29 +17,23 @@ gv-engine new cave
 gv-engine new cave --folder levels"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands, run, "new", "Make a folder with a level, a rule and a test", _EXAMPLES
-    )
+    text = "Make a folder with a level, a rule and a test"
+    parser = cli.add_command(commands, run, "new", text, _EXAMPLES)
     parser.add_argument("name", metavar="NAME", help="name of the folder: letters, digits, - and _")
-    parser.add_argument(
-        "--folder",
-        metavar="FOLDER",
-        type=Path,
-        default=Path(),
-        help="parent folder (default: the current folder)",
-    )
+    folder_text = "parent folder (default: the current folder)"
+    parser.add_option("--folder FOLDER", Path, folder_text, Path())
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the starter into a new folder and print the next commands."""
     name: str = options.name
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name: letters, digits, - and _, a letter first")
+        raise cli.UsageError(f"{name!r} is no name: letters, digits, - and _, a letter first")
     target: Path = options.folder / name
     if target.exists():
-        raise UsageError(f"{target} exists already; choose another name")
+        raise cli.UsageError(f"{target} exists already; choose another name")
     write_starter(target)
     print(f"{target} is made. Go on with:")
     for line in ("gv-engine play", "gv-engine check", "python -m pytest"):

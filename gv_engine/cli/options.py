@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
 from gv_engine.rules.errors import complain as complain
 from gv_engine.scenario.fields import parse_value
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
+from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import Consent, is_module_name
 from gv_engine.session.episode import Playable
 from gv_engine.session.video_writer import FORMATS
@@ -26,7 +28,7 @@ from gv_engine.session.video_writer import FORMATS
 # ---- arguments -----------------------------------------------------------------------------------
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands = argparse._SubParsersAction["CommandParser"]
 else:
     Commands = object
 
@@ -41,7 +43,110 @@ class UsageError(Exception):
     """Wrong use of a command; the message says why."""
 
 
-def add_command(commands: Commands, run: Any, name: str, text: str, examples: str) -> Any:
+SCENARIO_HELP = "a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parser of a command, with methods for the options that several commands share."""
+
+    def add_option(
+        self,
+        usage: str,
+        parse: Callable[[str], Any],
+        text: str,
+        default: Any = None,
+        group: argparse._ActionsContainer | None = None,
+        **more: Any,
+    ) -> None:
+        """Add an option with a value.
+
+        Args:
+            usage: option and name of the value, as `--seed S`.
+            parse: function from the text to the value.
+            text: help text; a default that is a number is added to it.
+            default: value without the option.
+            group: group of options that the option belongs to.
+            more: further arguments of `add_argument`.
+        """
+        (name, metavar), parent = usage.split(), group or self
+        text += f" (default: {default:,})" if isinstance(default, int | float) else ""
+        parent.add_argument(name, metavar=metavar, type=parse, default=default, help=text, **more)
+
+    def add_flag(
+        self,
+        name: str,
+        text: str,
+        group: argparse._ActionsContainer | None = None,
+        action: str = "store_true",
+        **more: Any,
+    ) -> None:
+        """Add an option without a value, which is True if it is given; arguments are as for
+        `add_option`."""
+        (group or self).add_argument(name, help=text, action=action, **more)
+
+    def add_scenario(self, default: str | None = None) -> None:
+        """Add the argument SCENARIO, with a default or required, and the options about Python."""
+        more: dict[str, Any] = {"nargs": "?", "default": default} if default else {}
+        shown = f" (default: {default})" if default else ""
+        self.add_argument("scenario", metavar="SCENARIO", help=SCENARIO_HELP + shown, **more)
+        self.add_consent()
+
+    def add_seed(self, text: str, parse: Callable[[str], int] | None = None) -> None:
+        """Add the option --seed with the default 0; `parse` is `parse_natural` if it is None."""
+        self.add_option("--seed S", parse or parse_natural, text, 0)
+
+    def add_consent(self) -> None:
+        """Add --set, and the options that allow scenarios to run Python."""
+        text = "set a parameter of the scenario, as --set size=9; may be repeated"
+        self.add_option("--set NAME=VALUE", _setting, text, [], dest="settings", action="append")
+        text = "A scenario that you name may run the Python files inside its folder, and no others."
+        group = self.add_argument_group("Python", text)
+        text = "allow the same for scenarios that a snapshot, a replay or a mixture refers to"
+        self.add_flag("--trust", text, group)
+        text = "allow scenarios to use this module and its submodules; may be repeated"
+        more: dict[str, Any] = {"dest": "allow_modules", "action": "append"}
+        self.add_option("--allow-module NAME", _module_name, text, [], group, **more)
+        text = "run no Python, load only YAML"
+        self.add_flag("--no-code", text, group, dest="code", action="store_false")
+
+    def add_policy(self, default: str | None = "random", more: str = "") -> None:
+        """Add the option --policy; `more` is appended to the help, and a default of None stands for
+        the player."""
+        text = (
+            "random: uniform over all actions; valid: uniform over actions that have an effect; "
+            "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
+            f"./file.py:function{more}; for several agents NAME=P,TEAM=P (default: "
+            f"{default or 'you'})"
+        )
+        self.add_option("--policy P", str, text, default)
+
+    def add_levels(self, text: str) -> None:
+        """Add the option --levels; `text` says what the levels are for."""
+        sets = "train, test, larger, the seeds 0:100, or a file of `gv-engine splits`"
+        self.add_option("--levels SET", str, f"{text}: {sets}")
+
+    def add_ray(self, text: str) -> None:
+        """Add the option --ray; `text` says what runs on the cluster."""
+        text += (
+            " on the machines of a Ray cluster; auto: the cluster of this machine; without "
+            "ADDRESS: the cores of this machine (needs the extra ray)"
+        )
+        self.add_option("--ray ADDRESS", str, text, nargs="?", const="local")
+
+    def add_pictures(self) -> None:
+        """Add the options --view, --fps and --cell."""
+        views = "; ".join(f"{each.title}: {', '.join(each.views)}" for each in DOMAINS.values())
+        text = f"{views}; or window: a player's view (default: the domain's first view)"
+        self.add_option("--view V", str, text)
+        self.add_option("--fps F", parse_positive, "steps per second", 8)
+        # at most 256, so that pictures fit into memory
+        parse_cell_size = partial(parse_at_most, 256, parse_positive)
+        self.add_option("--cell PX", parse_cell_size, "side of a cell in pixels", 48)
+
+
+def add_command(
+    commands: Commands, run: Any, name: str, text: str, examples: str, epilog: str = ""
+) -> CommandParser:
     """Add and return the parser of a command.
 
     Args:
@@ -50,66 +155,17 @@ def add_command(commands: Commands, run: Any, name: str, text: str, examples: st
         name: name of the command.
         text: one sentence without a full stop, for the list of commands.
         examples: command lines that work as they are.
+        epilog: text below the examples.
     """
     parser = commands.add_parser(
         name,
         help=text[0].lower() + text[1:],
         description=f"{text}.",
-        epilog="examples:\n" + "".join(f"  {line}\n" for line in examples.splitlines()),
+        epilog="examples:\n" + "".join(f"  {line}\n" for line in examples.splitlines()) + epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
     return parser
-
-
-def add_scenario(parser: Any, default: str | None = None) -> None:
-    """Add the argument SCENARIO, with a default or required, and the options about Python."""
-    text = "a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml"
-    if default is None:
-        parser.add_argument("scenario", metavar="SCENARIO", help=text)
-    else:
-        parser.add_argument(
-            "scenario",
-            metavar="SCENARIO",
-            nargs="?",
-            default=default,
-            help=f"{text} (default: {default})",
-        )
-    add_consent(parser)
-
-
-def add_consent(parser: Any) -> None:
-    """Add --set, and the options that allow scenarios to run Python."""
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="NAME=VALUE",
-        type=_setting,
-        action="append",
-        default=[],
-        help="set a parameter of the scenario, as --set size=9; may be repeated",
-    )
-    group = parser.add_argument_group(
-        "Python",
-        "A scenario that you name may run the Python files inside its folder, and no others.",
-    )
-    group.add_argument(
-        "--trust",
-        action="store_true",
-        help="allow the same for scenarios that a snapshot, a replay or a mixture refers to",
-    )
-    group.add_argument(
-        "--allow-module",
-        dest="allow_modules",
-        metavar="NAME",
-        type=_module_name,
-        action="append",
-        default=[],
-        help="allow scenarios to use this module and its submodules; may be repeated",
-    )
-    group.add_argument(
-        "--no-code", dest="code", action="store_false", help="run no Python, load only YAML"
-    )
 
 
 def _module_name(text: str) -> str:
@@ -134,8 +190,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the keyword arguments of `load_scenario` that the options set."""
-    settings = dict(options.settings)
-    return {**consent(options), **settings}
+    return {**consent(options), **dict(options.settings)}
 
 
 def consent(options: argparse.Namespace) -> Consent:
@@ -162,58 +217,51 @@ def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> l
     words = [word for name in options.allow_modules for word in ("--allow-module", name)]
     words += [] if options.code else ["--no-code"]
     try:
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # warnings about its files do not matter here
+        # warnings about the scenario's files do not matter here
+        with warnings.catch_warnings(action="ignore"):
             load(allow_modules=options.allow_modules, code=options.code)
     except TrustError:
         words.append("--trust")
     return words
 
 
-def add_policy(parser: Any, default: str | None = "random", more: str = "") -> None:
-    """Add the option --policy; `more` is appended to the help, and a default of None stands for the
-    player."""
-    parser.add_argument(
-        "--policy",
-        metavar="P",
-        default=default,
-        help="random: uniform over all actions; valid: uniform over actions that have an effect; "
-        "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
-        f"./file.py:function{more}; for several agents NAME=P,TEAM=P (default: {default or 'you'})",
-    )
+def require_grid(scenario: AnyScenario, message: str) -> Scenario:
+    """Return a scenario that is a grid.
+
+    Args:
+        scenario: scenario of any domain.
+        message: end of the error message, as `train takes grids`.
+
+    Raises:
+        UsageError: the scenario is of another domain.
+    """
+    if not isinstance(scenario, Scenario):
+        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}: {message}")
+    return scenario
 
 
-def add_levels(parser: Any, text: str) -> None:
-    """Add the option --levels."""
-    parser.add_argument(
-        "--levels",
-        metavar="SET",
-        help=f"{text}: train, test, larger, the seeds 0:100, or a file of `gv-engine splits`",
-    )
+def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -> Any:
+    """Return a scenario with the step limit `max_steps`, or with its own if that is None.
 
-
-def add_ray(parser: Any, text: str) -> None:
-    """Add the option --ray."""
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        nargs="?",
-        const="local",
-        help=f"{text} on the machines of a Ray cluster; auto: the cluster of this machine; without "
-        "ADDRESS: the cores of this machine (needs the extra ray)",
-    )
+    Raises:
+        UsageError: the scenario has no step limit; the message ends with `fix`.
+    """
+    try:
+        return get_plugin(scenario).with_step_limit(scenario, max_steps)
+    except ValueError as error:
+        raise UsageError(f"{error}; {fix}") from None
 
 
 def parse_seeds(text: str) -> range:
     """Return the range of `0:3`, or raise an argparse error."""
     ends = text.split(":")
     if len(ends) == 2 and all(end.isdecimal() for end in ends):
-        seed_range = range(*map(int, ends))
-        if seed_range and seed_range.stop <= 2**31:
-            return seed_range
-    found_text = shorten(text, 40)
-    raise argparse.ArgumentTypeError(f"found {found_text!r}, expected seeds from 0 on, as 0:3")
+        seeds = range(*map(int, ends))
+        if seeds and seeds.stop <= 2**31:
+            return seeds
+    raise argparse.ArgumentTypeError(
+        f"found {shorten(text, 40)!r}, expected seeds from 0 on, as 0:3"
+    )
 
 
 def parse_natural(text: str) -> int:
@@ -228,51 +276,50 @@ def parse_positive(text: str) -> int:
 
 def parse_seconds(text: str) -> float:
     """Return a number of seconds greater than 0, or raise an argparse error."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected seconds, more than 0")
-    return seconds
+    return _parse_positive_float(text, sys.float_info.max, "seconds, more than 0")
 
 
 def parse_share(text: str) -> float:
     """Return a share greater than 0 and at most 1, or raise an argparse error."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a share, as 0.98")
-    return value
+    return _parse_positive_float(text, 1, "a share, as 0.98")
 
 
 def parse_episode_seed(text: str) -> int:
     """Return the seed of the first of many episodes; all seeds must fit into int64."""
-    return check_at_most(2**62, parse_natural(text))
+    return parse_at_most(2**62, parse_natural, text)
 
 
-def check_at_most(most: int, number: int) -> int:
-    """Return a number, or raise an argparse error if it is greater than `most`."""
+def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
+    """Return `parse(text)`, or raise an argparse error if the number is greater than `most`."""
+    number = parse(text)
     if number > most:
-        text = shorten(str(number), 40)
-        raise argparse.ArgumentTypeError(f"found {text}, allowed are at most {most}")
+        shown = shorten(str(number), 40)
+        raise argparse.ArgumentTypeError(f"found {shown}, allowed are at most {most}")
     return number
 
 
 def _parse_at_least(least: int, text: str) -> int:
     """Return the whole number of a text, or raise an argparse error if it is less than `least`."""
     try:
-        number = int(text)
+        if (number := int(text)) >= least:
+            return number
     except ValueError:
-        number = least - 1
-    if number < least:
-        shortened_text = shorten(text, 40)
-        raise argparse.ArgumentTypeError(
-            f"found {shortened_text!r}, expected a whole number from {least} on"
-        )
-    return number
+        pass  # the same message
+    raise argparse.ArgumentTypeError(
+        f"found {shorten(text, 40)!r}, expected a whole number from {least} on"
+    )
+
+
+def _parse_positive_float(text: str, most: float, expected: str) -> float:
+    """Return the number of a text, or raise an argparse error if it is not greater than 0 and at
+    most `most`; `expected` describes the number in the message."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= most:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
+    return value
 
 
 def say(message: str) -> None:
@@ -281,35 +328,6 @@ def say(message: str) -> None:
 
 
 # ---- pictures ------------------------------------------------------------------------------------
-
-
-def add_pictures(parser: Any) -> None:
-    """Add the options --view, --fps and --cell."""
-    parser.add_argument(
-        "--view",
-        metavar="V",
-        help=f"{_describe_views()}; or window: a player's view (default: the domain's first view)",
-    )
-    parser.add_argument(
-        "--fps", metavar="F", type=parse_positive, default=8, help="steps per second (default: 8)"
-    )
-    parser.add_argument(
-        "--cell",
-        metavar="PX",
-        type=_cell_size,
-        default=48,
-        help="side of a cell in pixels (default: 48)",
-    )
-
-
-def _describe_views() -> str:
-    """Return a text with the views of each domain."""
-    return "; ".join(f"{domain.title}: {', '.join(domain.views)}" for domain in DOMAINS.values())
-
-
-def _cell_size(text: str) -> int:
-    """Return the side of a cell in pixels, at most 256 so that pictures fit into memory."""
-    return check_at_most(256, parse_positive(text))
 
 
 def check_picture_name(out: Path) -> None:
@@ -354,11 +372,11 @@ def draw_frames(
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
+def progress(label: str, total: int) -> Iterator[Callable[..., None]]:
     """Show a progress bar in the block, if stderr is a terminal.
 
     Args:
-        what: label of the bar.
+        label: label of the bar.
         total: number of steps.
 
     Yields:
@@ -367,20 +385,15 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
     if not sys.stderr.isatty():
         yield lambda number=1, says="": None
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
-    label_column = TextColumn("{task.description}", markup=False)
-    text_column = TextColumn("{task.fields[says]}", markup=False)
-    columns = label_column, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), text_column
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress_bar:
-        task = progress_bar.add_task(escape_unprintable(what), total=total, says="")
+    label_column = bars.TextColumn("{task.description}", markup=False)
+    text_column = bars.TextColumn("{task.fields[says]}", markup=False)
+    middle_columns = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeRemainingColumn()
+    columns = label_column, *middle_columns, text_column
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress_bar:
+        task = progress_bar.add_task(escape_unprintable(label), total=total, says="")
         yield lambda number=1, says="": progress_bar.update(
             task, advance=number, says=escape_unprintable(says)
         )
@@ -421,27 +434,22 @@ def handling_sigterm() -> Iterator[None]:
 
 @contextmanager
 def delaying_signals() -> Iterator[list[int]]:
-    """Delay Ctrl-C, and SIGTERM if it is handled, until the end of the block; yield the list of
-    signals that have arrived.
-
-    What is yielded has the numbers of those that have come.
-    """
+    """Delay Ctrl-C, and SIGTERM if it is handled, until the end of the block; yield a list to which
+    the numbers of the signals that arrive are appended."""
     signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield signals  # signals go to the main thread
         return
     old_handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    python_handlers = {
-        number: handler for number, handler in old_handlers.items() if callable(handler)
-    }
-    for number in python_handlers:
+    handlers = {number: handler for number, handler in old_handlers.items() if callable(handler)}
+    for number in handlers:
         signal.signal(number, lambda number, _: signals.append(number))
     try:
         yield signals
     finally:
-        for number, handler in python_handlers.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-    for number, handler in python_handlers.items():
+    for number, handler in handlers.items():
         if number in signals:
             handler(number, None)
 

@@ -15,24 +15,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gv_engine.cli.options import (
-    Commands,
-    UsageError,
-    add_command,
-    add_consent,
-    add_policy,
-    complain,
-    consent,
-    parse_natural,
-    say,
-    scenario_options,
-)
+from gv_engine.cli import options as cli
 from gv_engine.cli.replay import watch_file
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer
 from gv_engine.session.catalogue import load_playable
@@ -58,42 +46,27 @@ gv-engine play hold-plates --policy bob=random
 gv-engine play keydoor-9x9 --terminal"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(commands, run, "play", "Play in a window", _EXAMPLES)
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        nargs="?",
-        help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml; or the folder "
-        "of a rollout to watch (default: the scenario of --from, else the start screen)",
+    parser = cli.add_command(commands, run, "play", "Play in a window", _EXAMPLES)
+    scenario_text = (
+        f"{cli.SCENARIO_HELP}; or the folder of a rollout to watch (default: the scenario of "
+        "--from, else the start screen)"
     )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=parse_natural,
-        help="seed of the first level; later levels have the following seeds (default: random)",
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=scenario_text)
+    seed_text = "seed of the first level; later levels have the following seeds (default: random)"
+    parser.add_option("--seed N", cli.parse_natural, seed_text)
+    from_text = "begin with a world from a file of gv_engine.snapshots.save"
+    parser.add_option("--from FILE", str, from_text, dest="snapshot")
+    parser.add_option("--row N", cli.parse_natural, "number of the world in FILE (default: 0)")
+    parser.add_policy(default=None, more="; solver: a shortest solution")
+    race_text = (
+        "race against an opponent: a policy as for --policy, or the file of a replay with the "
+        "same seed"
     )
-    parser.add_argument(
-        "--from",
-        dest="snapshot",
-        metavar="FILE",
-        help="begin with a world from a file of gv_engine.snapshots.save",
-    )
-    parser.add_argument(
-        "--row", metavar="N", type=parse_natural, help="number of the world in FILE (default: 0)"
-    )
-    add_policy(parser, default=None, more="; solver: a shortest solution")
-    parser.add_argument(
-        "--race",
-        metavar="P",
-        help="race against an opponent: a policy as for --policy, or the file of a replay with the "
-        "same seed",
-    )
-    parser.add_argument(
-        "--terminal", action="store_true", help="play in this terminal instead of a window"
-    )
-    add_consent(parser)
+    parser.add_option("--race P", str, race_text)
+    parser.add_flag("--terminal", "play in this terminal instead of a window")
+    parser.add_consent()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,74 +76,66 @@ def run(options: argparse.Namespace) -> int:
     if options.scenario and is_rollout(Path(options.scenario)):
         return watch_file(Path(options.scenario), options)
     # errors are printed before the window opens; the window asks whether to stop slow rules
-    acts = options.policy or options.race
-    has_source = options.scenario or options.snapshot or acts or options.row is not None
+    has_source = _has_source(options) or options.policy or options.race
     with _naming_slow_rules():
-        make = _session_factory(options) if has_source else None
-    game: Session | None = None
+        make_session = _session_factory(options) if has_source else None
+    session: Session | None = None
     autoplayer: Autoplayer | None = None
     opponent: Opponent | None = None
     with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda rule: True):
-        game = make and make()
-        autoplayer = (
-            make_autoplayer(game, policy)
-            if game and (policy := _policy_of_all_agents(options))
-            else None
-        )
-        opponent = Opponent.load(options.race, game) if game and options.race else None
+        session = make_session and make_session()
+        if session and (policy := _policy_of_all_agents(options)):
+            autoplayer = make_autoplayer(session, policy)
+        if session and options.race:
+            opponent = Opponent.load(options.race, session)
     # imported here: other commands do not need pygame
     from gv_engine.ui.screens.start import StartScreen
     from gv_engine.ui.window.app import App
-    from gv_engine.ui.window.viewer import NoDisplay
 
     def open_first_screens(app: App) -> None:
+        """Open the start screen, and a screen with the session above it."""
         app.push(StartScreen(app))
-        if make is None:
-            return
-        if autoplayer is not None and game is not None:
-            app.watch_agent(game, autoplayer)
-        elif opponent is not None:
+        if autoplayer and session:
+            app.watch_agent(session, autoplayer)
+        elif opponent:
             app.start_race(opponent)
-        else:
-            app.play_session(make() if game is None else game)
+        elif make_session:
+            app.play_session(session or make_session())
 
-    app = App.load(**consent(options))
-    try:
-        app.run(open_first_screens)
-    except NoDisplay as error:
-        complain(error)
-        return 1
+    app = App.load(**cli.consent(options))
+    app.run(open_first_screens)
     _print_summaries(app.sessions)
     return 0
 
 
 def _play_in_terminal(options: argparse.Namespace) -> int:
     """Play in the terminal, and print a summary at the end."""
-    has_source = options.scenario or options.snapshot or options.row is not None
-    sessions = [begin_session(options)] if has_source else []
+    sessions = [begin_session(options)] if _has_source(options) else []
 
     def begin_scenario(source: str) -> Session:
-        sessions.append(Session(load_playable(source, **consent(options)), options.seed))
+        """Return a new session of a scenario."""
+        sessions.append(Session(load_playable(source, **cli.consent(options)), options.seed))
         return sessions[-1]
 
     # imported here: rich takes a tenth of a second to import
     from gv_engine.ui.input.bindings import Bindings
     from gv_engine.ui.settings import Settings
     from gv_engine.ui.terminal.play import play
-    from gv_engine.ui.terminal.tty import NoTerminal
 
     settings, settings_error = Settings.load()
     bindings, keys_error = Bindings.load()
     for message in filter(None, (settings_error, keys_error)):
-        complain(message)
+        cli.complain(message)
     try:
         play(sessions[0] if sessions else None, settings, bindings, begin_scenario)
-    except NoTerminal as error:
-        complain(error)
-        return 1
     finally:
         _print_summaries(sessions)
     return 0
+
+
+def _has_source(options: argparse.Namespace) -> bool:
+    """Return whether the options name a scenario or a world."""
+    return bool(options.scenario or options.snapshot or options.row is not None)
 
 
 def begin_session(options: argparse.Namespace) -> Session:
@@ -196,8 +161,9 @@ def _naming_slow_rules() -> Watchdog:
     named_rules: list[StuckRule] = []
 
     def print_name(rule: StuckRule) -> bool:
+        """Print the name of the first slow rule, and let the rule run."""
         if not named_rules:
-            complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
+            cli.complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
         named_rules.append(rule)
         return False
 
@@ -206,28 +172,29 @@ def _naming_slow_rules() -> Watchdog:
 
 def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
     """Load the files of the options; return a function that begins the session."""
-    if options.snapshot is None and options.row is not None:
-        raise UsageError(f"--row {options.row} selects a world of a file: add --from FILE")
-    if options.snapshot is not None and options.policy:
-        raise UsageError(
+    settings = cli.scenario_options(options)
+    if options.snapshot is None:
+        if options.row is not None:
+            raise cli.UsageError(f"--row {options.row} selects a world of a file: add --from FILE")
+        playable = load_playable(options.scenario or _DEFAULT, **settings)
+        if options.policy and _NAMES_AGENTS(options.policy):
+            return partial(_begin_with_partners, playable, options.policy, options.seed)
+        return partial(Session, playable, options.seed)
+    if options.policy:
+        raise cli.UsageError(
             f"--policy {options.policy} plays a level from its beginning: leave out --from"
         )
-    if options.snapshot is None:
-        scenario_or_name = load_playable(options.scenario or _DEFAULT, **scenario_options(options))
-        if options.policy and _NAMES_AGENTS(options.policy):
-            return partial(_begin_with_partners, scenario_or_name, options.policy, options.seed)
-        return partial(Session, scenario_or_name, options.seed)
     if options.seed is not None:
-        raise UsageError(
+        raise cli.UsageError(
             f"--seed {options.seed}: the world of --from has its seed already; leave --seed out"
         )
-    scenario_or_name = options.scenario and Scenario.load(
-        options.scenario, **scenario_options(options)
-    )
-    scenario, rows = snapshots.load(options.snapshot, scenario_or_name or None, **consent(options))
+    named = Scenario.load(options.scenario, **settings) if options.scenario else None
+    scenario, rows = snapshots.load(options.snapshot, named, **cli.consent(options))
     row = options.row or 0
     if row >= len(rows):
-        raise UsageError(f"--row {row}: {options.snapshot} has {len(rows)} worlds, numbered from 0")
+        raise cli.UsageError(
+            f"--row {row}: {options.snapshot} has {len(rows)} worlds, numbered from 0"
+        )
     return partial(_begin_from_row, scenario, rows[row : row + 1].reshape(()))
 
 
@@ -238,10 +205,7 @@ def _play_to_end(session: Session, policy: str) -> Session:
         UsageError: the scenario has no step limit.
         PolicyError: the policy does not exist.
     """
-    try:
-        get_plugin(session.scenario).with_step_limit(session.scenario, None)
-    except ValueError as error:
-        raise UsageError(f"{error}; set max_steps") from None
+    cli.require_step_limit(session.scenario, None, "set max_steps")
     opponent = Opponent(policy, session, make_autoplayer(session, policy))
     while not opponent.is_over:
         if not opponent.go_to(session.length + 1):
@@ -269,7 +233,7 @@ def _print_summaries(games: Iterable[Session]) -> None:
     """Print a summary of each session."""
     for game in games:
         for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
-            say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
+            cli.say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
 
 
 def summarize_episode(played: EpisodeSummary) -> str:

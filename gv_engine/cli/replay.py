@@ -5,18 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gv_engine.cli.options import (
-    Commands,
-    add_command,
-    add_consent,
-    add_pictures,
-    check_picture_name,
-    complain,
-    consent,
-    draw_frames,
-    say,
-    scenario_options,
-)
+from gv_engine.cli import options as cli
 from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
@@ -31,44 +20,36 @@ gv-engine replay first.gvreplay --verify
 gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(commands, run, "replay", "Watch, verify or record a replay", _EXAMPLES)
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="a replay, or the folder of a rollout to watch"
-    )
-    parser.add_argument(
-        "--verify", action="store_true", help="replay all steps and compare every state; no window"
-    )
-    parser.add_argument(
-        "--record",
-        metavar="OUT",
-        type=Path,
-        help="draw the episode into a .gif, .mp4 or .png; no window",
-    )
-    parser.add_argument(
-        "--scenario",
-        metavar="SCENARIO",
-        help="file or folder of the scenario, if it is not built in",
-    )
-    add_pictures(parser)
-    add_consent(parser)
+    parser = cli.add_command(commands, run, "replay", "Watch, verify or record a replay", _EXAMPLES)
+    file_text = "a replay, or the folder of a rollout to watch"
+    parser.add_argument("file", metavar="FILE", type=Path, help=file_text)
+    parser.add_flag("--verify", "replay all steps and compare every state; no window")
+    record_text = "draw the episode into a .gif, .mp4 or .png; no window"
+    parser.add_option("--record OUT", Path, record_text)
+    scenario_text = "file or folder of the scenario, if it is not built in"
+    parser.add_option("--scenario SCENARIO", str, scenario_text)
+    parser.add_pictures()
+    parser.add_consent()
 
 
 def run(options: argparse.Namespace) -> int:
     """Watch, verify or record the replay; return 1 if a state differs from the replay."""
     scenario = (
-        load_playable(options.scenario, **scenario_options(options)) if options.scenario else None
+        load_playable(options.scenario, **cli.scenario_options(options))
+        if options.scenario
+        else None
     )
     if not (options.verify or options.record):
         return watch_file(options.file, options, scenario)
-    out: Path | None = options.record
-    if out:
-        check_picture_name(out)
-    game = load_verified(options.file, scenario)
-    if out:
-        draw_frames(game.frames(), game.scenario, out, options)
-    say(f"{out or options.file}: {_summarize(game.replay())}, every state as it was")
+    if options.record:
+        cli.check_picture_name(options.record)
+    session = load_verified(options.file, scenario)
+    if options.record:
+        cli.draw_frames(session.frames(), session.scenario, options.record, options)
+    summary = _summarize(session.replay())
+    cli.say(f"{options.record or options.file}: {summary}, every state as it was")
     return 0
 
 
@@ -95,14 +76,9 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
 
 def _summarize(replay: Replay) -> str:
     """Return a summary of a replay: scenario, seed, steps, return and result."""
-    steps = len(replay.steps)
-    parts = [
-        replay.scenario.name,
-        f"seed {replay.seed}",
-        "1 step" if steps == 1 else f"{steps} steps",
-        f"return {format_reward(replay.total)}",
-        replay.outcome,
-    ]
+    steps = "1 step" if len(replay.steps) == 1 else f"{len(replay.steps)} steps"
+    total = f"return {format_reward(replay.total)}"
+    parts = replay.scenario.name, f"seed {replay.seed}", steps, total, replay.outcome
     return ", ".join(filter(None, parts))
 
 
@@ -116,14 +92,8 @@ def watch_file(file: Path, options: argparse.Namespace, scenario: Playable | Non
     """
     # imported here: other commands do not need pygame
     from gv_engine.ui.window.app import App
-    from gv_engine.ui.window.viewer import NoDisplay
 
     if not is_rollout(file):
         Replay.load(file)  # raises for other files, also without a screen
-    app = App.load(**consent(options))
-    try:
-        app.run(lambda app: app.watch_replay(file, scenario))
-    except NoDisplay as error:
-        complain(error)
-        return 1
+    App.load(**cli.consent(options)).run(lambda app: app.watch_replay(file, scenario))
     return 0

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gv_engine.cli.options import Commands, UsageError, add_command, print_table, say
+from gv_engine.cli import options as cli
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.library import list_built_in_grids
 
@@ -20,21 +20,13 @@ gv-engine rules keydoor
 gv-engine rules --markdown > reference.md"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands,
-        run,
-        "rules",
-        "List rules, objects, map characters and helpers that scenarios and rules can name",
-        _EXAMPLES,
-    )
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="name of a topic, or any word to search for"
-    )
-    parser.add_argument(
-        "--markdown", action="store_true", help="print all topics as a Markdown page"
-    )
+    text = "List rules, objects, map characters and helpers that scenarios and rules can name"
+    parser = cli.add_command(commands, run, "rules", text, _EXAMPLES)
+    name_text = "name of a topic, or any word to search for"
+    parser.add_argument("name", metavar="NAME", nargs="?", help=name_text)
+    parser.add_flag("--markdown", "print all topics as a Markdown page")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,30 +35,28 @@ def run(options: argparse.Namespace) -> int:
 
     all_chapters = list_chapters()
     if options.markdown:
-        say("\n".join(format_reference_page(all_chapters)))
+        cli.say("\n".join(format_reference_page(all_chapters)))
         return 0
     if options.name is None:
         for title, entries in all_chapters:
             rows = [(entry.name, entry.summary) for entry in entries]
-            print_table((title, ""), rows)
+            cli.print_table((title, ""), rows)
         return 0
-    chapter_by_name = {
-        _strip_prefix(entry.name): title for title, entries in all_chapters for entry in entries
-    }
-    if (name := _strip_prefix(options.name)) not in chapter_by_name:
-        mentions = [*_find_mentions(name, all_chapters)]
-        if not mentions:
-            suggestion_text, _, _ = describe_allowed(name, chapter_by_name).partition("(allowed")
-            raise UsageError(
-                f"nothing is called {options.name!r}, and no topic mentions it; {suggestion_text}"
-                f"see `gv-engine rules` for all"
-            )
-        print_table(("", ""), mentions, f"topics that mention {name}")
-        return 0
-    for title, entries in all_chapters:
-        for entry in entries:
+    name = _strip_prefix(options.name)
+    topics = [(title, entry) for title, entries in all_chapters for entry in entries]
+    names = dict.fromkeys(_strip_prefix(entry.name) for _, entry in topics)
+    if name in names:
+        for title, entry in topics:
             if _strip_prefix(entry.name) == name:
                 _print_topic(title, entry)
+    elif mentions := [*_find_mentions(name, all_chapters)]:
+        cli.print_table(("", ""), mentions, f"topics that mention {name}")
+    else:
+        suggestion_text, _, _ = describe_allowed(name, names).partition("(allowed")
+        raise cli.UsageError(
+            f"nothing is called {options.name!r}, and no topic mentions it; {suggestion_text}"
+            f"see `gv-engine rules` for all"
+        )
     return 0
 
 
@@ -90,13 +80,13 @@ def _strip_prefix(name: str) -> str:
 
 def _print_topic(title: str, entry: Topic) -> None:
     """Print a topic with its parameters, example and place."""
-    say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
+    cli.say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
-        print_table(("", "may be", "default"), entry.parts)
+        cli.print_table(("", "may be", "default"), entry.parts)
     if entry.example:
-        say(f"{entry.example}\n")
+        cli.say(f"{entry.example}\n")
     if entry.place:
-        say(entry.place)
+        cli.say(entry.place)
 
 
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
@@ -113,17 +103,8 @@ def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
     for title, entries in all_chapters:
         yield f"\n## {title}\n"
         for entry in entries:
-            yield from _format_section(entry) if entry.parts or entry.place else _format_line(entry)
-
-
-def _format_line(entry: Topic) -> Iterator[str]:
-    """Yield the line of a topic without parameters."""
-    yield f"- `{entry.name}`: {entry.summary}"
-
-
-def _format_section(entry: Topic) -> Iterator[str]:
-    """Yield the lines of a topic with its parameters."""
-    place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
-    yield f"- `{entry.name}`: {entry.summary}{place}"
-    for name, may_be, default in entry.parts:
-        yield f"    - `{name}`: {may_be}" + (f", `{default}` if left out" if default else "")
+            place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
+            yield f"- `{entry.name}`: {entry.summary}{place}"
+            for name, may_be, default in entry.parts:
+                default_text = f", `{default}` if left out" if default else ""
+                yield f"    - `{name}`: {may_be}{default_text}"

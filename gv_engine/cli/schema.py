@@ -5,26 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 
-from gv_engine.cli.options import Commands, add_command, say
+from gv_engine.cli import options as cli
 
 _EXAMPLES = """\
 gv-engine schema > scenario.schema.json"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    add_command(
-        commands,
-        run,
-        "schema",
-        "Print the JSON schema of scenario files, for editors that complete and check them",
-        _EXAMPLES,
-    )
+    text = "Print the JSON schema of scenario files, for editors that complete and check them"
+    cli.add_command(commands, run, "schema", text, _EXAMPLES)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the schema and return 0."""
-    say(schema_text())
+    cli.say(schema_text())
     return 0
 
 

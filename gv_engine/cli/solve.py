@@ -9,22 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels
-from gv_engine.cli.options import (
-    Commands,
-    UsageError,
-    add_command,
-    add_pictures,
-    add_scenario,
-    check_picture_name,
-    draw_frames,
-    parse_natural,
-    parse_positive,
-    parse_seconds,
-    print_table,
-    say,
-    scenario_options,
-)
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
@@ -41,64 +27,43 @@ gv-engine solve "sokoban#3"
 gv-engine solve cave --out cave.gif"""
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands, run, "solve", "Search for the shortest solution of a level", _EXAMPLES
+    text = "Search for the shortest solution of a level"
+    parser = cli.add_command(commands, run, "solve", text, _EXAMPLES)
+    parser.add_scenario()
+    parser.add_seed("seed of the level")
+    parser.add_option(
+        "--seeds N", cli.parse_positive, "number of seeds to solve, from --seed on", 1
     )
-    add_scenario(parser)
-    parser.add_argument(
-        "--seed", metavar="S", type=parse_natural, default=0, help="seed of the level (default: 0)"
-    )
-    parser.add_argument(
-        "--seeds",
-        metavar="N",
-        type=parse_positive,
-        default=1,
-        help="number of seeds to solve, from --seed on (default: 1)",
-    )
-    parser.add_argument(
-        "--states",
-        metavar="N",
-        type=parse_positive,
-        default=1_000_000,
-        help="maximum number of states to search (default: 1,000,000)",
-    )
-    parser.add_argument(
-        "--seconds",
-        metavar="T",
-        type=parse_seconds,
-        default=60.0,
-        help="time limit for each level (default: 60)",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        type=Path,
-        help=f"save the solution as a replay ({SUFFIX}) or as a picture or video, see `record`",
-    )
-    add_pictures(parser)
+    states_text = "maximum number of states to search"
+    parser.add_option("--states N", cli.parse_positive, states_text, 1_000_000)
+    parser.add_option("--seconds T", cli.parse_seconds, "time limit for each level", 60)
+    out_text = f"save the solution as a replay ({SUFFIX}) or as a picture or video, see `record`"
+    parser.add_option("--out FILE", Path, out_text)
+    parser.add_pictures()
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the solutions; return 1 if a level was not solved."""
     out: Path | None = options.out
     if out and options.seeds > 1:
-        raise UsageError("--out is for one level: leave --seeds out")
+        raise cli.UsageError("--out is for one level: leave --seeds out")
     if out and out.suffix != SUFFIX:
-        check_picture_name(out)
+        cli.check_picture_name(out)
     sources = find_levels(options.scenario)
     if out and len(sources) > 1:
-        raise UsageError(f"--out is for one level; name it: {sources[0]}")
-    scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
+        raise cli.UsageError(f"--out is for one level; name it: {sources[0]}")
+    scenarios = [load_scenario(source, **cli.scenario_options(options)) for source in sources]
     return max([_solve_levels(scenario, options) for scenario in scenarios])
 
 
 def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     """Solve the levels of a scenario and print a table; return the exit code."""
     if not isinstance(scenario, Scenario):
-        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}; grids are solved")
-    out: Path | None = options.out
+        raise cli.UsageError(
+            f"{scenario.name} is of the domain {scenario.domain}; grids are solved"
+        )
     rows, solutions = [], list(_solutions(scenario, options))
     for seed, solution, seconds in solutions:
         steps = len(solution.actions) or ""
@@ -107,25 +72,20 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     level = scenario.document.pack_level
     par = level.par if level else 0
     if level:
-        say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
+        cli.say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
     title = "" if level else scenario.name
-    print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
+    cli.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
     seed, solution, _ = solutions[-1]
     if len(solutions) == 1 and solution.actions:
         game = _play_solution(scenario, seed, solution)
-        say(count_repeats(step.action for step in game.replay().steps))
-        if out:
-            _save(game, out, options)
-    seeds_with_other_par = [
-        seed for seed, solution, _ in solutions if par and len(solution.actions) not in (0, par)
-    ]
-    if seeds_with_other_par:
-        say(f"{scenario.name}: its par is {par}, and should be the steps told above")
-    return (
-        0
-        if not seeds_with_other_par and all(solution.actions for _, solution, _ in solutions)
-        else 1
-    )
+        cli.say(count_repeats(step.action for step in game.replay().steps))
+        if options.out:
+            _save(game, options.out, options)
+    lengths = {len(solution.actions) for _, solution, _ in solutions}
+    is_par_wrong = bool(par and lengths - {0, par})
+    if is_par_wrong:
+        cli.say(f"{scenario.name}: its par is {par}, and should be the steps told above")
+    return 1 if is_par_wrong or 0 in lengths else 0
 
 
 def _solutions(
@@ -146,8 +106,8 @@ def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session
     from gv_engine.session.session import Session
 
     game = Session(scenario, seed)
-    for number in solution.actions:
-        game.step(game.format_action(number))
+    for index in solution.actions:
+        game.step(game.format_action(index))
     game.seek(0)
     return game
 
@@ -157,8 +117,8 @@ def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
     if out.suffix == SUFFIX:
         game.replay().save(out)
     else:
-        draw_frames(game.frames(), game.scenario, out, options)
-    say(f"{out}: {len(game.replay().steps)} steps")
+        cli.draw_frames(game.frames(), game.scenario, out, options)
+    cli.say(f"{out}: {len(game.replay().steps)} steps")
 
 
 def count_repeats(names: Iterable[str]) -> str:

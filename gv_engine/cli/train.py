@@ -13,36 +13,14 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gv_engine.cli.options import (
-    Commands,
-    UsageError,
-    add_command,
-    add_consent,
-    add_levels,
-    add_ray,
-    complain,
-    consent,
-    consent_words,
-    delaying_signals,
-    exit_code,
-    handling_sigterm,
-    parse_episode_seed,
-    parse_positive,
-    parse_seeds,
-    parse_share,
-    print_table,
-    progress,
-    say,
-    scenario_options,
-    scenario_words,
-)
+from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters, StopCondition
 from gv_engine.learning.training import Training, TrainingSlices
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
-from gv_engine.scenario.plugin import RL, format_command, get_plugin
+from gv_engine.scenario.plugin import RL, format_command
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import force_exit_after
 
@@ -93,31 +71,31 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
         runs: folders of the runs.
         watch: show the worlds in a window.
     """
-    code, steps, run_parts = 0, 0, []
+    code, steps, results = 0, 0, []
     rows: list[tuple[str, str]] = []
     options = {"world": "compiled"} if watch else {}
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
         with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
             code = _train(training, plan, label, watch)
-            run_parts.append(_RunResult(run.path, training.metrics, training.seconds))
+            results.append(_RunResult(run.path, training.metrics, training.seconds))
             rows, steps = _report_rows(training), steps + training.steps
         if code:
             break
     if not (steps or code):
-        done = min(result.metrics.steps for result in run_parts)
+        done = min(result.metrics.steps for result in results)
         target = plan.stop_condition
         until = f" or --until {target.until:g}" if target.until else ""
-        complain(
+        cli.complain(
             f"nothing to learn: {done:,} steps are made, and --steps {target.steps:,}{until} is "
             f"reached; ask for more"
         )
     if runs[1:]:
-        _print_results(plan, run_parts)
+        _print_results(plan, results)
     else:
-        print_table(("", ">"), rows, plan.scenario.name)
-        say(f"{runs[0].path}: {plan.rollout_command}")
-    _warn_of_unknown_means(plan, runs, run_parts)
+        cli.print_table(("", ">"), rows, plan.scenario.name)
+        cli.say(f"{runs[0].path}: {plan.rollout_command}")
+    _warn_of_unknown_means(plan, runs, results)
     return code
 
 
@@ -126,8 +104,8 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
-        with delaying_signals() as interrupts:  # until the checkpoint is saved
-            with progress(label, stop_condition.steps) as advance:
+        with cli.delaying_signals() as interrupts:  # until the checkpoint is saved
+            with cli.progress(label, stop_condition.steps) as advance:
                 advance(training.metrics.steps)
                 while not (interrupts or stop_condition.is_met(training.metrics)):
                     steps = training.metrics.steps
@@ -139,8 +117,8 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
                     advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
             training.save_checkpoint()
     except KeyboardInterrupt as interrupt:
-        code = exit_code(interrupt)
-        complain(f"interrupted; go on by: {plan.resume_command}")
+        code = cli.exit_code(interrupt)
+        cli.complain(f"interrupted; go on by: {plan.resume_command}")
     finally:
         if viewer:
             viewer.close()
@@ -175,11 +153,11 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     jobs = (waiting.popleft() if waiting else None for _ in count())
     code = done = 0
     try:
-        with progress("steps", stop_condition.steps * len(runs)) as advance:
+        with cli.progress("steps", stop_condition.steps * len(runs)) as advance:
             for path, files, metrics, seconds in run_parts(
                 slices.train, jobs, address, cores, False
             ):
-                with delaying_signals():
+                with cli.delaying_signals():
                     write_run_files(path, files)
                 before = by_run[path].metrics.steps if path in by_run else 0
                 by_run[path] = _RunResult(path, metrics, seconds)
@@ -191,8 +169,8 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
                 state = f"{path}, {done} of {len(runs)} runs done"
                 advance(steps - before, f"{_format_progress(metrics)}{state}")
     except KeyboardInterrupt as interrupt:
-        code = exit_code(interrupt)
-        complain(f"interrupted; go on by: {plan.resume_command}")
+        code = cli.exit_code(interrupt)
+        cli.complain(f"interrupted; go on by: {plan.resume_command}")
     finished = [by_run[run.path] for run in runs if run.path in by_run]
     _print_results(plan, finished)
     _warn_of_unknown_means(plan, runs, finished)
@@ -216,7 +194,7 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
-    means = metrics.success_rate, metrics.episode_return, metrics.episode_length
+    means = metrics.success_rate, metrics.episodic_return, metrics.episodic_length
     viewer.send_means(CurvePoint(*means, training.steps_per_second))
 
 
@@ -226,25 +204,27 @@ def _format_progress(metrics: TrainingMetrics) -> str:
     return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
 
 
+def _format_counts(metrics: TrainingMetrics, seconds: float) -> tuple[str, str, str]:
+    """Return the texts of steps, episodes and seconds."""
+    return f"{metrics.steps:,}", f"{metrics.episodes:,}", f"{seconds:.1f}"
+
+
 def _format_means(metrics: TrainingMetrics) -> list[str]:
-    """Return the texts of success rate, return and length."""
-    texts = (
-        f"{metrics.success_rate:.1%}",
-        f"{metrics.episode_return:.4g}",
-        f"{metrics.episode_length:.4g}",
-    )
+    """Return the texts of success rate, return and length; `–` for unknown ones."""
+    means = metrics.episodic_return, metrics.episodic_length
+    texts = f"{metrics.success_rate:.1%}", *(f"{mean:.4g}" for mean in means)
     return [_UNKNOWN if text.startswith("nan") else text for text in texts]
 
 
 def _warn_of_unknown_means(
-    plan: TrainingPlan, runs: Sequence[Run], run_parts: Sequence[_RunResult]
+    plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
 ) -> None:
-    """Print why there are no means of a run, if there are none."""
-    unknown = [result for result in run_parts if math.isnan(result.metrics.episode_return)]
+    """Print why the success rate and the return of a run are unknown, if they are."""
+    unknown = [result for result in results if math.isnan(result.metrics.episodic_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
         enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
-        complain(
+        cli.complain(
             f"{unknown[0].path} acts with its last weights, not its best: success and return are "
             f"not known before most episodes can have ended, after {enough:,} steps at the latest"
         )
@@ -253,41 +233,30 @@ def _warn_of_unknown_means(
 def _report_rows(training: Training) -> list[tuple[str, str]]:
     """Return the (label, value) rows of the report of a run; unknown values are left out."""
     metrics, best, seconds = training.metrics, training.run.best, training.learner.seconds
-    speed = f"{training.steps_per_second:,.0f}" if training.steps else "nan"
-    rows = [
-        ("steps", f"{metrics.steps:,}"),
-        ("episodes", f"{metrics.episodes:,}"),
-        ("seconds", f"{training.seconds:.1f}"),
-        ("steps per second", speed),
-        ("success", f"{metrics.success_rate:.1%}"),
-        ("return, mean", f"{metrics.episode_return:.4g}"),
-        ("length, mean", f"{metrics.episode_length:.4g}"),
-    ]
+    speed = f"{training.steps_per_second:,.0f}" if training.steps else _UNKNOWN
+    names = "steps", "episodes", "seconds", "steps per second", "success"
+    texts = *_format_counts(metrics, training.seconds), speed, *_format_means(metrics)
+    rows = [*zip((*names, "return, mean", "length, mean"), texts, strict=True)]
     if best:
-        success_rate = math.nan if math.isnan(metrics.success_rate) else best["score"][0]
-        rows.append(("best success", f"{success_rate:.1%}"))
-        rows.append(("best return, mean", f"{best['score'][1]:.4g}"))
-    total = sum(seconds.values()) or math.nan
-    rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
-    return [row for row in rows if not row[1].startswith("nan")]
+        success_rate, mean_return, _ = best["score"]
+        if not math.isnan(metrics.success_rate):
+            rows.append(("best success", f"{success_rate:.1%}"))
+        rows.append(("best return, mean", f"{mean_return:.4g}"))
+    if total := sum(seconds.values()):
+        rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
+    return [row for row in rows if row[1] != _UNKNOWN]
 
 
-def _print_results(plan: TrainingPlan, run_parts: Sequence[_RunResult]) -> None:
-    """Print a table with a line for each of several runs."""
-    if not run_parts:
+def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
+    """Print a table with a line for each of several runs, if there are any."""
+    if not results:
         return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
     rows = [
-        (
-            path,
-            f"{metrics.steps:,}",
-            f"{metrics.episodes:,}",
-            f"{seconds:.1f}",
-            *_format_means(metrics),
-        )
-        for path, metrics, seconds in run_parts
+        (path, *_format_counts(metrics, seconds), *_format_means(metrics))
+        for path, metrics, seconds in results
     ]
-    print_table(heads, rows, plan.scenario.name)
+    cli.print_table(heads, rows, plan.scenario.name)
 
 
 _EXAMPLES = """\
@@ -310,88 +279,45 @@ here or by --ray, including those that have not started.
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: cli.Commands) -> None:
     """Add the command's parser."""
-    parser = add_command(
-        commands, run, "train", "Train a policy by PPO (needs the extra rl)", _EXAMPLES
+    text = "Train a policy by PPO (needs the extra rl)"
+    parser = cli.add_command(commands, run, "train", text, _EXAMPLES, _EPILOG)
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
+    out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"
+    parser.add_option("--out RUN", Path, out_text)
+    parser.add_option("--resume RUN", Path, "continue a run exactly where it stopped")
+    steps_text = (
+        "total steps of all worlds, including those before --resume (default: "
+        f"{StopCondition().steps:,}; with --resume the run's last value)"
     )
-    parser.epilog += _EPILOG
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        nargs="?",
-        help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml",
+    parser.add_option("--steps N", cli.parse_positive, steps_text)
+    until_text = (
+        "stop early at this success rate, as 0.98 (default: no early stop; with --resume the "
+        "run's last value)"
     )
-    parser.add_argument(
-        "--out",
-        metavar="RUN",
-        type=Path,
-        help="a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)",
+    parser.add_option("--until SHARE", cli.parse_share, until_text)
+    parser.add_flag("--memory", "add a GRU, which remembers within an episode")
+    masks_text = "do not use action masks: allow actions that have no effect"
+    parser.add_flag("--no-masks", masks_text, dest="masks", action="store_false")
+    envs_text = "number of parallel worlds (default: 128, with --memory 256)"
+    parser.add_option("--num-envs M", cli.parse_positive, envs_text)
+    threads_text = "threads that step worlds and compute gradients (default: 1)"
+    parser.add_option("--threads T", cli.parse_positive, threads_text)
+    limit_text = "step limit of an episode, instead of the scenario's"
+    parser.add_option("--max-steps T", cli.parse_positive, limit_text)
+    seeds = parser.add_mutually_exclusive_group()
+    seed_text = (
+        "seed of levels, weights and sampling; on one machine the same seed gives the same "
+        "run bit for bit (default: 0)"
     )
-    parser.add_argument(
-        "--resume", metavar="RUN", type=Path, help="continue a run exactly where it stopped"
-    )
-    parser.add_argument(
-        "--steps",
-        metavar="N",
-        type=parse_positive,
-        help="total steps of all worlds, including those before --resume (default: "
-        f"{StopCondition().steps:,}; with --resume the run's last value)",
-    )
-    parser.add_argument(
-        "--until",
-        metavar="SHARE",
-        type=parse_share,
-        help="stop early at this success rate, as 0.98 (default: no early stop; with --resume the "
-        "run's last value)",
-    )
-    parser.add_argument(
-        "--memory", action="store_true", help="add a GRU, which remembers within an episode"
-    )
-    parser.add_argument(
-        "--no-masks",
-        dest="masks",
-        action="store_false",
-        help="do not use action masks: allow actions that have no effect",
-    )
-    parser.add_argument(
-        "--num-envs",
-        metavar="M",
-        type=parse_positive,
-        help="number of parallel worlds (default: 128, with --memory 256)",
-    )
-    parser.add_argument(
-        "--threads",
-        metavar="T",
-        type=parse_positive,
-        help="threads that step worlds and compute gradients (default: 1)",
-    )
-    parser.add_argument(
-        "--max-steps",
-        metavar="T",
-        type=parse_positive,
-        help="step limit of an episode, instead of the scenario's",
-    )
-    chance = parser.add_mutually_exclusive_group()
-    chance.add_argument(
-        "--seed",
-        metavar="S",
-        type=parse_episode_seed,
-        help="seed of levels, weights and sampling; on one machine the same seed gives the same "
-        "run bit for bit (default: 0)",
-    )
-    chance.add_argument(
-        "--seeds",
-        metavar="A:B",
-        type=parse_seeds,
-        help="train one run per seed from A to B - 1, one after the other",
-    )
-    add_ray(parser, "train all runs at once")
-    add_levels(parser, "train on these levels alone")
-    parser.add_argument(
-        "--watch", action="store_true", help="show the worlds in a window, as `gv-engine view` does"
-    )
-    add_consent(parser)
+    parser.add_option("--seed S", cli.parse_episode_seed, seed_text, group=seeds)
+    seeds_text = "train one run per seed from A to B - 1, one after the other"
+    parser.add_option("--seeds A:B", cli.parse_seeds, seeds_text, group=seeds)
+    parser.add_ray("train all runs at once")
+    parser.add_levels("train on these levels alone")
+    parser.add_flag("--watch", "show the worlds in a window, as `gv-engine view` does")
+    parser.add_consent()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -401,10 +327,12 @@ def run(options: argparse.Namespace) -> int:
     if options.ray:
         from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
-        raise UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
+        raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
     scenario, runs = _resume_runs(options) if options.resume else _create_runs(options)
     if options.watch and runs[1:]:
-        raise UsageError(f"--watch shows one run, and {options.resume} has {len(runs)}: name one")
+        raise cli.UsageError(
+            f"--watch shows one run, and {options.resume} has {len(runs)}: name one"
+        )
     seeds = runs[0].level_seeds
     path = options.resume or (runs[0].path.parent if options.seeds else runs[0].path)
     plan = TrainingPlan(
@@ -414,14 +342,14 @@ def run(options: argparse.Namespace) -> int:
         format_command(_rollout_words(options, runs[0].scenario, path)),
         format_command(_resume_words(options, runs[0].scenario, path)),
     )
-    with handling_sigterm(), ExitStack() as stack:
+    with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
-        if options.ray:
-            for each in runs:
-                stack.enter_context(each.lock())
-            return train_on_ray(plan, runs, options.ray)
-        return train_here(plan, runs, options.watch)
+        if not options.ray:
+            return train_here(plan, runs, options.watch)
+        for each in runs:
+            stack.enter_context(each.lock())
+        return train_on_ray(plan, runs, options.ray)
 
 
 def _rollout_words(
@@ -429,8 +357,15 @@ def _rollout_words(
 ) -> list[str]:
     """Return the words of the command that rolls out a run in its scenario."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
-    words = scenario_words(reference)
-    return ["gv-engine", "rollout", *words, "--policy", str(path), *consent_words(options, load)]
+    words = cli.scenario_words(reference)
+    return [
+        "gv-engine",
+        "rollout",
+        *words,
+        "--policy",
+        str(path),
+        *cli.consent_words(options, load),
+    ]
 
 
 def _resume_words(
@@ -440,7 +375,7 @@ def _resume_words(
     words = ["gv-engine", "train", "--resume", str(path)]
     if options.ray:
         words += ["--ray", options.ray]
-    return words + consent_words(options, partial(load_reference, reference, path))
+    return words + cli.consent_words(options, partial(load_reference, reference, path))
 
 
 def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
@@ -451,16 +386,12 @@ def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         OSError: a folder cannot be created.
     """
     if options.scenario is None:
-        raise UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
+        raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     from gv_engine.learning.run_folder import Run, check_new_folder
 
-    loaded = load_scenario(options.scenario, **scenario_options(options))
-    if not isinstance(loaded, Scenario):
-        raise UsageError(f"{loaded.name} is of the domain {loaded.domain}: train takes grids")
-    try:
-        scenario = get_plugin(loaded).with_step_limit(loaded, options.max_steps)
-    except ValueError as error:
-        raise UsageError(f"{error}; give --max-steps") from None
+    loaded = load_scenario(options.scenario, **cli.scenario_options(options))
+    grid = cli.require_grid(loaded, "train takes grids")
+    scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
     levels = options.levels
     loaded_levels = None if levels is None else level_set(scenario, levels)
     scenario = loaded_levels.scenario if loaded_levels else scenario
@@ -521,23 +452,23 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         "--set": options.settings or None,
     }
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
-        raise UsageError(
+        raise cli.UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "
             f"it out (allowed: --steps, --until, --ray, --watch, --trust, --allow-module, "
             f"--no-code)"
         )
     runs = find_runs(options.resume)
-    for each in runs:
-        if (each.scenario, each.level_seeds) != (runs[0].scenario, runs[0].level_seeds):
-            raise UsageError(
-                f"{each.path} and {runs[0].path} have other levels: --resume continues one of them"
+    first = runs[0]
+    stop_condition = _stop_condition(options, first.stop_condition)
+    for run in runs:
+        paths = f"{run.path} and {first.path}"
+        if (run.scenario, run.level_seeds) != (first.scenario, first.level_seeds):
+            raise cli.UsageError(f"{paths} have other levels: --resume continues one of them")
+        if _stop_condition(options, run.stop_condition) != stop_condition:
+            raise cli.UsageError(
+                f"{paths} have other --steps or --until: give both, or --resume continues one of "
+                f"them"
             )
-        stop_conditions = (_stop_condition(options, run.stop_condition) for run in (each, runs[0]))
-        if len({*stop_conditions}) > 1:
-            raise UsageError(
-                f"{each.path} and {runs[0].path} have other --steps or --until: give both, or "
-                f"--resume continues one of them"
-            )
-    scenario = load_reference(runs[0].scenario, runs[0].path, **consent(options))
+    scenario = load_reference(first.scenario, first.path, **cli.consent(options))
     assert isinstance(scenario, Scenario)  # of a run that began
     return scenario, runs

@@ -80,18 +80,13 @@ class ColorAugmentation:
         agents: int,
         rng: torch.Generator,
     ) -> None:
-        by_code = [(kind, state, color) for kind, state, color in cells.tolist()]
-        codes = {cell: code for code, cell in enumerate(by_code)}
-        permutations = [dict(zip(colors, each)) for each in itertools.permutations(colors)]
-        self._codes = np.array(
-            [
-                [
-                    codes.get((kind, state, permuted.get(color, color)), code)
-                    for code, (kind, state, color) in enumerate(by_code)
-                ]
-                for permuted in permutations
-            ]
-        )
+        codes = {(kind, state, color): k for k, (kind, state, color) in enumerate(cells.tolist())}
+        code_lists = []
+        for each in itertools.permutations(colors):
+            new_color = dict(zip(colors, each))
+            new_cells = ((kind, state, new_color.get(color, color)) for kind, state, color in codes)
+            code_lists.append([codes.get(new, k) for new, k in zip(new_cells, codes.values())])
+        self._codes = np.array(code_lists)
         self._rng = rng
         self.permutation = torch.zeros(agents, dtype=torch.int64)
         self.sample(torch.ones(agents, dtype=torch.bool))

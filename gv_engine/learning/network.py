@@ -59,13 +59,11 @@ class ActorCritic(nn.Module):
 
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (M, actions) log-probabilities and (M,) values; `masks` are (M, actions)."""
-        layers = self.actor, self.critic  # one product for both
-        weights, biases = (
-            torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
-        )
-        logits, values = functional.linear(features, weights, biases).split(
-            [self.spec.actions, 1], 1
-        )
+        # one product for both layers
+        weights = torch.cat([self.actor.weight, self.critic.weight])
+        biases = torch.cat([self.actor.bias, self.critic.bias])
+        outputs = functional.linear(features, weights, biases)
+        logits, values = outputs.split([self.spec.actions, 1], 1)
         excluded = (masks == 0) & (masks != 0).any(1, keepdim=True)  # an empty mask allows all
         logits = logits.masked_fill(excluded, -1e9)
         return logits - logits.logsumexp(1, keepdim=True), values[:, 0]

@@ -50,10 +50,8 @@ class NumpyNet:
         self._second = _Linear(arrays, "second.weight", "second.bias")
         self._actor = _Linear(arrays, "actor.weight", "actor.bias")
         self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
-        if self._actor.outputs != spec.actions:
-            raise ValueError(
-                f"the actor has {self._actor.outputs} actions, expected {spec.actions}"
-            )
+        if (actions := self._actor.outputs) != spec.actions:
+            raise ValueError(f"the actor has {actions} actions, expected {spec.actions}")
 
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
@@ -88,11 +86,9 @@ class NumpyNet:
 def _first_layer_table(spec: NetworkSpec, embedding: Floats, first: Floats) -> Floats:
     """Return the same array as `ActorCritic.first_layer_table`."""
     cells, ends = spec.cells + 1, np.cumsum((spec.codes, *spec.extra_sizes))
-    expected = cells + len(spec.extra_sizes), ends[-1]
-    if (len(first), len(embedding)) != expected:
-        raise ValueError(
-            f"the network has {len(first), len(embedding)} slots and codes, expected {expected}"
-        )
+    found, expected = (len(first), len(embedding)), (cells + len(spec.extra_sizes), ends[-1])
+    if found != expected:
+        raise ValueError(f"the network has {found} slots and codes, expected {expected}")
     shared, *extra = np.split(embedding, ends[:-1])
     parts = [codes @ layer for codes, layer in zip(extra, first[cells:])]
     return np.concatenate([(shared @ first[:cells]).reshape(-1, first.shape[2]), *parts])
@@ -104,9 +100,8 @@ class _Linear:
     def __init__(self, weights: Mapping[str, Floats], weight: str, bias: str, k: int = 1) -> None:
         matrix = weights[weight]
         self.outputs, inputs = len(matrix) // k, matrix.shape[1]
-        self._weight = np.ascontiguousarray(
-            matrix.reshape(k, 1, self.outputs, inputs).transpose(0, 1, 3, 2)
-        )
+        transposed = matrix.reshape(k, 1, self.outputs, inputs).transpose(0, 1, 3, 2)
+        self._weight = np.ascontiguousarray(transposed)
         self._bias = weights[bias].reshape(k, 1, self.outputs)
         self._block = max(1, _MAX_BLOCK // (self.outputs * inputs))
 
@@ -200,18 +195,13 @@ class PolicyFile(NamedTuple):
             "scenario_spec": self.scenario_spec._asdict(),
             "mask_actions": self.mask_actions,
         }
-        weights: dict[str, Any] = {f"{_NET}{name}": each for name, each in self.weights.items()}
+        arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), "cells": self.cells}
+        arrays |= {f"{_NET}{name}": each for name, each in self.weights.items()}
         with (
             atomic_write(run / POLICY_FILE, follow_links=False) as draft,
             draft.open("wb") as file,
         ):
-            np.savez(
-                file,
-                allow_pickle=False,
-                about=np.array(json.dumps(about)),
-                cells=self.cells,
-                **weights,
-            )
+            np.savez(file, allow_pickle=False, **arrays)
 
     @classmethod
     def read(cls, run: Path) -> PolicyFile:
@@ -243,8 +233,8 @@ class PolicyFile(NamedTuple):
                     _check_array(file.read_array("cells"), np.uint8).reshape(-1, 3),
                     weights,
                 )
-            cells, codes, mission, actions, agents = spec = policy.network_spec
-            sizes = cells, codes, *mission, actions, agents
+            spec = policy.network_spec
+            sizes = spec.cells, spec.codes, *spec.mission, spec.actions, spec.agents
             if not all(0 < size < _MAX_SIZE for size in sizes):
                 raise ArrayError(f"its network sizes are {tuple(spec)}")
             return policy
@@ -255,6 +245,11 @@ class PolicyFile(NamedTuple):
 
 
 def _check_array(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return an array that is not empty and has this dtype.
+
+    Raises:
+        ArrayError: the array is empty, or has another dtype.
+    """
     if array.dtype != dtype or not array.size:
         raise ArrayError(f"an array is of {array.dtype}, shape {array.shape}")
     return array

@@ -46,27 +46,25 @@ class RolloutBuffer:
 
     def __init__(self, env: GridVectorEnv, spec: NetworkSpec, num_steps: int) -> None:
         space: Any = env.single_observation_space
-        observed = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
-        observed["action_mask"] = np.dtype(np.int8), (spec.actions,)
+        kinds = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
+        kinds["action_mask"] = np.dtype(np.int8), (spec.actions,)
+        size = num_steps + 1, env.num_envs
+        observed = {n: np.zeros((*size, *shape), dtype) for n, (dtype, shape) in kinds.items()}
         results = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
-        n = env.num_envs
-        self._observed = tuple(observed)
-        self.arrays = {
-            name: np.zeros((num_steps + 1, n, *shape), dtype)
-            for name, (dtype, shape) in observed.items()
+        self.arrays = observed | {
+            name: np.zeros((num_steps, env.num_envs), dtype) for name, dtype in results.items()
         }
-        self.arrays |= {name: np.zeros((num_steps, n), dtype) for name, dtype in results.items()}
-        self.rows = np.zeros((num_steps + 1, n, len(spec.sizes)), np.int32)
+        self.rows = np.zeros((*size, len(spec.sizes)), np.int32)
         self.out = [
             {name: array[t + (name in observed)] for name, array in self.arrays.items()}
             for t in range(num_steps)
         ]
-        self.first = {name: self.arrays[name][0] for name in observed}
+        self.first = {name: array[0] for name, array in observed.items()}
 
     def carry_over(self) -> None:
         """Copy the last observation to the first, for the next update."""
-        for name in self._observed:
-            self.arrays[name][0] = self.arrays[name][-1]
+        for name, array in self.first.items():
+            array[...] = self.arrays[name][-1]
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor that shares the memory of an array."""
@@ -113,11 +111,10 @@ class RewardScaler:
             returns[t] = self._returns
             self._returns[ended] = 0
         returns = returns[live]
-        delta, total = returns.mean() - self._mean, self._count + returns.size
-        self._squares += (
-            returns.var() * returns.size + delta**2 * self._count * returns.size / total
-        )
-        self._mean += delta * returns.size / total
+        size, delta = returns.size, returns.mean() - self._mean
+        total = self._count + size
+        self._squares += returns.var() * size + delta**2 * self._count * size / total
+        self._mean += delta * size / total
         self._count = total
         deviation = math.sqrt(self._squares / self._count) + 1e-8
         return (rewards / deviation).astype(np.float32)
@@ -141,7 +138,7 @@ class TrainingMetrics(NamedTuple):
     Attributes:
         steps: environment steps so far, of all agents.
         episodes: episodes that have ended so far.
-        episode_return, episode_length, success_rate: see `EpisodeMeans`. With several agents the
+        episodic_return, episodic_length, success_rate: see `EpisodeMeans`. With several agents the
             return is the sum over them, and an episode is a success if all agents succeed, or any
             if the first end ends the episode. The success rate is NaN if the scenario does not
             define success.
@@ -150,8 +147,8 @@ class TrainingMetrics(NamedTuple):
 
     steps: int
     episodes: int
-    episode_return: float
-    episode_length: float
+    episodic_return: float
+    episodic_length: float
     success_rate: float
     entropy: float
     approx_kl: float
@@ -159,6 +156,7 @@ class TrainingMetrics(NamedTuple):
 
 
 def _init_thread() -> None:
+    """Let torch use one thread here, and flush denormal numbers to 0."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
 
@@ -195,12 +193,11 @@ class Learner:
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
         self._map: Callable[..., Any] = map
         if settings.num_threads > 1:
-            pool = ThreadPoolExecutor(settings.num_threads, "learner", _init_thread)
-            self._map = pool.map
+            self._map = ThreadPoolExecutor(settings.num_threads, "learner", _init_thread).map
         self.env, self.settings = env, settings
         self.cells = Representation.of_observation(env.scenario, "cells").listed
-        scenario_spec = ScenarioSpec.of_scenario(env.scenario)
-        self.spec = NetworkSpec.of_scenario(scenario_spec, len(self.cells))
+        scenario = env.scenario
+        self.spec = NetworkSpec.of_scenario(ScenarioSpec.of_scenario(scenario), len(self.cells))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.net = ActorCritic(self.spec, settings)
@@ -211,16 +208,16 @@ class Learner:
         self._memory = torch.zeros(env.num_envs, settings.hidden_size)
         self._starts = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.spec.agents
-        self._estimator = SurvivalEstimator(env.num_envs // self.spec.agents)
-        none = np.zeros(env.num_envs // self.spec.agents, np.bool_)
-        self._no_ends = none, none.astype(np.float64), none
+        num_worlds = env.num_envs // self.spec.agents
+        self._estimator = SurvivalEstimator(num_worlds)
+        self._no_ends = np.zeros((3, num_worlds), np.bool_)
         self._num_steps = self._num_episodes = 0
         self._losses = (math.nan,) * 3
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
-        colors = interchangeable_colors(env.scenario) if settings.augment_colors else ()
+        colors = interchangeable_colors(scenario) if settings.augment_colors else ()
         self._colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
-        self._max_steps = min(member.max_steps or math.inf for member in env.scenario.members)
-        self._any_agent_succeeds = env.scenario.sharing.ends == ANY
+        self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
+        self._any_agent_succeeds = scenario.sharing.ends == ANY
         _, info = env.reset(seed=settings.seed, out=self._buffer.first)
         self._live = self._live_agents(info)
 
@@ -304,10 +301,7 @@ class Learner:
 
     def _live_agents(self, info: dict[str, Any]) -> Tensor:
         """Return (N,) True for agents whose next action counts; all if there is one per world."""
-        live = info.get("live")
-        return (
-            torch.ones(self.env.num_envs, dtype=torch.bool) if live is None else torch.tensor(live)
-        )
+        return torch.tensor(info.get("live", np.ones(self.env.num_envs, np.bool_)))
 
     def _masks(self, index: Any) -> Tensor:
         """Return the action masks of some steps; all ones if masks are not used."""
@@ -398,6 +392,7 @@ class Learner:
         mean, deviation = advantages.mean(), advantages.std() + 1e-8
 
         def compute(part: Tensor) -> tuple[Tensor, Tensor]:
+            """Return gradient and losses of the sequences at the indices `part`."""
             minibatch = TrainingBatch._make((*(each[:, part] for each in per_step), memory[part]))
             normalised = (minibatch.advantages - mean) / deviation
             return self._gradient(minibatch._replace(advantages=normalised), len(advantages))

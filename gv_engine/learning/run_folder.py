@@ -54,6 +54,8 @@ RUN_FILE = "run.json"
 _CHECKPOINT = "checkpoint.pt"
 _PROGRESS = "progress.csv"
 _LOCK = "lock"
+_COLUMNS = "seconds", *TrainingMetrics._fields
+"""Columns of `progress.csv`."""
 _FORMAT = 4
 _MAX_RUN_FILE = 2**22
 """Bytes of `run.json`."""
@@ -75,6 +77,8 @@ class Run:
         levels: name of the level set; None for all levels.
         level_seeds: seeds of the level set.
         stop_condition: end of training, unless another one is asked for.
+        best: the best weights: `net`; their `score`: success rate, return, negative length; and
+            `steps`, the step they are from. Empty until enough episodes have ended.
 
     Raises:
         RunError: there is no run, or it is damaged.
@@ -88,8 +92,7 @@ class Run:
         self.levels: str | None = about["levels"]
         self.level_seeds: tuple[int, ...] | None = about["level_seeds"]
         self.stop_condition: StopCondition = about["stop_condition"]
-        self._best: dict[str, Any] = {}
-        self._columns = ("seconds", *TrainingMetrics._fields)
+        self.best: dict[str, Any] = {}
         self._tensorboard: Any = None
 
     @classmethod
@@ -216,7 +219,7 @@ class Run:
         checkpoint = self.load_checkpoint()
         try:
             learner.restore(checkpoint["learner"])
-            self._best = checkpoint["best"]
+            self.best = checkpoint["best"]
             seconds = float(checkpoint["seconds"])
         except Exception as error:  # values from a file may be anything
             raise damaged_file_error(self.path / _CHECKPOINT, error) from None
@@ -245,7 +248,7 @@ class Run:
             atomic_write(self.path / _PROGRESS, follow_links=False) as draft,
             draft.open("w", newline="") as file,
         ):
-            writer = csv.DictWriter(file, self._columns)
+            writer = csv.DictWriter(file, _COLUMNS)
             writer.writeheader()
             writer.writerows(lines)
 
@@ -259,43 +262,31 @@ class Run:
         Raises:
             OSError: a file cannot be written.
         """
-        metrics = learner.metrics
-        path = self.path / _PROGRESS
+        metrics, path = learner.metrics, self.path / _PROGRESS
         try:
-            is_new = not path.exists()
+            lines = [] if path.exists() else [_COLUMNS]
             with open(path, "a", newline="", encoding="utf-8", opener=open_own_file) as file:
-                writer = csv.writer(file)
-                if is_new:
-                    writer.writerow(self._columns)
-                writer.writerow([f"{seconds:.3f}", *metrics])
+                csv.writer(file).writerows([*lines, (f"{seconds:.3f}", *metrics)])
             self._log_to_tensorboard(metrics)
         except OSError as error:
             raise OSError(f"{self.path} cannot be written: {error.strerror}") from None
-        measures = metrics.success_rate, metrics.episode_return, -metrics.episode_length
+        measures = metrics.success_rate, metrics.episodic_return, -metrics.episodic_length
         score = [0.0 if math.isnan(value) else value for value in measures]
-        known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
-        if known and score > self._best.get("score", [-math.inf]):
+        known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episodic_return)
+        if known and score > self.best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
-            self._best = {"score": score, "steps": metrics.steps, "net": weights}
+            self.best = {"score": score, "steps": metrics.steps, "net": weights}
 
     def _log_to_tensorboard(self, metrics: TrainingMetrics) -> None:
         """Write the metrics that are known to the event file, if TensorBoard is installed."""
         if not find_spec("tensorboard"):
             return
         if self._tensorboard is None:
-            from gv_engine.learning.tensorboard_writer import TensorBoardWriter
+            from gv_engine.learning.run_folder import TensorBoardWriter
 
             self._tensorboard = TensorBoardWriter(self.path, metrics.steps)
-        scalars = {
-            name: value for name, value in metrics._asdict().items() if not math.isnan(value)
-        }
-        self._tensorboard.add_scalars(scalars.pop("steps"), scalars)
-
-    @property
-    def best(self) -> dict[str, Any]:
-        """The best weights: `net`; their `score`: success rate, return, negative length; and
-        `steps`, the step they are from. Empty until enough episodes have ended."""
-        return self._best
+        known = {name: value for name, value in metrics._asdict().items() if not math.isnan(value)}
+        self._tensorboard.add_scalars(known.pop("steps"), known)
 
     def save_checkpoint(self, learner: Learner, seconds: float) -> None:
         """Write the checkpoint and the policy file.
@@ -303,8 +294,8 @@ class Run:
         Raises:
             OSError: a file cannot be written; the previous ones are unchanged.
         """
-        best = self._best or {"net": learner.net.state_dict()}
-        checkpoint = {"learner": learner.state(), "best": self._best, "seconds": seconds}
+        net = self.best["net"] if self.best else learner.net.state_dict()
+        checkpoint = {"learner": learner.state(), "best": self.best, "seconds": seconds}
         data = BytesIO()  # torch itself reports a full disk by another error than OSError
         torch.save(checkpoint, data)
         with atomic_write(self.path / _CHECKPOINT, follow_links=False) as draft:
@@ -314,12 +305,12 @@ class Run:
             ScenarioSpec.of_scenario(learner.env.scenario),
             self.settings.mask_actions,
             learner.cells,
-            {name: weights.numpy() for name, weights in best["net"].items()},
+            {name: weights.numpy() for name, weights in net.items()},
         ).write(self.path)
 
     def close(self) -> None:
         """Close the event file."""
-        if self._tensorboard is not None:
+        if self._tensorboard:
             self._tensorboard.close()
 
 
@@ -370,6 +361,7 @@ def find_runs(path: Path) -> list[Run]:
 
 
 def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
+    """Write `run.json` into the folder of a run, atomically."""
     with atomic_write(run / RUN_FILE, follow_links=False) as draft:
         draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
 

@@ -41,20 +41,19 @@ class ScenarioSpec(NamedTuple):
     @classmethod
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
         """Return the specification of a scenario."""
-        missions, texts = scenario.missions, tuple[str, ...]()
-        mission_fields = tuple[tuple[str, int], ...]()
-        if missions:
-            sizes = missions.high.astype(np.int64) - missions.low + 1
-            mission_fields = tuple(zip(missions.names, sizes.tolist()))
-            texts = tuple(missions.texts)
-        return cls(
+        spec = cls(
             scenario.action_names,
             scenario.area.shape,
             scenario.layout.agents,
             {kind.index: (kind.name, *kind.states) for kind in scenario.types},
-            mission_fields,
-            texts,
+            mission_fields=(),
+            mission_texts=(),
         )
+        if not (missions := scenario.missions):
+            return spec
+        sizes = missions.high.astype(np.int64) - missions.low + 1
+        fields = tuple(zip(missions.names, sizes.tolist()))
+        return spec._replace(mission_fields=fields, mission_texts=tuple(missions.texts))
 
     @classmethod
     def from_json(cls, document: Any) -> ScenarioSpec:
@@ -80,7 +79,7 @@ class ScenarioSpec(NamedTuple):
         """Return the text for the type, state and colour of a cell, as "Door LOCKED in RED"."""
         name, *states = self.types[kind]
         state_text = f" {states[state]}" if states else ""
-        return f"{name}{state_text} in {COLORS[color]}" if color else f"{name}{state_text}"
+        return f"{name}{state_text}" + (f" in {COLORS[color]}" if color else "")
 
     def find_mismatch(self, other: ScenarioSpec) -> tuple[str, str] | None:
         """Return descriptions of the first difference, of self and of `other`; None if a policy
@@ -101,38 +100,43 @@ class ScenarioSpec(NamedTuple):
         if bool(self.mission_texts) != bool(other.mission_texts) or texts != other.mission_texts:
             return _describe_texts(self.mission_texts), _describe_texts(other.mission_texts)
         sizes, other_sizes = dict(self.mission_fields), dict(other.mission_fields)
-        if [*sizes] != [*other_sizes] or any(
-            size > sizes[name] for name, size in other_sizes.items()
-        ):
+        fits = [*sizes] == [*other_sizes] and all(other_sizes[n] <= sizes[n] for n in sizes)
+        if not fits:
             return _describe_fields(self.mission_fields), _describe_fields(other.mission_fields)
         return None
 
 
 def _describe_actions(names: tuple[str, ...]) -> str:
+    """Return words for the actions of a scenario."""
     return shorten(f"the actions {', '.join(names)}", _MAX_TEXT)
 
 
 def _describe_view(shape: tuple[int, int]) -> str:
+    """Return words for the size of a view."""
     return f"a view of {shape[0]}×{shape[1]} cells"
 
 
 def _describe_agents(number: int) -> str:
+    """Return words for a number of agents."""
     return f"{number} agents" if number > 1 else "one agent"
 
 
 def _describe_type(index: int, names: tuple[str, ...]) -> str:
+    """Return words for an object type: its name, the names of its states, and its index."""
     name, *states = names
     state_text = f" ({', '.join(states)})" if states else ""
     return shorten(f"{name}{state_text} as object type {index}", _MAX_TEXT)
 
 
 def _describe_texts(texts: tuple[str, ...]) -> str:
+    """Return words for the templates of a mission."""
     if not texts:
         return "no mission"
     return shorten(f"the missions {', '.join(map(repr, texts))}", _MAX_TEXT)
 
 
 def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
+    """Return words for the fields of a mission, with their numbers of values."""
     sizes = ", ".join(f"{name} of {size}" for name, size in fields)
     return shorten(f"missions with other fields, {sizes}", _MAX_TEXT)
 
@@ -161,13 +165,8 @@ class NetworkSpec(NamedTuple):
     def of_scenario(cls, scenario: ScenarioSpec, codes: int) -> NetworkSpec:
         """Return the sizes for a scenario observed under `cells` with a number of codes."""
         height, width = scenario.view
-        return cls(
-            cells=height * width,
-            codes=codes,
-            mission=tuple(min(size, _MAX_MISSION_VALUES) for _, size in scenario.mission_fields),
-            actions=len(scenario.actions),
-            agents=scenario.agents,
-        )
+        mission = tuple(min(size, _MAX_MISSION_VALUES) for _, size in scenario.mission_fields)
+        return cls(height * width, codes, mission, len(scenario.actions), scenario.agents)
 
     def encode(
         self, observation: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]

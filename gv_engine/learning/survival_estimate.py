@@ -28,13 +28,13 @@ class EpisodeMeans(NamedTuple):
     world has reached yet.
 
     Attributes:
-        episode_return: undiscounted sum of rewards.
-        episode_length: steps.
+        episodic_return: undiscounted sum of rewards.
+        episodic_length: steps.
         success_rate: probability of success.
     """
 
-    episode_return: float
-    episode_length: float
+    episodic_return: float
+    episodic_length: float
     success_rate: float
 
 
@@ -64,11 +64,9 @@ class SurvivalEstimator:
         if len(ended):
             decay = math.exp(-2 * len(ended) / max(_WINDOW, len(done)))  # half of it on average
             counts *= np.where(counts[0] > _MIN_WORLDS, decay, 1)
-            ages = self._ages[ended]
-            for count, weights in zip(
-                counts[1:], (None, returns[ended], success[ended]), strict=True
-            ):
-                count += np.bincount(ages, weights, counts.shape[1])
+            outcomes = None, returns[ended], success[ended]
+            for count, weights in zip(counts[1:], outcomes, strict=True):
+                count += np.bincount(self._ages[ended], weights, counts.shape[1])
         counts[0] += np.bincount(self._ages, None, counts.shape[1])
         self._ages += 1
         self._ages[ended] = 0
@@ -83,10 +81,8 @@ class SurvivalEstimator:
             return EpisodeMeans(math.nan, math.nan, math.nan)
         share = np.concatenate([[1.0], survival[:-1]]) / worlds
         lengths = ended * np.arange(1, len(ended) + 1)
-        episode_return, length, success_rate = (
-            float((share * sums).sum()) for sums in (returns, lengths, successes)
-        )
-        return EpisodeMeans(episode_return / known, length / known, round(success_rate, 3))
+        sums = [float((share * each).sum()) for each in (returns, lengths, successes)]
+        return EpisodeMeans(sums[0] / known, sums[1] / known, round(sums[2], 3))
 
     def state(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return copies of the ages and the counts, from which `restore` continues."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -132,8 +133,8 @@ class TrainingSlices:
 
         with TemporaryDirectory() as folder:
             write_run_files(Path(folder), files)
-            training = Training(Run(Path(folder)), self.scenario, self.levels)
-            try:
+            run = Run(Path(folder))
+            with closing(Training(run, self.scenario, self.levels)) as training:
                 end = time.perf_counter() + self.seconds
                 while not self.stop_condition.is_met(training.metrics):
                     training.update()
@@ -141,7 +142,5 @@ class TrainingSlices:
                         break
                 training.save_checkpoint()
                 seconds = training.seconds
-            finally:
-                training.close()
             results = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
             return SliceResult(path, results, training.metrics, seconds)

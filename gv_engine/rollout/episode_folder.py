@@ -48,7 +48,7 @@ from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.vector_environment import ScenarioVectorEnv
 from gv_engine.rollout.policy import without_files
-from gv_engine.rollout.rollout import FinishedEpisode, rows_of_steps
+from gv_engine.rollout.rollout import FinishedEpisode, RowKind, rows_of_steps
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import (
     ArrayError,
@@ -100,7 +100,7 @@ class GrowingArray:
         self._file.truncate(self._begin + number * self._row)
 
     def write(self, start: int, rows: Any) -> None:
-        """Write (K, …) rows behind the first `start` ones; `set_count` must follow."""
+        """Write (K, …) rows after the first `start` ones; `set_count` must follow."""
         data = np.ascontiguousarray(rows, self._dtype)
         self._file.seek(self._begin + start * self._row)
         self._file.write(data.data)
@@ -120,7 +120,7 @@ class GrowingArray:
 
     def describe(self, number: int) -> dict[str, Any]:
         """Return the entry of `rollout.json` for the first `number` rows; the next write starts
-        behind them."""
+        after them."""
         self._sums = {number: self._sums[number]}
         return {**self.about, "crc32": self._sums[number]}
 
@@ -196,13 +196,11 @@ class EpisodeFolder:
         scenario, shown = env.scenario, cast(Any, env.single_observation_space)
         step_kinds = rows_of_steps(env, masks)
         self._bounds = {name: _space_bounds(shown[name]) for name in env.recorded}
-        episode_kinds = {
-            "episode_start": (np.int64, ()),
-            "episode_seed": (np.int64, ()),
-            "episode_member": (np.int64, ()),
-            **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
-            **{f"last_{name}": step_kinds[name] for name in env.recorded},
-        }
+        names = "episode_start", "episode_seed", "episode_member"
+        episode_kinds: dict[str, RowKind] = dict.fromkeys(names, (np.int64, ()))
+        if scenario.tells_success:
+            episode_kinds["episode_success"] = np.bool_, ()
+        episode_kinds |= {f"last_{name}": step_kinds[name] for name in env.recorded}
         about = {
             "format": 1,
             "scenario": make_reference(scenario),
@@ -211,27 +209,24 @@ class EpisodeFolder:
             **more,
         }
         if go_on:
-            kinds = {
-                name: describe_row(*kind) for name, kind in {**step_kinds, **episode_kinds}.items()
-            }
+            kinds = {n: describe_row(*kind) for n, kind in {**step_kinds, **episode_kinds}.items()}
             _check_same_rollout(path, {**about, "arrays": kinds}, state)
             check_own_file(path / LISTING)
             for name in kinds:  # all of them before the first one is written
                 _map_array(path, name, state)
                 os.close(open_own_file(path / f"{name}.npy", os.O_RDWR))
         self._fixed = _json_lines(about)
+
+        def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
+            """Open the file of an array with this number of rows."""
+            array_state = (state["arrays"][name], rows) if go_on else None
+            return GrowingArray(path / f"{name}.npy", *kind, array_state)
+
         with self._writing():
-            self._step_arrays, self._episode_arrays = (
-                {
-                    name: GrowingArray(
-                        path / f"{name}.npy",
-                        *kind,
-                        state=(state["arrays"][name], rows) if go_on else None,
-                    )
-                    for name, kind in arrays.items()
-                }
-                for arrays, rows in ((step_kinds, self.steps), (episode_kinds, self.episodes))
-            )
+            self._step_arrays = {n: open_array(n, k, self.steps) for n, k in step_kinds.items()}
+            self._episode_arrays = {
+                name: open_array(name, kind, self.episodes) for name, kind in episode_kinds.items()
+            }
             self._write_listing(complete=False)
 
     def append(self, episode: FinishedEpisode) -> None:
@@ -254,16 +249,14 @@ class EpisodeFolder:
             OSError: an episode could not be written.
         """
         if self._chunk:
-            chunk, writing = self._chunk
+            (chunk, writing), self._chunk = self._chunk, None
             try:
                 with self._writing():
                     writing.result()
             except Exception:
                 self._pending[:0] = chunk
                 self._num_pending = sum(episode.length for episode in self._pending)
-                self._chunk = None
                 raise
-            self._chunk = None
 
     def flush(self) -> None:
         """Write all pending episodes; may be called again after an interruption.
@@ -304,12 +297,12 @@ class EpisodeFolder:
             self._count_rows(len(rows["action"]), len(rows["episode_seed"]))
 
     def _write(self, rows: Mapping[str, Any]) -> None:
-        """Write rows behind the counted ones."""
+        """Write rows after the counted ones."""
+        rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
         for name, array in self._step_arrays.items():
             array.write(self.steps, rows[name])
         for name, array in self._episode_arrays.items():
-            first = self.steps if name == "episode_start" else 0
-            array.write(self.episodes, rows[name] + first if first else rows[name])
+            array.write(self.episodes, rows[name])
 
     def close(self, complete: bool) -> None:
         """Write the pending episodes, and whether the rollout is complete.
@@ -327,11 +320,9 @@ class EpisodeFolder:
     def remove(self) -> None:
         """Remove a folder without episodes, so that its name is free again."""
         self._close_files()
-        for name in (
-            LISTING,
-            *(f"{name}.npy" for name in (*self._step_arrays, *self._episode_arrays)),
-        ):
-            (self._path / name).unlink(missing_ok=True)
+        (self._path / LISTING).unlink(missing_ok=True)
+        for name in (*self._step_arrays, *self._episode_arrays):
+            (self._path / f"{name}.npy").unlink(missing_ok=True)
         with suppress(OSError):  # it has other files
             self._path.rmdir()
 
@@ -357,9 +348,8 @@ class EpisodeFolder:
         arrays = {name: array.describe(self.steps) for name, array in self._step_arrays.items()}
         for name, bounds in self._bounds.items():
             arrays[name] |= bounds
-        arrays |= {
-            name: array.describe(self.episodes) for name, array in self._episode_arrays.items()
-        }
+        for name, array in self._episode_arrays.items():
+            arrays[name] = array.describe(self.episodes)
         # by hand, as an indented json.dumps is slower than the steps of a chunk
         lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
@@ -372,20 +362,14 @@ def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
     episodes."""
     lengths = np.array([episode.length for episode in episodes])
     all_steps = [episode.steps for episode in episodes if episode.steps is not None]
-    return {
-        **{
-            name: np.concatenate([piece for steps in all_steps for piece in steps.pieces(name)])
-            for name in all_steps[0]
-        },
-        "episode_start": np.cumsum(lengths) - lengths,
-        "episode_seed": np.array([episode.seed for episode in episodes]),
-        "episode_member": np.array([episode.member for episode in episodes]),
-        "episode_success": np.array([episode.success for episode in episodes]),
-        **{
-            f"last_{name}": np.stack([episode.last[name] for episode in episodes])
-            for name in episodes[0].last
-        },
-    }
+    rows = {"episode_start": np.cumsum(lengths) - lengths}
+    for name in ("seed", "member", "success"):
+        rows[f"episode_{name}"] = np.array([getattr(episode, name) for episode in episodes])
+    for name in all_steps[0]:
+        rows[name] = np.concatenate([piece for steps in all_steps for piece in steps.pieces(name)])
+    for name in episodes[0].last:
+        rows[f"last_{name}"] = np.stack([episode.last[name] for episode in episodes])
+    return rows
 
 
 def _space_bounds(space: Any) -> dict[str, Any]:
@@ -405,18 +389,12 @@ def _check_same_rollout(path: Path, about: dict[str, Any], state: dict[str, Any]
     Raises:
         RolloutError: an entry of `rollout.json` differs.
     """
-    old, new = (
-        {
-            **listing,
-            **{
-                f"{name}.npy": {key: kind[key] for key in ("dtype", "shape")}
-                for name, kind in listing["arrays"].items()
-            },
-        }
-        for listing in (state, json.loads(json.dumps(about)))
-    )
+    old, new = state.copy(), json.loads(json.dumps(about))
+    for listing in (old, new):
+        for name, kind in listing.pop("arrays").items():
+            listing[f"{name}.npy"] = {key: kind[key] for key in ("dtype", "shape")}
     for name in dict.fromkeys((*new, *old)):
-        if name not in ("arrays", *_COUNTS) and _comparable(name, old) != _comparable(name, new):
+        if name not in _COUNTS and _comparable(name, old) != _comparable(name, new):
             texts = (json.dumps(entries.get(name), ensure_ascii=False) for entries in (old, new))
             shown = (shorten(value, 60) for value in texts)
             raise RolloutError(
@@ -513,13 +491,10 @@ def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """
     row = np.dtype((kind["dtype"], tuple(kind["shape"])))
     most: Any = np.finfo(row.base) if row.base.kind == "f" else np.iinfo(row.base)
-    low, high = (
-        np.array(kind.get(name, end), row.base)
-        for name, end in (("low", most.min), ("high", most.max))
-    )
-    if (
-        low.ndim and high.ndim and low.shape != high.shape
-    ):  # broadcasting could need too much memory
+    low = np.array(kind.get("low", most.min), row.base)
+    high = np.array(kind.get("high", most.max), row.base)
+    # broadcasting could need too much memory
+    if low.ndim and high.ndim and low.shape != high.shape:
         raise ValueError(f"bounds of two shapes: {low.shape} and {high.shape}")
     if not (low <= high).all():
         raise ValueError(f"no bounds: {low.tolist()} to {high.tolist()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -30,11 +31,8 @@ class _Summary(NamedTuple):
 
     def merge(self, other: _Summary) -> _Summary:
         """Return the summary of the values of both."""
-        return _Summary(
-            self.total + other.total,
-            min(self.low, other.low),
-            max(self.high, other.high),
-        )
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return _Summary(self.total + other.total, low, high)
 
 
 class EpisodeStats:
@@ -46,7 +44,7 @@ class EpisodeStats:
 
     def __init__(self) -> None:
         self.episodes = self.steps = 0
-        self._ends = {"terminated": 0, "truncated": 0}
+        self._ends = Counter(terminated=0, truncated=0)
         self._returns = self._lengths = _Summary()
         self._terms: Any = 0.0
 
@@ -89,14 +87,8 @@ class EpisodeStats:
 
     def merge(self, other: EpisodeStats) -> None:
         """Add the statistics of other episodes."""
-        self._count(
-            other.episodes,
-            other.steps,
-            other._ends,
-            other._returns,
-            other._lengths,
-            other._terms,
-        )
+        summaries = other._returns, other._lengths
+        self._count(other.episodes, other.steps, other._ends, *summaries, other._terms)
 
     def _count(
         self,
@@ -110,8 +102,7 @@ class EpisodeStats:
         """Add sums over episodes."""
         self.episodes += episodes
         self.steps += steps
-        for name, number in ends.items():
-            self._ends[name] = self._ends.get(name, 0) + int(number)
+        self._ends.update({name: int(number) for name, number in ends.items()})
         self._returns = self._returns.merge(returns)
         self._lengths = self._lengths.merge(lengths)
         self._terms = self._terms + terms
@@ -126,12 +117,11 @@ class EpisodeStats:
             seconds: duration of the rollout.
             new: statistics of the episodes that were played in this time.
         """
-        rows = [
-            ("episodes", f"{self.episodes:,}"),
-            *([("new episodes", f"{new.episodes:,}")] if new.episodes < self.episodes else []),
-            ("steps", f"{self.steps:,}"),
-            ("steps per second", f"{new.steps / seconds:,.0f}"),
-        ]
+        rows = [("episodes", f"{self.episodes:,}")]
+        if new.episodes < self.episodes:
+            rows.append(("new episodes", f"{new.episodes:,}"))
+        speed = f"{new.steps / seconds:,.0f}"
+        rows += [("steps", f"{self.steps:,}"), ("steps per second", speed)]
         if not self.episodes:
             return rows
         for name, summary in (("return", self._returns), ("length", self._lengths)):
@@ -141,10 +131,8 @@ class EpisodeStats:
                 (f"{name}, most", _number(summary.high)),
             ]
         rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self._ends.items()]
-        means = self._terms / self.episodes
-        return rows + [
-            (f"{name}, mean sum", _number(mean)) for name, mean in zip(reward_names, means)
-        ]
+        means = zip(reward_names, self._terms / self.episodes)
+        return rows + [(f"{name}, mean sum", _number(mean)) for name, mean in means]
 
 
 def _number(value: float) -> str:

@@ -58,8 +58,7 @@ def connect(address: str) -> None:
     """
     if ray.is_initialized():
         return
-    place = _host_and_port(address)
-    if place:
+    if place := _host_and_port(address):
         _check_listening(*place)
     try:
         ray.init(address, log_to_driver=False, include_dashboard=False)
@@ -148,10 +147,8 @@ def run_parts(
     try:
         while True:
             for machine in machines.free_slots(running.values()):
-                if (
-                    len(unfinished) >= _AHEAD * machines.slots
-                    or (part := next(remaining, None)) is None
-                ):
+                is_full = len(unfinished) >= _AHEAD * machines.slots
+                if is_full or (part := next(remaining, None)) is None:
                     break
                 placed = task.options(scheduling_strategy=_scheduling(machine))
                 unfinished.append(placed.remote(function_ref, part))

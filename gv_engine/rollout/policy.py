@@ -70,7 +70,7 @@ class RandomPolicy:
     ) -> None:
         self._valid = valid
         self._allowed = np.ones((num_envs, num_actions), np.int8)
-        self._sampler = (_CompiledSampler if compiled else _ActionSampler)(num_envs, num_actions)
+        self._sampler = (_CompiledSampler if compiled else _ActionSampler)(num_envs)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start episodes in worlds."""
@@ -78,10 +78,9 @@ class RandomPolicy:
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return (N,) random actions."""
-        if not self._valid:
-            return self._sampler.sample_any()
-        self._allowed = info["action_mask"]
-        return self._sampler.sample_allowed(self._allowed)
+        if self._valid:
+            self._allowed = info["action_mask"]
+        return self._sampler.sample(self._allowed)
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
@@ -95,8 +94,7 @@ class RandomPolicy:
 class _ActionSampler:
     """Samples actions with an RNG for each of N worlds."""
 
-    def __init__(self, num_envs: int, num_actions: int) -> None:
-        self._num_actions = num_actions
+    def __init__(self, num_envs: int) -> None:
         self._rngs = [np.random.default_rng(0)] * num_envs
         self._samples = np.zeros((num_envs, _BLOCK))
         self._next = np.full(num_envs, _BLOCK)
@@ -108,25 +106,17 @@ class _ActionSampler:
             self._rngs[world] = np.random.default_rng([seed, number])
             self._next[world] = _BLOCK
 
-    def _sample_uniform(self) -> NDArray[np.float64]:
-        """Return (N,) numbers in [0, 1), one of each RNG."""
+    def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Return (N,) actions of those where the (N, actions) mask is not 0; of all where the mask
+        is 0 throughout."""
         for world in np.flatnonzero(self._next == _BLOCK):
             self._samples[world] = self._rngs[world].random(_BLOCK)
             self._next[world] = 0
-        draws: NDArray[np.float64] = self._samples[self._worlds, self._next]
+        draws = self._samples[self._worlds, self._next]
         self._next += 1
-        return draws
-
-    def sample_any(self) -> NDArray[np.int64]:
-        """Return (N,) actions."""
-        return np.asarray(self._sample_uniform() * self._num_actions, np.int64)
-
-    def sample_allowed(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return (N,) actions of those where the (N, actions) mask is not 0; of all where the mask
-        is 0 throughout."""
         is_allowed = allowed.astype(bool)
         is_allowed[~is_allowed.any(axis=1)] = True
-        ranks = (self._sample_uniform() * is_allowed.sum(axis=1)).astype(np.int64)
+        ranks = (draws * is_allowed.sum(axis=1)).astype(np.int64)
         actions: NDArray[np.int64] = (is_allowed.cumsum(axis=1) > ranks[:, None]).argmax(axis=1)
         return actions
 
@@ -134,33 +124,21 @@ class _ActionSampler:
 class _CompiledSampler:
     """`_ActionSampler` in compiled code."""
 
-    def __init__(self, num_envs: int, num_actions: int) -> None:
+    def __init__(self, num_envs: int) -> None:
         from gv_engine.compiler.compiler import compile_function
 
         self._records = np.zeros(num_envs, RNG)
-        self._num_actions, self._chosen = num_actions, np.zeros(num_envs, np.int64)
-        self._any = compile_function(sample_any_actions)
+        self._chosen = np.zeros(num_envs, np.int64)
         self._choose = compile_function(sample_allowed_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start new RNGs in worlds, from the seed and each number."""
         self._records[worlds] = make_paired_generators(seed, numbers)
 
-    def sample_any(self) -> NDArray[np.int64]:
-        """Return (N,) actions."""
-        self._any(self._records, self._num_actions, self._chosen)
-        return self._chosen
-
-    def sample_allowed(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+    def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
         """Return (N,) actions of those where the (N, actions) mask is not 0."""
         self._choose(self._records, allowed, self._chosen)
         return self._chosen
-
-
-def sample_any_actions(records: Any, num_actions: int, chosen: Any) -> None:
-    """Write one action for each RNG record into `chosen`; compiled."""
-    for i in range(len(records)):
-        chosen[i] = int(random(records[i]) * num_actions)
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
@@ -183,7 +161,7 @@ class CallablePolicy:
     """Policy of a function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is the RNG
     of world i.
 
-    The function may return a pair with (N, actions) probabilities behind the actions. A stateful
+    The function may return a pair with (N, actions) probabilities after the actions. A stateful
     policy is a class instead, created with N and the number of actions. Its `act` is such a
     function, and its `begin(worlds)` gets the indices of the worlds where an episode begins.
 
@@ -202,8 +180,7 @@ class CallablePolicy:
     ) -> None:
         self._function, self._on_begin = function, None
         if isinstance(function, type):
-            missing = [method for method in ("act", "begin") if not hasattr(function, method)]
-            if missing:
+            if missing := [method for method in ("act", "begin") if not hasattr(function, method)]:
                 raise PolicyError(f"{name}: the class lacks `{missing[0]}`, which policies have")
             _check_signature(name, function, "num_envs", "num_actions")
             instance: Any = function(num_envs, num_actions)
@@ -354,8 +331,7 @@ def policy_digest(text: str) -> str:
 def without_files(text: str) -> str:
     """Return policies, as for `policies_by_agent`, without the file names that `policy_digest`
     covers."""
-    parts = text.split(",") if "=" in text else [text]
-    return ",".join(map(_without_path, parts))
+    return ",".join(map(_without_path, text.split(",") if "=" in text else [text]))
 
 
 def _without_path(part: str) -> str:

@@ -72,7 +72,7 @@ def rollout(
 
     Args:
         env: environment with autoreset mode DISABLED, and a scenario whose episodes end; an
-            `AgentsVectorEnv` for several agents, with an axis of agents behind that of steps.
+            `AgentsVectorEnv` for several agents, with an axis of agents after that of steps.
         policy: policy of all worlds.
         episodes: number of episodes, at least 1; surplus worlds are idle.
         seed: seed of episode 0, and of the policy.

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, format_bytes, parse_json
 from gv_engine.scenario.loading import check_reference, load_reference, make_reference
-from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import Consent
 
@@ -88,8 +87,9 @@ def load(
     try:
         with NpzArchive(Path(path), _LARGEST, "snapshots") as file:
             reference = _read_reference(file)
-            if scenario is None:
-                scenario = _require_rows(load_reference(reference, path, **consent))
+            loaded = scenario or load_reference(reference, path, **consent)
+            if not isinstance(loaded, Scenario):
+                raise ArrayError(f"worlds of {loaded.name} are no rows")
             rows = file.read_array("rows")
             if rows.ndim != 1:
                 raise ArrayError(f"rows has {rows.ndim} axes, not 1")
@@ -102,29 +102,15 @@ def load(
         ) from None
     name = shorten(reference["name"], 100)
     try:
-        rows = scenario.check_rows(rows)
+        rows = loaded.check_rows(rows)
     except ValueError as error:
         raise SnapshotError(
-            f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"
+            f"{path} holds worlds of {name} that {loaded.name} cannot go on with: {error}"
         ) from None
-    if scenario.name != reference["name"]:
-        warnings.warn(
-            f"{path} holds worlds of {name}; they go on by the rules of {scenario.name}",
-            UserWarning,
-            stacklevel=2,
-        )
-    return scenario, rows
-
-
-def _require_rows(scenario: AnyScenario) -> Scenario:
-    """Return the scenario if its worlds are rows.
-
-    Raises:
-        ArrayError: they are not.
-    """
-    if not isinstance(scenario, Scenario):
-        raise ArrayError(f"worlds of {scenario.name} are no rows")
-    return scenario
+    if loaded.name != reference["name"]:
+        message = f"{path} holds worlds of {name}; they go on by the rules of {loaded.name}"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    return loaded, rows
 
 
 def _read_reference(file: NpzArchive) -> dict[str, Any]:

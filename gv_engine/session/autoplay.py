@@ -85,9 +85,8 @@ class PolicyAutoplayer:
     def choose(self, session: Session) -> ActionChoice:
         """Return the action for the current state; see `Autoplayer.choose`."""
         digests = session.state_digests()
-        shared = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(digests, self._digests))
-        )
+        pairs = zip(digests, self._digests)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         if shared < len(digests):
             if shared < len(self._digests) or not shared:
                 self._replay_policy(session.seed, shared)
@@ -268,8 +267,8 @@ class Opponent:
     def is_over(self) -> bool:
         """True if the opponent takes no further steps."""
         session = self.session
-        over = bool(session.past_steps and session.past_steps[-1].outcome)
-        return session.position == session.length and (over or self._autoplayer is None)
+        is_at_end = session.position == session.length
+        return is_at_end and (bool(session.outcome) or self._autoplayer is None)
 
     def go_to(self, steps: int) -> bool:
         """Move the opponent to `steps` steps, or to its end; False while its next action is

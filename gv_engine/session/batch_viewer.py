@@ -7,6 +7,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, NamedTuple, Protocol, cast
@@ -196,13 +197,10 @@ class BatchViewer:
         while not self._is_closed:
             now = time.monotonic()
             pace = 0.0 if self.trouble else self.pace
-            wait = _SNAPSHOT_INTERVAL if not pace else min(_SNAPSHOT_INTERVAL, due - now)
+            wait = min(_SNAPSHOT_INTERVAL, due - now) if pace else _SNAPSHOT_INTERVAL
             if wait > 0 or not self._tasks.empty():
-                try:
+                with suppress(Empty):
                     self._tasks.get(timeout=max(0.0, wait))()
-                except Empty:
-                    pass
-                else:
                     self._snapshot = self._make_snapshot()
                     continue
             if pace and now >= due:
@@ -225,8 +223,8 @@ class BatchViewer:
         self.steps += 1
         self._episode_steps += 1
         over = terminated | truncated
+        over[[*self._frozen_rows]] = False
         if over.any():
-            over[[*self._frozen_rows]] = False
             self._count_episodes(np.flatnonzero(over), info)
         if self._frozen_rows:
             worlds = np.array([*self._frozen_rows])
@@ -236,8 +234,6 @@ class BatchViewer:
 
     def _count_episodes(self, worlds: NDArray[np.int64], info: dict[str, Any]) -> None:
         """Record the statistics of the worlds that have just started a new episode."""
-        if not len(worlds):
-            return
         stats = info["episode"]
         success = stats["s"][worlds] if "s" in stats else np.full(len(worlds), math.nan)
         self._recorder.add(stats["r"][worlds], stats["l"][worlds], success)
@@ -281,18 +277,15 @@ class BatchViewer:
     def take_over(self, world: int) -> Session:
         """Return a session with a world at its current state, which can seek back to the beginning
         of the episode; the world is frozen until `give_back`."""
-        states: list[tuple[Any, NDArray[Any], NDArray[Any]]] = []
+        states: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
 
         def freeze() -> None:
             """Freeze the world, and append its current row, first row and past actions."""
-            row = self._env.snapshot(world)
-            self._frozen_rows[world] = row
-            num_steps = min(int(self._episode_steps[world]), self.steps)
-            if is_recorded := num_steps <= len(self._past_actions):
-                lines = np.arange(self.steps - num_steps, self.steps) % len(self._past_actions)
-            else:
-                lines = np.zeros(0, np.int64)
-            start = self._starts[world].copy() if is_recorded else row
+            row = self._frozen_rows[world] = self._env.snapshot(world)
+            start, num_steps = self._starts[world].copy(), int(self._episode_steps[world])
+            if num_steps > len(self._past_actions):  # no longer recorded
+                start, num_steps = row, 0
+            lines = np.arange(self.steps - num_steps, self.steps) % len(self._past_actions)
             states.append((row, start, self._past_actions[lines, world]))
 
         self.between_steps(freeze)
@@ -302,9 +295,8 @@ class BatchViewer:
         for action in actions.tolist():
             if isinstance(session.apply_action(session.actions[action]), str):
                 break
-        if row_digest(session.row(), types) != row_digest(
-            row, types
-        ):  # a rule made the replay inexact
+        # a rule may make the replay inexact
+        if row_digest(session.row(), types) != row_digest(row, types):
             session.restore(row)
         return session
 
@@ -315,12 +307,10 @@ class BatchViewer:
         def release() -> None:
             """Write the session's state into the world, and continue its episode."""
             del self._frozen_rows[world]
-            mask = np.arange(len(self._episode_steps)) == world
-            self._env.restore(session.row(), world)
-            if session.frame().outcome:
+            self._policy_input = self._env.restore(session.row(), world)
+            if session.outcome:
+                mask = np.arange(self._env.num_envs) == world
                 self._policy_input = self._env.reset(options={"reset_mask": mask})
-            else:
-                self._policy_input = self._env.restore(session.row(), world)
             self._start_episodes(np.array([world]))
 
         self.between_steps(release)

@@ -45,24 +45,23 @@ _MIN_TYPO_LENGTH = 4  # least number of letters of a mistyped word; shorter word
 T = TypeVar("T")
 
 
-def search(query: str, things: Iterable[T], describe: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return the things that match a query, best matches first, else in their order; mistyped words
+def search(query: str, items: Iterable[T], describe: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the items that match a query, best matches first, else in their order; mistyped words
     match only if nothing matches exactly.
 
     Args:
         query: words that must all match.
-        things: things to search.
-        describe: returns name and description of a thing.
+        items: items to search.
+        describe: returns name and description of an item.
 
     >>> search("keydor 5", ["keydoor-5x5", "keydoor-7x7", "empty-5x5"], lambda name: (name, ""))
     ['keydoor-5x5']
     """
     words = query.lower().split()
-    items = list(things)
-    ranks = [_rank(words, *describe(thing)) for thing in items]
-    matches = [(rank, item) for rank, item in zip(ranks, items, strict=True) if rank is not None]
+    ranked = [(_rank(words, *describe(item)), item) for item in items]
+    matches = [(rank, item) for rank, item in ranked if rank is not None]
     best = [pair for pair in matches if pair[0] < _TYPO_RANK] or matches
-    return [thing for _, thing in sorted(best, key=lambda pair: pair[0])]
+    return [item for _, item in sorted(best, key=lambda pair: pair[0])]
 
 
 def _rank(words: Sequence[str], name: str, text: str) -> int | None:
@@ -279,10 +278,10 @@ def next_size_variant(name: str) -> str:
     Raises:
         ScenarioError: the scenario has no other size or difficulty.
     """
-    others = size_variants(name)
-    if len(others) < 2:
+    names = size_variants(name)
+    if len(names) < 2:
         raise ScenarioError(["This level has no other size or difficulty"])
-    return others[(others.index(name) + 1) % len(others)]
+    return names[(names.index(name) + 1) % len(names)]
 
 
 def _group(name: str, domains: Iterable[str]) -> str:
@@ -298,7 +297,7 @@ def folder_entries(folder: Path) -> list[Entry]:
     `scenario.yaml`."""
     try:
         packs = filter(is_pack, folder.iterdir())
-        groups = (folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs)
+        groups = folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs
         files = [file for group in groups for file in sorted(group)[:_MAX_FILES]]
     except OSError:
         return []

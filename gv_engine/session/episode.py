@@ -108,7 +108,7 @@ class Episode(Protocol):
 
     def observe(self) -> PolicyInput:
         """Return observation and info of the current state as a vector environment of one world
-        gives them to a policy; with an axis of agents behind that of worlds, if there may be
+        gives them to a policy; with an axis of agents after that of worlds, if there may be
         several."""
 
     def frame(self, message: str) -> Any:

@@ -33,10 +33,10 @@ PLACE, FACING, HELD, LOOK, EXISTENCE = "place", "facing", "held", "look", "being
 _MAX_MOVED = 6  # above this number of moved entities the level counts as another one
 _NOWHERE = "nowhere"
 # Columns and fields covered by `PLACE`, `FACING`, `HELD` and `LOOK`
-_COVERED_FIELDS = (
+_COVERED_FIELDS = {
     *(("agent", "facing"), ("agent", "holding"), ("kind", "value"), ("color", "value")),
     *(("position", "y"), ("position", "x")),
-)
+}
 
 
 class Change(NamedTuple):
@@ -92,9 +92,8 @@ def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> 
         return [size, *sentences[:1]]
     moved = [c for c in all_changes if c.aspect in (PLACE, EXISTENCE) and c.entity > len(names)]
     if len(moved) > _MAX_MOVED:
-        sentences = [
-            _change_sentence(now, change) for change in all_changes if change.entity <= len(names)
-        ]
+        of_agents = (change for change in all_changes if change.entity <= len(names))
+        sentences = [_change_sentence(now, change) for change in of_agents]
         sentences += _cell_differences(was, now)
     if not sentences and was.rng.bit_generator.state != now.rng.bit_generator.state:
         sentences.append("random draws: more or fewer of them")
@@ -149,11 +148,9 @@ def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Chang
         column = to_snake_case(part)
         for field, value in after[part].items():
             if value != (old := before[part].get(field, value)):
-                words = (
-                    field_in_words(was, e, column, field, old),
-                    field_in_words(now, e, column, field, value),
-                )
-                yield Change(e, thing, f"{part}.{field}", *words)
+                old_text = field_in_words(was, e, column, field, old)
+                new_text = field_in_words(now, e, column, field, value)
+                yield Change(e, thing, f"{part}.{field}", old_text, new_text)
 
 
 def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
@@ -354,12 +351,9 @@ def describe_numbers(
     for kind, state, color, *seen in np.unique(pairs, axis=0).tolist():
         object_type = types[seen[0]]
         name = to_snake_case(object_type.name).replace("_", " ") if seen[0] else "nothing"
-        type_names[kind] = name
-        state_name = (
-            f"{object_type.states[seen[1]].lower().replace('_', ' ')} {name}"
-            if object_type.states
-            else ""
-        )
+        type_names[kind], state_name = name, ""
+        if object_type.states:
+            state_name = f"{object_type.states[seen[1]].lower().replace('_', ' ')} {name}"
         states.setdefault(state, {})[state_name] = None
         color_names[color] = COLORS[seen[2]].lower() if seen[2] else "no colour"
     state_names = {n: " or ".join(filter(None, names)) or "no state" for n, names in states.items()}

@@ -44,18 +44,8 @@ from gv_engine.session.episode import Playable
 
 # ---- row digest ----------------------------------------------------------------------------------
 
-_PLAIN = (
-    "reward",
-    "total",
-    "steps",
-    "error",
-    "action",
-    "free",
-    "terminated",
-    "truncated",
-    "member",
-)
-
+_COUNTS = "reward", "total", "steps", "error", "action", "free"
+_FLAGS = "terminated", "truncated", "member"
 _WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first replays were saved
 
 
@@ -69,6 +59,7 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
     digest = sha256()
 
     def update(name: str, values: Any) -> None:
+        """Add a name and an array, as 64-bit numbers, to the digest."""
         array = np.asarray(values)
         wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
         digest.update(f"{name} {wide.shape} ".encode())
@@ -76,20 +67,21 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
 
     for name in RNG.names or ():
         update(name, row["rng"][name].view(np.int64))
-    for name in _PLAIN:
+    for name in (*_COUNTS, *_FLAGS):
         values = row[name][1:].squeeze() if row[name].ndim else row[name]
-        update(
-            name, np.where(values == WAIT, _WAIT_IN_DIGESTS, values) if name == "action" else values
-        )
+        if name == "action":
+            values = np.where(values == WAIT, _WAIT_IN_DIGESTS, values)
+        update(name, values)
     if row["done"].size > 2:  # a world of one agent has it as `terminated` and `truncated`
         update("done", row["done"][1:])
+    names = row.dtype.names or ()
     for name in ("at", "ground"):
-        if name in (row.dtype.names or ()):
+        if name in names:
             update(name, row[name][: row["height"], : row["width"]])
     update("alive", np.flatnonzero(row["alive"]))
-    for name in row.dtype.names or ():
-        fields = row[name].dtype.names
-        if fields and "has" in fields:
+    for name in names:
+        fields = row[name].dtype.names or ()
+        if "has" in fields:
             entities = np.flatnonzero(row[name]["has"])
             update(name, entities)
             for field in fields[1:]:
@@ -124,8 +116,7 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
         ReplayError: the text alone is not the scenario.
         OSError: the file cannot be written.
     """
-    identity = replay.scenario
-    reason = ""
+    identity, reason = replay.scenario, ""
     for name, variant in _variant_names(identity.name):
         file = folder / check_digest(identity.digest)[:16] / f"{name}.yaml"
         try:
@@ -274,9 +265,8 @@ class Replay:
             ReplayError: the file is no replay, or damaged.
             OSError: the file cannot be read.
         """
-        data = read_bytes(path, _LARGEST, "replays")
         try:
-            return cls.from_bytes(data)
+            return cls.from_bytes(read_bytes(path, _LARGEST, "replays"))
         except ReplayError as error:
             raise ReplayError(f"{path}: {error}") from None
 

@@ -62,15 +62,13 @@ class RolloutSessions:
                 result = session.apply_action(session.actions[int(steps[step])])
             except (RuleError, IndexError) as error:
                 result = str(error)
-            if isinstance(result, str) or not math.isclose(result.reward, expected, abs_tol=1e-9):
-                problem = (
-                    result
-                    if isinstance(result, str)
-                    else f"the reward is {format_reward(result.reward)}"
-                )
-                message = f"Step {step - begin + 1}: {problem}, and was {format_reward(expected)}"
-                session.set_difference(Difference(step - begin + 1, message))
-                break
+            if not isinstance(result, str):
+                if math.isclose(result.reward, expected, abs_tol=1e-9):
+                    continue
+                result = f"the reward is {format_reward(result.reward)}"
+            message = f"Step {step - begin + 1}: {result}, and was {format_reward(expected)}"
+            session.set_difference(Difference(step - begin + 1, message))
+            break
         session.seek(0)
         return session
 

@@ -140,6 +140,11 @@ class Session:
         return self._timeline.length
 
     @property
+    def outcome(self) -> str:
+        """End of the episode at the current state: `terminated`, `truncated`, or empty."""
+        return self._episode.outcome
+
+    @property
     def past_steps(self) -> Sequence[TimelineStep]:
         """Steps from the beginning of the episode to the current state."""
         return self._timeline.steps[: self.position]
@@ -360,20 +365,19 @@ class Session:
 
     def previous_timeline(self) -> None:
         """Go back to the timeline that was left for the current one."""
-        if not self._history.before:
+        if self._history.before:
+            self._history.after.insert(0, self._leave_timeline())
+            self._switch_timeline(self._history.before.pop(), "Back to the game before")
+        else:
             self.message = "There is no game before this"
-            return
-        previous = self._history.go_back(self._leave_timeline())
-        self._switch_timeline(previous, "Back to the game before")
 
     def next_timeline(self) -> None:
         """Go forward to the timeline that `previous_timeline` left."""
-        if not self._history.after:
+        if self._history.after:
+            self._history.before.append(self._leave_timeline())
+            self._switch_timeline(self._history.after.pop(0), "On to the game after")
+        else:
             self.message = "There is no game after this"
-            return
-        self._switch_timeline(
-            self._history.go_forward(self._leave_timeline()), "On to the game after"
-        )
 
     # ---- episodes and levels -------------------------------------------------------------
 
@@ -415,13 +419,7 @@ class Session:
         Raises:
             GVEngineError: as for `continue_play`.
         """
-        following = level_beside(self.scenario, 1)
-        if following is not None:
-            self.change_scenario(following)
-        elif self.pack_level:
-            self.message = "This was the last level"
-        else:
-            self.reset()
+        self._go_to_level(1, "This was the last level")
 
     def previous_level(self) -> None:
         """Start the previous level of the pack, or the level of the previous seed.
@@ -429,15 +427,20 @@ class Session:
         Raises:
             GVEngineError: as for `continue_play`.
         """
-        previous = level_beside(self.scenario, -1)
-        if previous is not None:
-            self.change_scenario(previous)
+        self._go_to_level(-1, "This is the first level")
+
+    def _go_to_level(self, step: int, end_message: str) -> None:
+        """Start the level `step` levels further in the pack, or the level of the seed plus `step`;
+        set `end_message` where the pack has no such level."""
+        level = level_beside(self.scenario, step)
+        if level is not None:
+            self.change_scenario(level)
         elif self.pack_level:
-            self.message = "This is the first level"
-        elif self.seed:
-            self.reset(self.seed - 1)
-        else:
+            self.message = end_message
+        elif self.seed + step < 0:
             self.message = "There is no level before that of seed 0"
+        else:
+            self.reset(self.seed + step)
 
     def reset(self, seed: int | None = None) -> None:
         """Start the episode of a seed; by default of the next seed.
@@ -492,8 +495,9 @@ class Session:
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
         document, timeline = self.scenario.document, self._timeline
-        steps = self.seed, timeline.start, tuple(timeline.steps), __version__
-        return Replay(self.scenario.identity, *steps, document.settings, document.variant)
+        episode = self.seed, timeline.start, tuple(timeline.steps)
+        identity = self.scenario.identity
+        return Replay(identity, *episode, __version__, document.settings, document.variant)
 
     def _start_episode(self, seed: int, row: Any = None) -> None:
         """Replace the timeline by a new episode of the scenario; see `Timeline` for `row`."""
@@ -540,8 +544,7 @@ class Session:
     def before_reload(self) -> Session | None:
         """Return a session with the episode before the last reload, at the current position or
         at the last comparable step; None if the reload changed nothing."""
-        comparison = self._timeline.comparison
-        if comparison is None:
+        if (comparison := self._timeline.comparison) is None:
             return None
         session = Session.from_timeline(comparison.timeline)
         session.seek(min(self.position, comparison.num_steps))

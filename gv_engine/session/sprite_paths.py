@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from gv_engine.rules.errors import GVEngineError
@@ -53,11 +54,8 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     `sprites/` in it."""
     members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
     files = [(member.source, *(base.file for base in member.document.bases)) for member in members]
-    sources = dict.fromkeys(
-        source for member_files in files for source in member_files if source is not None
-    )
-    folders = [source.parent for source in sources]
-    return tuple(path for folder in folders for path in (folder, folder / "sprites"))
+    sources = dict.fromkeys(filter(None, chain.from_iterable(files)))
+    return tuple(path for file in sources for path in (file.parent, file.parent / "sprites"))
 
 
 def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
@@ -108,15 +106,14 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
     for kind in _custom_types(scenario):
         names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
         missing = [n for n in names if find_sprite(n, with_builtin_folders(folders)) is None]
+        files = [f"{name}.svg" for name in missing]
         if declared and kind.module.startswith(INLINE_TYPES_PREFIX):
-            files = ", ".join(f"{name}.svg" for name in missing)
             letters = ", ".join(tile_letters(_custom_types(scenario), name) for name in missing)
-            message = f"no {files} beside the scenario, so it is a tile with {letters}"
+            message = f"no {', '.join(files)} beside the scenario, so it is a tile with {letters}"
             if missing:
                 yield format_message(scenario.document.label, mapping(declared)[kind.name], message)
             continue
-        for name in missing:
-            file = f"{name}.svg"
+        for file in files:
             hint = suggestion(file, existing, "there are")
             yield f"no {file} beside the scenario, so it looks like ?{hint}"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -250,30 +251,20 @@ class SessionHistory:
         self._dropped: list[tuple[str, EpisodeSummary]] = []
 
     def append(self, timeline: Timeline) -> None:
-        """Add a timeline right before the current one, behind all others."""
+        """Add a timeline right before the current one, after all others."""
         self.before += [*self.after, timeline]
         self.after = []
         while len(self.before) > _MAX_HISTORY:
             self._dropped += _titled_summary(self.before.pop(0))
-
-    def go_back(self, current: Timeline) -> Timeline:
-        """Return the previous timeline, and move `current` behind it."""
-        self.after.insert(0, current)
-        return self.before.pop()
-
-    def go_forward(self, current: Timeline) -> Timeline:
-        """Return the next timeline, and move `current` before it."""
-        self.before.append(current)
-        return self.after.pop(0)
 
     def titled_summaries(self, current: Timeline) -> list[tuple[str, EpisodeSummary]]:
         """Return scenario name and summary of all episodes with a step, in order."""
         summary = current.summarize()
         return [
             *self._dropped,
-            *(pair for timeline in self.before for pair in _titled_summary(timeline)),
+            *chain.from_iterable(map(_titled_summary, self.before)),
             *([(current.scenario.name, summary)] if summary else []),
-            *(pair for timeline in self.after for pair in _titled_summary(timeline)),
+            *chain.from_iterable(map(_titled_summary, self.after)),
         ]
 
 

@@ -85,12 +85,9 @@ class Mp4(PictureWriter):
         """Send the picture to the encoder process."""
         if self._encoder is None:
             height, width, _ = picture.shape
+            options = {"fps": self.fps, "ffmpeg_log_level": "quiet", **self.options}
             self._encoder = imageio_ffmpeg().write_frames(
-                str(self.path),
-                (width, height),
-                fps=self.fps,
-                ffmpeg_log_level="quiet",
-                **self.options,
+                str(self.path), (width, height), **options
             )
             next(self._encoder)
         try:

@@ -88,9 +88,7 @@ class Watchdog:
         self._patience = min(limit + _GRACE_SECONDS, _MAX_SECONDS)
         self._unanswered: float | None = None  # time of the first unhandled signal
         self._call: FrameType | None = None  # frame of the running rule
-        self._since = 0.0
-        self._tries = 0
-        self._is_asking = False
+        self._since, self._tries, self._is_asking = 0.0, 0, False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._monitor, name="gv-engine guard", daemon=True)
         self._before: Any = None
@@ -128,9 +126,8 @@ class Watchdog:
                 self._unanswered = since = self._unanswered or now
                 stack = _rule_frames(sys._current_frames()[main])
                 if self._ends and stack and now - since > self._patience:
-                    _exit(
-                        f"{self._stuck_rule(stack, now)} ran for {now - since:.0f} s and was ended"
-                    )
+                    rule = self._stuck_rule(stack, now)
+                    _exit(f"{rule} ran for {now - since:.0f} s and was ended")
             else:
                 self._unanswered = None
 
@@ -164,9 +161,8 @@ class Watchdog:
         """Return name, place and running time of the rule on a stack."""
         inner = list(dropwhile(lambda frame: not is_rule_frame(frame), stack))
         place = format_place(inner[0].f_code.co_filename, inner[0].f_lineno)
-        *_, called = filter(
-            is_rule_frame, takewhile(lambda frame: not is_engine_frame(frame), inner)
-        )
+        custom = takewhile(lambda frame: not is_engine_frame(frame), inner)
+        *_, called = filter(is_rule_frame, custom)
         return StuckRule(called.f_code.co_qualname, place, now - self._since)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
@@ -184,8 +180,7 @@ class Watchdog:
 
     def _forget_call(self) -> None:
         """Forget the current rule, and stop tracing."""
-        self._call = None
-        self._tries = 0
+        self._call, self._tries = None, 0
         if sys.gettrace() is _ignore:
             sys.settrace(None)
 

@@ -18,7 +18,7 @@ from rich.control import Control
 from rich.screen import Screen
 from rich.text import Text
 
-from gv_engine.rules.errors import escape_unprintable
+from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.colors import Theme
 
@@ -187,7 +187,7 @@ except ImportError:  # Windows
 _ENDING = ("SIGTERM", "SIGHUP")
 
 
-class NoTerminal(RuntimeError):
+class NoTerminal(GVEngineError, RuntimeError):
     """Input or output is no terminal."""
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.render_modes import has_screen
-from gv_engine.rules.errors import complain
+from gv_engine.rules.errors import GVEngineError, complain
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
@@ -44,7 +44,7 @@ _HINTS = (
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL falls back to these without a screen
 
 
-class NoDisplay(RuntimeError):
+class NoDisplay(GVEngineError, RuntimeError):
     """No window can be opened."""
 
 
