@@ -282,7 +282,7 @@ class Run:
         if not find_spec("tensorboard"):
             return
         if self._tensorboard is None:
-            from gv_engine.learning.run_folder import TensorBoardWriter
+            from gv_engine.learning.tensorboard_writer import TensorBoardWriter
 
             self._tensorboard = TensorBoardWriter(self.path, metrics.steps)
         known = {name: value for name, value in metrics._asdict().items() if not math.isnan(value)}
