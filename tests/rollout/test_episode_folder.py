@@ -352,7 +352,9 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
     for episode in episodes[:2]:
         first.append(episode)
     first.flush()
+    assert not episode_folder.read(tmp_path / "parts")[1]["complete"]
     first.extend(episode_rows(episodes[2:4]))
+    assert not episode_folder.read(tmp_path / "parts")[1]["complete"]
     first.close(complete=False)
     _, about = episode_folder.read(tmp_path / "parts")
     assert (about["complete"], about["episodes"], about["steps"]) == (False, 4, sum(lengths[:4]))

@@ -13,10 +13,12 @@ from gv_engine.rollout.policy import (
     load_policy,
     policies_by_agent,
     policy_digest,
+    sample_allowed_actions,
     with_absolute_paths,
     without_files,
 )
 from gv_engine.rules.turns import TurnPolicy
+from gv_engine.vector.seeding import make_paired_generators
 from tests.comparing import same
 
 WORLDS = 40
@@ -45,6 +47,22 @@ def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
             assert np.array_equal(found, (draws * 8).astype(int))
         fresh = np.flatnonzero(pilot.random(WORLDS) < 0.01).tolist()
     assert number > 2 * WORLDS
+
+
+def test_the_compiled_sampler_takes_allowed_actions_in_their_order():
+    masks = np.array([[0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0]], np.int8)
+    counts, seen = (1, 2, 4), [set(), set(), set()]
+    for number in range(40):
+        records = make_paired_generators(5, [number] * 3).view(np.recarray)
+        draw = np.random.default_rng([5, number]).random()
+        chosen = np.full(3, -1)
+        with np.errstate(over="ignore"):  # compiled numbers wrap
+            sample_allowed_actions(records, masks, chosen)
+        ranks = [int(draw * count) for count in counts]
+        assert chosen.tolist() == [2, (0, 3)[ranks[1]], ranks[2]]
+        for actions, action in zip(seen, chosen.tolist(), strict=True):
+            actions.add(action)
+    assert seen == [{2}, {0, 3}, {0, 1, 2, 3}]
 
 
 def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch):
