@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from numba import njit, types
-from numba.core import event
 from numba.core.typing.templates import builtin_registry
 
 import gv_engine
@@ -24,7 +23,7 @@ from gv_engine.compiler import (
     program_cache,
     programs,
 )
-from gv_engine.compiler.intrinsics import intrinsic
+from gv_engine.compiler.numba_pipeline import intrinsic
 from gv_engine.rules import component
 from gv_engine.scenario import layout
 from gv_engine.validation.differential import run_differential_test
@@ -256,7 +255,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 TINY = """
 from numba import njit, types
-from gv_engine.compiler.function_cache import CompiledFunctionCache
+from gv_engine.compiler.numba_pipeline import CompiledFunctionCache
 
 def double(x):
     return 2 * x
@@ -401,16 +400,6 @@ def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
         monkeypatch.setattr(module, broken, fail)
         with pytest.warns(RuntimeWarning, match=r"scenario: a rule .*'bitwidth' \(AttributeError"):
             assert GridEnv(level).world == "object"
-
-
-def test_numba_tells_its_listeners_again_when_nobody_compiles():
-    compiled: Any = njit
-    with event.install_recorder("numba:compiler_lock") as told:
-        with numba_pipeline.without_events():
-            compiled(lambda: 1)()
-        assert not told.buffer
-        compiled(lambda: 2)()
-        assert told.buffer
 
 
 def test_what_emits_code_for_a_function_is_a_part_of_it():
