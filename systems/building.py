@@ -50,6 +50,46 @@ def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
             w.remove(w.at[opening, wall_line(width, columns, column)])
 
 
+def sample_rivers(
+    w: World, first: int, second: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the even rows or columns of `count` random rivers, at most `first` of one direction
+    and `second` of the other."""
+    rivers = np.arange(first + second)
+    w.rng.shuffle(rivers)
+    rivers = np.sort(rivers[:count])
+    return 2 * rivers[rivers < first] + 2, 2 * (rivers[rivers >= first] - first) + 2
+
+
+def sample_bridges(
+    w: World, rows: NDArray[np.int64], columns: NDArray[np.int64], last_row: int, last_column: int
+) -> NDArray[np.int64]:
+    """Return (n, 2) cells (y, x), one in each river, along a random path from the first corner to
+    the last.
+
+    Args:
+        rows, columns: rows and columns of the rivers.
+        last_row, last_column: row and column of the walls at the end.
+    """
+    path = np.zeros(len(rows) + len(columns), np.int64)
+    path[len(columns) :] = 1  # rights, then downs
+    w.rng.shuffle(path)
+    cells = np.empty((len(path), 2), np.int64)
+    i = j = 0
+    for k in range(len(path)):
+        top = rows[i - 1] if i > 0 else 0
+        bottom = rows[i] if i < len(rows) else last_row
+        left = columns[j - 1] if j > 0 else 0
+        right = columns[j] if j < len(columns) else last_column
+        if path[k]:
+            cells[k] = (bottom, w.rng.integers(left + 1, right))
+            i += 1
+        else:
+            cells[k] = (w.rng.integers(top + 1, bottom), right)
+            j += 1
+    return cells
+
+
 def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
     """Spawn an object of a type in a cell and return its entity; NOTHING for Floor.
 

@@ -39,6 +39,9 @@ THE_AGENT = NONE_GRID_OBJECT
 
 Table = NDArray[np.int64]
 
+Things = tuple[Table, Table, Table, Table, Table]
+"""Tables of random objects: looks, weights, facings, holds, oriented; see `from_maps`."""
+
 
 def resolve(w: World, value: int) -> int:
     """Return a table value as a number: itself, or the sampled value that a negative one stands
@@ -84,7 +87,7 @@ def walled_room(w: World, shape: Sequence[int]) -> None:
 
 
 def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
-    """Return the map cell (y, x) of a world cell, for a map that may be rotate or mirrored."""
+    """Return the map cell (y, x) of a world cell, for a map that may be rotated or mirrored."""
     height, width = w.height, w.width
     for _ in range(transform % 4):  # undo a quarter turn
         y, x = width - 1 - x, y
@@ -93,7 +96,7 @@ def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
 
 
 def to_world_direction(transform: int, direction: int) -> int:
-    """Return the world direction of a direction on a map that may be rotate or mirrored."""
+    """Return the world direction of a direction on a map that may be rotated or mirrored."""
     if transform >= 4 and direction in (LEFT, RIGHT):
         direction = rotate(direction, BACKWARD)
     quarters = transform % 4
@@ -101,13 +104,12 @@ def to_world_direction(transform: int, direction: int) -> int:
     return direction if quarters == 0 else rotate(direction, turn)
 
 
-def spawn_random(
-    w: World, thing: int, looks: Table, weights: Table, transform: int, oriented: Table
-) -> int:
+def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
     """Spawn one sampled object without a cell, then its sampled content, from the outside in.
 
     Returns the outermost entity, or NOTHING for Floor.
     """
+    looks, weights, _, _, oriented = things
     outer = box = NOTHING
     while True:
         look = looks[thing, sample_by_weight(w, weights[thing])]
@@ -127,20 +129,10 @@ def spawn_random(
             return outer
 
 
-def place_random(
-    w: World,
-    y: int,
-    x: int,
-    thing: int,
-    looks: Table,
-    weights: Table,
-    facings: Table,
-    holds: Table,
-    transform: int,
-    oriented: Table,
-) -> None:
+def place_random(w: World, y: int, x: int, thing: int, things: Things, transform: int) -> None:
     """Place one sampled object into a cell, and the agent on top if the object comes with one."""
-    entity = spawn_random(w, thing, looks, weights, transform, oriented)
+    _, _, facings, holds, _ = things
+    entity = spawn_random(w, thing, things, transform)
     if entity != NOTHING:
         w.place(entity, y, x)
     facing, agent = resolve(w, facings[thing]), next_agent(w)
@@ -149,27 +141,18 @@ def place_random(
     elif facing != NOBODY:
         put_agent(w, agent, y, x, to_world_direction(transform, facing))
     if holds[thing] > 0:
-        w.agent.holding[agent] = spawn_random(w, holds[thing], looks, weights, transform, oriented)
+        w.agent.holding[agent] = spawn_random(w, holds[thing], things, transform)
 
 
-def build_map(
-    w: World,
-    transform: int,
-    cells: Table,
-    looks: Table,
-    weights: Table,
-    facings: Table,
-    holds: Table,
-    oriented: Table,
-) -> None:
-    """Place the objects of a (height, width) map that may be rotate or mirrored, in the world's row
-    order."""
+def build_map(w: World, transform: int, cells: Table, things: Things) -> None:
+    """Place the objects of a (height, width) map that may be rotated or mirrored, in the world's
+    row order."""
     for y in range(w.height):
         for x in range(w.width):
             map_y, map_x = to_map_cell(w, transform, y, x)
             thing = cells[map_y, map_x]
             if thing >= 0:
-                place_random(w, y, x, thing, looks, weights, facings, holds, transform, oriented)
+                place_random(w, y, x, thing, things, transform)
 
 
 @system(RESET)
@@ -185,7 +168,7 @@ def from_maps(
     holds: Table,
     oriented: Table,
 ) -> None:
-    """Build one of several maps, rotate or mirrored.
+    """Build one of several maps, rotated or mirrored.
 
     Args:
         which, way: table values: index of the map, and its `transform`.
@@ -197,7 +180,7 @@ def from_maps(
     """
     number, transform = resolve(w, which), resolve(w, way)
     w.set_shape(shapes[number, transform % 2, 0], shapes[number, transform % 2, 1])
-    build_map(w, transform, cells[number], looks, weights, facings, holds, oriented)
+    build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
 
 
 @system(RESET)
@@ -229,7 +212,7 @@ def ground_of_maps(
         cells: (maps, at least height, at least width) random object of each cell; -1 for none.
     """
     number, transform = resolve(w, which), resolve(w, way)
-    build_map(w, transform, cells[number], looks, weights, facings, holds, oriented)
+    build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
 
 
 def is_beside_any(w: World, y: int, x: int, kinds: Table) -> bool:
@@ -317,6 +300,7 @@ def place_things(
     """
     number, transform = resolve(w, which), resolve(w, way)
     rooms_here = rooms[min(number, len(rooms) - 1)]
+    things = looks, weights, facings, holds, oriented
     for k in range(len(counts)):
         low, high = resolve(w, counts[k, 0]), resolve(w, counts[k, 1])
         count = w.rng.integers(low, high + 1)
@@ -330,7 +314,7 @@ def place_things(
                 raise NoRoomError(k, lines[k])
             picked = w.rng.choice(left)
             y, x = cell_of(w, cells[picked])
-            place_random(w, y, x, k, looks, weights, facings, holds, transform, oriented)
+            place_random(w, y, x, k, things, transform)
             left -= 1
             cells[picked] = cells[left]
             if apart[k, 0] >= 0:  # the new object may be one of these types
@@ -338,14 +322,6 @@ def place_things(
                     w, transform, boxes[k], marks[k], rooms_here, apart[k], agent
                 )
                 left = len(cells)
-
-
-def is_passable(w: World, y: int, x: int, through: Table) -> bool:
-    """Return True if a cell is on the grid and only objects of the types `through` block it, if
-    any."""
-    if not w.inside(y, x):
-        return False
-    return can_pass(w, w.at[y, x], through) and can_pass(w, w.ground[y, x], through)
 
 
 def can_pass(w: World, entity: int, through: Table) -> bool:
@@ -385,7 +361,7 @@ def all_reachable(w: World, things: Table, through: Table) -> bool:
             if w.inside(y, x) and not reached[y, x]:
                 # a blocking cell is reached, but not the cells behind it
                 reached[y, x] = 1
-                if is_passable(w, y, x, through):
+                if can_pass(w, w.at[y, x], through) and can_pass(w, w.ground[y, x], through):
                     cells[count] = y * width + x
                     count += 1
     for kind in things:

@@ -26,6 +26,8 @@ from systems.building import (
     put_agent,
     put_cells,
     random_floor_cell,
+    sample_bridges,
+    sample_rivers,
     wall_line,
 )
 from systems.queries import neighbours
@@ -235,12 +237,7 @@ def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) 
     exit."""
     empty(w, shape, False, False)
     height, width = shape[0], shape[1]
-    horizontal = (height - 3) // 2
-    rivers = np.arange(horizontal + (width - 3) // 2)
-    w.rng.shuffle(rivers)
-    rivers = np.sort(rivers[:num_rivers])
-    rows = 2 * rivers[rivers < horizontal] + 2
-    columns = 2 * (rivers[rivers >= horizontal] - horizontal) + 2
+    rows, columns = sample_rivers(w, (height - 3) // 2, (width - 3) // 2, num_rivers)
     for y in rows:
         for x in range(1, width - 1):
             put(w, object_type, y, x)
@@ -248,22 +245,9 @@ def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) 
         for y in range(1, height - 1):
             if w.on_layer_of(object_type, y, x) == NOTHING:
                 put(w, object_type, y, x)
-    path = np.zeros(len(rows) + len(columns), np.int64)
-    path[len(columns) :] = 1  # rights, then downs
-    w.rng.shuffle(path)
-    i = j = 0
-    for down in path:
-        top = rows[i - 1] if i > 0 else 0
-        bottom = rows[i] if i < len(rows) else height - 1
-        left = columns[j - 1] if j > 0 else 0
-        right = columns[j] if j < len(columns) else width - 1
-        if down:
-            y, x = bottom, w.rng.integers(left + 1, right)
-            i += 1
-        else:
-            y, x = w.rng.integers(top + 1, bottom), right
-            j += 1
-        w.remove(w.on_layer_of(object_type, y, x))
+    cells = sample_bridges(w, rows, columns, height - 1, width - 1)
+    for k in range(len(cells)):
+        w.remove(w.on_layer_of(object_type, cells[k, 0], cells[k, 1]))
 
 
 @system(RESET)

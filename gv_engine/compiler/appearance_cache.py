@@ -10,29 +10,27 @@ from __future__ import annotations
 
 import operator
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import register_jitable
-from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
-from gv_engine.compiler.intrinsics import intrinsic, owning_world, writable_view
+from gv_engine.compiler.intrinsics import owning_world, writable_view
 from gv_engine.compiler.list_methods import TYPES_UNKNOWN
-from gv_engine.compiler.method_registry import LAYOUTS, is_omitted, overload, register_method
-from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.method_registry import (
+    LAYOUTS,
+    is_omitted,
+    register_function,
+    register_method,
+)
+from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, overload, types
 from gv_engine.compiler.records import DerivedColumn, EmptyGround, get_world_record
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 
 # ---- encoding ------------------------------------------------------------------------------------
-
-# Numba's type hints do not help here
-_types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _LANE, _INDEX = (ir.IntType(size) for size in (8, 32, 64))
 CHUNK = 64
@@ -84,52 +82,48 @@ def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
     return has_unlisted
 
 
-@intrinsic
-def _encode_chunk(
-    typing_context: Any, cells: Any, start: Any, steps: Any, stride: Any, out: Any
-) -> Any:
+@emit_as(
+    lambda cells, start, steps, stride, out: types.boolean(
+        cells, types.intp, steps, types.intp, out
+    )
+)
+def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(cells, start, steps, stride, out)`: encode 64 cells from `start` on, see
     `encode_cells`."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the encoding of a chunk: evenly spaced codes, plus the rise of each step."""
-        cell_array, first, step_array, even_stride, out_array = arguments
-        cell_array, step_array, out_array = (
-            _make_array(kind)(context, builder, array)
-            for kind, array in ((cells, cell_array), (steps, step_array), (out, out_array))
+    cells, steps, out = (
+        make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 4)
+    )
+    first, even_stride = arguments[1], arguments[3]
+    wide = ir.VectorType(_BYTE, 3 * CHUNK)
+    source = builder.gep(cells.data, [builder.mul(first, _INDEX(3))])
+    shown = builder.load(builder.bitcast(source, wide.as_pointer()), align=1)
+    kind, state, color = (
+        _emit_lanes(builder, shown, range(channel, 3 * CHUNK, 3)) for channel in range(3)
+    )
+    stride_of_all = _emit_repeated(builder, builder.trunc(even_stride, _BYTE))
+    number = builder.add(builder.mul(stride_of_all, builder.add(kind, state)), color)
+    numbers = cgutils.alloca_once_value(builder, number)
+    wrong = cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * CHUNK))
+    with cgutils.for_range(builder, builder.extract_value(steps.shape, 0)) as loop:
+        step = builder.bitcast(builder.gep(steps.data, [loop.index]), _BYTE.as_pointer())
+        of_color, low, count, rise, is_wrong = (
+            builder.load(builder.gep(step, [_INDEX(field.offset)]))
+            for field in signature.args[2].dtype.fields.values()
         )
-        wide = ir.VectorType(_BYTE, 3 * CHUNK)
-        source = builder.gep(cell_array.data, [builder.mul(first, _INDEX(3))])
-        shown = builder.load(builder.bitcast(source, wide.as_pointer()), align=1)
-        kind, state, color = (
-            _emit_lanes(builder, shown, range(channel, 3 * CHUNK, 3)) for channel in range(3)
-        )
-        stride_of_all = _emit_repeated(builder, builder.trunc(even_stride, _BYTE))
-        number = builder.add(builder.mul(stride_of_all, builder.add(kind, state)), color)
-        numbers = _cgutils.alloca_once_value(builder, number)
-        wrong = _cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * CHUNK))
-        with _cgutils.for_range(builder, builder.extract_value(step_array.shape, 0)) as loop:
-            step = builder.bitcast(builder.gep(step_array.data, [loop.index]), _BYTE.as_pointer())
-            of_color, low, count, rise, is_wrong = (
-                builder.load(builder.gep(step, [_INDEX(field.offset)]))
-                for field in steps.dtype.fields.values()
-            )
-            value = builder.select(builder.icmp_unsigned("!=", of_color, _BYTE(0)), color, kind)
-            above = builder.sub(value, _emit_repeated(builder, low))
-            within = builder.icmp_unsigned("<", above, _emit_repeated(builder, count))
-            within = builder.sext(within, _CELLS)
-            for accumulator, of_step, join in (
-                (numbers, rise, builder.add),
-                (wrong, is_wrong, builder.or_),
-            ):
-                part = builder.and_(within, _emit_repeated(builder, of_step))
-                builder.store(join(builder.load(accumulator), part), accumulator)
-        goal = builder.bitcast(builder.gep(out_array.data, [first]), _CELLS.as_pointer())
-        builder.store(builder.load(numbers), goal, align=1)
-        whole = ir.IntType(8 * CHUNK)
-        return builder.icmp_unsigned("!=", builder.bitcast(builder.load(wrong), whole), whole(0))
-
-    return _types.boolean(cells, types.intp, steps, types.intp, out), generate
+        value = builder.select(builder.icmp_unsigned("!=", of_color, _BYTE(0)), color, kind)
+        above = builder.sub(value, _emit_repeated(builder, low))
+        within = builder.icmp_unsigned("<", above, _emit_repeated(builder, count))
+        within = builder.sext(within, _CELLS)
+        for accumulator, of_step, join in (
+            (numbers, rise, builder.add),
+            (wrong, is_wrong, builder.or_),
+        ):
+            part = builder.and_(within, _emit_repeated(builder, of_step))
+            builder.store(join(builder.load(accumulator), part), accumulator)
+    goal = builder.bitcast(builder.gep(out.data, [first]), _CELLS.as_pointer())
+    builder.store(builder.load(numbers), goal, align=1)
+    whole = ir.IntType(8 * CHUNK)
+    return builder.icmp_unsigned("!=", builder.bitcast(builder.load(wrong), whole), whole(0))
 
 
 def _emit_lanes(builder: Any, vector: Any, lanes: Any) -> Any:
@@ -147,37 +141,26 @@ def _emit_repeated(builder: Any, value: Any) -> Any:
 # ---- look methods --------------------------------------------------------------------------------
 
 
-@register_method("look_of")
-def _build_look_of(w: Any, e: Any) -> Any:
-    """Return the function to compile for `w.look_of(e)`: return the appearance (uint32) of a cell
-    that shows this entity."""
-
-    def impl(w: Any, e: Any) -> Any:
-        """Implement `look_of`; Numba compiles this function."""
-        if e == NOTHING:
-            return np.uint32(FLOOR)
-        seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
-        return np.uint32(seen | (w.blocks_vision(e) != 0) << 31)
-
-    return impl
+@register_function("look_of")
+def _get_look(w: Any, e: Any) -> Any:
+    """Implement `w.look_of(e)`: return the appearance (uint32) of a cell that shows this entity."""
+    if e == NOTHING:
+        return np.uint32(FLOOR)
+    seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
+    return np.uint32(seen | (w.blocks_vision(e) != 0) << 31)
 
 
-@register_method("look_again")
-def _build_look_again(w: Any, e: Any) -> Any:
-    """Return the function to compile for `w.look_again(e)`: update the appearance of the cell that
-    holds an entity after the entity changed."""
-
-    def impl(w: Any, e: Any) -> None:
-        """Write the entity into its cell again, which updates the appearance."""
-        y, x = w.position.y[e], w.position.x[e]
-        if y >= 0 and w.at[y, x] == e:
-            w.at[y, x] = e
-        elif y >= 0 and w.ground[y, x] == e != NOTHING:
-            w.ground[y, x] = e
-        elif e != NOTHING and e != AGENT:  # held, or with no valid position
-            w.look_everywhere(e)
-
-    return impl
+@register_function("look_again")
+def _update_look(w: Any, e: Any) -> None:
+    """Implement `w.look_again(e)`: update the appearance of the cell that holds an entity after the
+    entity changed, by writing the entity into the cell again."""
+    y, x = w.position.y[e], w.position.x[e]
+    if y >= 0 and w.at[y, x] == e:
+        w.at[y, x] = e
+    elif y >= 0 and w.ground[y, x] == e != NOTHING:
+        w.ground[y, x] = e
+    elif e != NOTHING and e != AGENT:  # held, or with no valid position
+        w.look_everywhere(e)
 
 
 @register_method("look_everywhere")
@@ -226,7 +209,7 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
     return impl
 
 
-@overload(operator.getitem, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(operator.getitem)
 def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
     """Build the read of `w.ground[y, x]` in worlds without ground: NOTHING."""
 
@@ -237,7 +220,7 @@ def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
     return nothing if isinstance(cells, EmptyGround) else None
 
 
-@overload(operator.setitem, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(operator.setitem)
 def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
     """Build the write to `w.ground[y, x]` in worlds without ground: a `RuleError`."""
 
@@ -251,27 +234,22 @@ def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
 _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 
 
-@register_method("show_layers")
-def _build_show_layers(w: Any, y: Any, x: Any) -> Any:
-    """Return the function to compile for `w.show_layers(y, x)`: set the appearance of a cell with
-    two layers from the thing or else the ground.
+@register_function("show_layers")
+def _show_layers(w: Any, y: Any, x: Any) -> None:
+    """Implement `w.show_layers(y, x)`: set the appearance of a cell with two layers from the thing
+    or else the ground.
 
     The cell is opaque if either layer is.
     """
-
-    def impl(w: Any, y: Any, x: Any) -> None:
-        """Implement `show_layers`; Numba compiles this function."""
-        above, below = w.at[y, x], w.beneath[y, x]
-        look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
-        w.looks[y, x] = look
-
-    return impl
+    above, below = w.at[y, x], w.beneath[y, x]
+    look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
+    w.looks[y, x] = look
 
 
 _OPAQUE = np.uint32(1 << 31)
 
 
-@overload(operator.setitem, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(operator.setitem)
 def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
     """Build the write to a derived column: a component value `column[e]` or a cell `column[y, x]`.
 
@@ -298,20 +276,32 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
         rows, stride = record.fields["at"].type.shape
         if "ground" in record.fields:
             on_ground = column.start == record.fields["ground"].offset
-            update_look = _update_ground_look if on_ground else _update_thing_look
-            listed = "listed" in record.fields
-            list_cell = _list_layers if listed else _list_nothing
-            unlist_cell = (_unlist_ground if on_ground else _unlist_thing) if listed else list_cell
+            is_listed = "listed" in record.fields
 
             def put_on_layer(column: Any, index: Any, value: Any) -> None:
-                """Write a cell of one of two layers and update the appearance and the lists."""
+                """Write a cell of one of two layers, the appearances, and on large grids the lists
+                and the movement bit."""
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
-                w = owning_world(column)
-                unlist_cell(w, y, x, y * stride + x)
-                writable_view(column)[y, x] = value
-                update_look(w, y, x, value)
-                list_cell(w, y, x, y * stride + x)
+                w, layer, cell = owning_world(column), writable_view(column), y * stride + x
+                if is_listed:
+                    before = layer[y, x]
+                    if before != NOTHING:
+                        if on_ground:
+                            w.unlist(cell, w.beneath[y, x] & 255)
+                        else:
+                            w.unlist(cell, w.looks[y, x] & 255)
+                layer[y, x] = value
+                if on_ground:
+                    w.beneath[y, x] = w.look_of(value)
+                w.show_layers(y, x)
+                if is_listed:
+                    above, below = w.at[y, x], w.ground[y, x]
+                    if below != NOTHING:
+                        w.enlist(cell, w.beneath[y, x] & 255)
+                    if above != NOTHING:
+                        w.enlist(cell, w.looks[y, x] & 255)
+                    w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
 
             return put_on_layer
 
@@ -340,50 +330,3 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
 
         return put if "listed" in record.fields else put_and_show
     return None
-
-
-# ---- cells with two layers ---------------------------------------------------------------------
-
-
-@register_jitable(**PART_OPTIONS)
-def _update_ground_look(w: Any, y: Any, x: Any, value: Any) -> None:
-    """Update the ground's appearance and the appearance of a cell after a write to the ground."""
-    w.beneath[y, x] = w.look_of(value)
-    w.show_layers(y, x)
-
-
-@register_jitable(**PART_OPTIONS)
-def _update_thing_look(w: Any, y: Any, x: Any, value: Any) -> None:
-    """Update the appearance of a cell after a write to its upper layer."""
-    w.show_layers(y, x)
-
-
-@register_jitable(**PART_OPTIONS)
-def _unlist_ground(w: Any, y: Any, x: Any, cell: Any) -> None:
-    """Remove a cell from the list of its ground object's type."""
-    if w.ground[y, x] != NOTHING:
-        w.unlist(cell, w.beneath[y, x] & 255)
-
-
-@register_jitable(**PART_OPTIONS)
-def _unlist_thing(w: Any, y: Any, x: Any, cell: Any) -> None:
-    """Remove a cell from the list of its upper object's type."""
-    if w.at[y, x] != NOTHING:
-        w.unlist(cell, w.looks[y, x] & 255)
-
-
-@register_jitable(**PART_OPTIONS)
-def _list_layers(w: Any, y: Any, x: Any, cell: Any) -> None:
-    """Add a cell to the lists of both its objects' types and set its movement bit."""
-    above, below = w.at[y, x], w.ground[y, x]
-    if below != NOTHING:
-        w.enlist(cell, w.beneath[y, x] & 255)
-    if above != NOTHING:
-        w.enlist(cell, w.looks[y, x] & 255)
-    w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
-
-
-@register_jitable(**PART_OPTIONS)
-def _list_nothing(w: Any, y: Any, x: Any, cell: Any) -> None:
-    """Do nothing; small grids have no lists."""
-    pass

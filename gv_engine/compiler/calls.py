@@ -12,16 +12,7 @@ import numpy as np
 from gv_engine.compiler.intrinsics import current_agent, make_field_getter
 from gv_engine.compiler.parameters import is_data, iter_calls
 from gv_engine.rules.geometry import Action
-from gv_engine.rules.system import (
-    OBSERVATION,
-    REWARD,
-    TERMINATING,
-    VISIBILITY,
-    Call,
-    has_parameter,
-    is_nested_call,
-    to_measurement,
-)
+from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call, to_measurement
 
 
 def number_end_tests(call: Call) -> dict[str, int]:
@@ -31,7 +22,7 @@ def number_end_tests(call: Call) -> dict[str, int]:
         for number, ((prefix, _), path) in enumerate(
             zip(iter_calls(call.name, call), call.walk_paths(), strict=True), 1
         )
-        if all(part.system.phase is TERMINATING for part in path)
+        if all(part.system.phase is Phase.TERMINATING for part in path)
     }
 
 
@@ -123,35 +114,25 @@ def _return_unchanged(function: Any, values: Any) -> Any:
     return run
 
 
-def _return_float(function: Any, values: Any) -> Any:
-    """Return `number(w, p, was)`: call the function and convert its result to float."""
+def _return_converted(convert: type, function: Any, values: Any) -> Any:
+    """Return `run(w, p, was)`: call the function and convert its result to a type."""
 
-    def number(w: Any, p: Any, was: Any) -> Any:
-        """Return the result of the function as a float."""
-        return float(function(w, *values(w, p, was)))
+    def run(w: Any, p: Any, was: Any) -> Any:
+        """Return the converted result of the function."""
+        return convert(function(w, *values(w, p, was)))
 
-    return number
-
-
-def _return_bool(function: Any, values: Any) -> Any:
-    """Return `truth(w, p, was)`: call the function and convert its result to bool."""
-
-    def truth(w: Any, p: Any, was: Any) -> Any:
-        """Return the result of the function as a bool."""
-        return bool(function(w, *values(w, p, was)))
-
-    return truth
+    return run
 
 
-def _return_bool_noting_end(function: Any, values: Any, number: int) -> Any:
-    """Return `truth(w, p, was)`: a test that writes its number into `w.ended_by` if it is the first
-    true one."""
+def _return_bool_noting_end(function: Any, values: Any, test_number: int) -> Any:
+    """Return `truth(w, p, was)`: a test that writes `test_number` into `w.ended_by` if it is the
+    first true one."""
 
     def truth(w: Any, p: Any, was: Any) -> bool:
-        """Return the result of the test; note its number if it is the first true one."""
+        """Return the result of the test; note its test_number if it is the first true one."""
         over = bool(function(w, *values(w, p, was)))
         if over and w.ended_by[current_agent(w)] == 0:
-            w.ended_by[current_agent(w)] = number
+            w.ended_by[current_agent(w)] = test_number
         return over
 
     return truth
@@ -200,31 +181,20 @@ def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> 
     return reset
 
 
-def _run_in_turns(runs_for_agent: tuple[bool, ...], run: Any) -> Any:
-    """Return `transition(w, p, was)`: run a rule only in the turns of the agents that are True."""
-
-    def transition(w: Any, p: Any, was: Any) -> None:
-        """Run the rule in the turns of its agents."""
-        if runs_for_agent[current_agent(w)]:
-            run(w, p, was)
-
-    return transition
-
-
-def _value_in_turns(call: Call, run: Any) -> Any:
-    """Return a getter of the call's result; the call's default value in the turns of other
-    agents."""
+def _run_in_turns(call: Call, run: Any) -> Any:
+    """Return `run_masked(w, p, was)`: run the call in the turns of its agents; return its default
+    value in the turns of other agents."""
     runs_for_agent, otherwise = call.agent_mask, call.masked_value
 
-    def asked(w: Any, p: Any, was: Any) -> Any:
+    def run_masked(w: Any, p: Any, was: Any) -> Any:
         """Return the call's result in the turns of its agents, else the default."""
         return run(w, p, was) if runs_for_agent[current_agent(w)] else otherwise
 
-    return asked
+    return run_masked
 
 
-_RESULT_CONVERTERS = {REWARD: _return_float, TERMINATING: _return_bool}
-"""Conversions of the results of nested functions, by phase."""
+_RESULT_TYPES = {Phase.REWARD: float, Phase.TERMINATING: bool}
+"""Types of the results of functions, by phase; others stay as they are."""
 
 
 def make_argument_getter(
@@ -245,7 +215,7 @@ def make_argument_getter(
     restore = make_field_getter([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.add_measurement(remember, make_argument_getter(prefix, call, past, remember))
-    elif call.system.phase in (VISIBILITY, OBSERVATION) or (
+    elif call.system.phase in (Phase.VISIBILITY, Phase.OBSERVATION) or (
         helper and any(has_parameter(helper, name) for name in ("action", "tried"))
     ):
         number = 0
@@ -285,13 +255,7 @@ def make_call_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     """Return a function `(world, parameters, measurements)` that runs a call, in the turns of its
     agents, and returns the result."""
     run = _make_runner(prefix, call, past)
-    if not call.agent_mask:
-        return run
-    return (
-        _run_in_turns(call.agent_mask, run)
-        if call.masked_value is None
-        else _value_in_turns(call, run)
-    )
+    return _run_in_turns(call, run) if call.agent_mask else run
 
 
 def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
@@ -306,4 +270,6 @@ def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
         return _run_until(until, make_argument_getter(prefix, call, past, until), function, values)
     if when is not None:
         return _run_if(when, make_argument_getter(prefix, call, past, when), function, values)
-    return _RESULT_CONVERTERS.get(call.system.phase, _return_unchanged)(function, values)
+    if kind := _RESULT_TYPES.get(call.system.phase):
+        return _return_converted(kind, function, values)
+    return _return_unchanged(function, values)

@@ -10,6 +10,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from types import FunctionType
@@ -17,13 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
-from numba import njit
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from gv_engine.compiler import (
     appearance_cache,
-    bounds,
     exceptions,
     intrinsics,
     link_units,
@@ -37,8 +36,8 @@ from gv_engine.compiler import (
     simd,
     spawn_remove,
 )
-from gv_engine.compiler.function_cache import CompiledFunctionCache
 from gv_engine.compiler.loop import BatchLoop, link_loop
+from gv_engine.compiler.numba_pipeline import njit
 from gv_engine.compiler.object_loader import describe_processor
 from gv_engine.compiler.parameters import Dtypes
 from gv_engine.compiler.program_cache import CachedProgram, use_temporary_cache, warn_not_cached
@@ -65,20 +64,8 @@ _SETTINGS = (
 """Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
 _GENERATORS = (
-    intrinsics,
-    bounds,
-    method_registry,
-    exceptions,
-    intrinsics,
-    spawn_remove,
-    list_methods,
-    appearance_cache,
-    numba_pipeline,
-    method_registry,
-    records,
-    method_registry,
-    link_units,
-    simd,
+    *(intrinsics, method_registry, exceptions, spawn_remove, list_methods, appearance_cache),
+    *(numba_pipeline, records, link_units, simd),
 )
 """Modules whose functions generate code, so that no rule refers to them by name."""
 
@@ -137,9 +124,8 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
     try:
         with (
             global_compiler_lock,
-            numba_pipeline.without_events(),
             numba_pipeline.widen_integers(),
-            bounds.bounds_checking(linked.checked),
+            numba_pipeline.bounds_checking(linked.checked),
             link_units.linking(linked.engine_digest),
         ):
             whole = link_units.compile_program(loop.kernel, str(loop.dtypes), loop.callees)
@@ -227,7 +213,7 @@ def function_cache_key(function: FunctionType) -> str:
     """Return the cache key of a function: a digest of its code and of the code that generates its
     IR."""
     uses = chain.from_iterable(program_cache.find_functions([function]).values())
-    generators = [used._defn for _, used in uses if hasattr(used, "_defn")]
+    generators = [numba_pipeline.get_generator(used) for _, used in uses]
     return program_cache.program_digest([function, *generators], *compiler_settings())
 
 
@@ -248,17 +234,16 @@ def _jit_cached(
         complain(f"compiling {name} for this machine, once; later runs load it")
         numba_pipeline.register_parts(functions)
 
-    compiled: Any = njit(nogil=True)(function)
+    arguments = function, key, on_miss, warn_not_cached
     try:
-        try:
-            compiled._cache = CompiledFunctionCache(function, key, on_miss, warn_not_cached)
-        except OSError as error:
-            warn_not_cached(error)
-            use_temporary_cache()
-            compiled._cache = CompiledFunctionCache(function, key, on_miss, warn_not_cached)
-    except OSError:  # no room for a temporary cache either
-        on_miss()
-    return compiled
+        return numba_pipeline.jit_cached(*arguments)
+    except OSError as error:
+        warn_not_cached(error)
+    with suppress(OSError):  # no room for a temporary cache either
+        use_temporary_cache()
+        return numba_pipeline.jit_cached(*arguments)
+    on_miss()
+    return njit(nogil=True)(function)
 
 
 def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
@@ -306,6 +291,5 @@ _ENGINE_FAULT = (
 
 def _functions_in(module: Any) -> Iterator[FunctionType]:
     """Yield the functions of a module, and the code generators of its intrinsics."""
-    # `_defn` of an intrinsic is its code generator
-    values = (getattr(thing, "_defn", thing) for thing in vars(module).values())
-    return (thing for thing in values if isinstance(thing, FunctionType))
+    values = map(numba_pipeline.get_generator, vars(module).values())
+    return (value for value in values if isinstance(value, FunctionType))

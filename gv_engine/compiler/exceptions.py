@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from typing import Any
 from zlib import crc32
 
-from numba import njit, types
 from numba.core import registry
-from numba.core.callconv import RETCODE_USEREXC
 from numba.core.runtime.nrt import rtsys
 
-from gv_engine.compiler.intrinsics import intrinsic
+from gv_engine.compiler.numba_pipeline import njit, raise_exception_at, types
 from gv_engine.world.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 # ---- error codes ---------------------------------------------------------------------------------
@@ -35,28 +32,12 @@ rtsys.initialize(
 )  # exceptions in compiled code allocate memory from it
 
 
-@intrinsic
-def _raise_exception_at(typing_context: Any, address: Any) -> Any:
-    """Intrinsic `(address)`: leave the function with the exception described at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the return with an error status; the exception is described at the address."""
-        calls = context.call_conv
-        place = calls._get_excinfo_argument(builder.function)
-        builder.store(builder.inttoptr(arguments[0], place.type.pointee), place)
-        with builder.if_then(builder.icmp_signed("!=", arguments[0], arguments[0].type(0))):
-            calls._return_errcode_raw(builder, RETCODE_USEREXC)
-        return context.get_dummy_value()
-
-    return types.none(types.intp), generate
-
-
 def _raise_at(address: int) -> None:
     """Raise the exception described at an address; compiled as `_compiled_raiser`."""
-    _raise_exception_at(address)
+    raise_exception_at(address)
 
 
-_compiled_raiser: Any = njit(_raise_at)
+_compiled_raiser = njit(_raise_at)
 
 
 def read_exception(address: int, environments: Iterable[int]) -> Exception:

@@ -7,25 +7,29 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import reduce
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from llvmlite import ir
-from numba import extending, types
-from numba.core import cgutils
+from numba.core.types import Type
 from numba.core.typing.templates import AttributeTemplate
-from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 from numpy.typing import NDArray
 
-from gv_engine.compiler.bounds import emit_bounds_check
+from gv_engine.compiler.numba_pipeline import (
+    cgutils,
+    emit_array,
+    emit_as,
+    emit_bounds_check,
+    extending,
+    get_type_code,
+    intrinsic,
+    make_array,
+    types,
+)
 from gv_engine.compiler.parameters import Dtypes, address_record_dtype, rule_id
 from gv_engine.compiler.records import get_world_record, to_engine_record
-
-# Numba's type hints do not help here
-intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
-_types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
 
 CACHE_LINE = 64
 """Bytes of a cache line."""
@@ -40,29 +44,11 @@ LANES = 16
 """Entities whose columns are written in one vector store."""
 
 
-def emit_array(context: Any, builder: Any, kind: Any, pointer: Any, length: Any) -> Any:
-    """Emit a one-dimensional array of `length` elements at a pointer, without reference
-    counting."""
-    array = _make_array(kind)(context, builder)
-    size = context.get_constant(
-        types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    )
-    _populate(
-        array,
-        data=builder.bitcast(pointer, array.data.type),
-        shape=[length],
-        strides=[size],
-        itemsize=size,
-        meminfo=None,
-    )
-    return array._getvalue()
-
-
 def _emit_prefetch(builder: Any, address: Any) -> None:
     """Emit a prefetch for reading and writing; an invalid address is allowed."""
     number = ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), number, number, number])
-    function = _cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     builder.call(function, [address, number(1), number(3), number(1)])
 
 
@@ -70,19 +56,14 @@ def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
     """Return an intrinsic `(rows, index)` that prefetches the cache lines at these byte offsets of
     a row."""
 
-    @intrinsic
-    def fetch(typing_context: Any, rows: Any, index: Any) -> Any:
-        """Type check the prefetch; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `fetch` and return the result."""
-            data = _make_array(rows)(context, builder, arguments[0]).data
-            row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
-            for offset in sorted(offsets):
-                _emit_prefetch(builder, builder.gep(row, [_INDEX(offset)]))
-            return context.get_dummy_value()
-
-        return types.none(rows, types.intp), generate
+    @emit_as(lambda rows, index: types.none(rows, types.intp))
+    def fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit a prefetch of each cache line of the row."""
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
+        for offset in sorted(offsets):
+            _emit_prefetch(builder, builder.gep(row, [_INDEX(offset)]))
+        return context.get_dummy_value()
 
     # the name is part of program digests
     fetch.__name__ = f"fetch {sorted(offsets)}"
@@ -93,24 +74,18 @@ def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], Non
     """Return a Numba intrinsic `(world, y, x)` that prefetches, into the CPU cache, cell (y, x) of
     each named field of a row."""
 
-    @intrinsic
-    def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
-        """Type check the prefetch; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit a prefetch of the cell in each field."""
-            row = builder.bitcast(arguments[0], _BYTE.as_pointer())
-            for name in names:
-                cells = w.fields[name]
-                first = builder.mul(arguments[1], _INDEX(cells.type.shape[1]))
-                size = _INDEX(cells.type.dtype.bitwidth // 8)
-                start = builder.mul(builder.add(first, arguments[2]), size)
-                _emit_prefetch(
-                    builder, builder.gep(row, [builder.add(start, _INDEX(cells.offset))])
-                )
-            return context.get_dummy_value()
-
-        return types.none(w, types.intp, types.intp), generate
+    @emit_as(lambda w, y, x: types.none(w, types.intp, types.intp))
+    def prefetch_cell(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit a prefetch of the cell in each field."""
+        w = signature.args[0]
+        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+        for name in names:
+            cells = w.fields[name]
+            first = builder.mul(arguments[1], _INDEX(cells.type.shape[1]))
+            size = _INDEX(cells.type.dtype.bitwidth // 8)
+            start = builder.mul(builder.add(first, arguments[2]), size)
+            _emit_prefetch(builder, builder.gep(row, [builder.add(start, _INDEX(cells.offset))]))
+        return context.get_dummy_value()
 
     prefetch_cell.__name__ = f"prefetch_cell {names}"
     return prefetch_cell
@@ -136,21 +111,16 @@ def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
     return context.get_getattr(w, "turn")(context, builder, w, world, "turn")
 
 
-@intrinsic
-def current_agent(typing_context: Any, w: Any) -> Any:
+@emit_as(lambda w: types.intp(w))
+def current_agent(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(world)`: return the index of the agent whose turn it is."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `current_agent` and return the result."""
-        return emit_current_agent(context, builder, w, arguments[0])
-
-    return types.intp(w), generate
+    return emit_current_agent(context, builder, signature.args[0], arguments[0])
 
 
-def emit_pointer(context: Any, builder: Any, world: Any, offset: int, kind: Any) -> Any:
-    """Emit a pointer to a value of type `kind` at a byte offset of a world's row."""
+def emit_pointer(context: Any, builder: Any, world: Any, offset: int, numba_type: Any) -> Any:
+    """Emit a pointer to a value of type `numba_type` at a byte offset of a world's row."""
     row = builder.bitcast(world, _BYTE.as_pointer())
-    pointer = context.get_data_type(kind).as_pointer()
+    pointer = context.get_data_type(numba_type).as_pointer()
     return builder.bitcast(builder.gep(row, [_INDEX(offset)]), pointer)
 
 
@@ -164,127 +134,82 @@ def emit_agent_pointer(
     return builder.gep(first, [agent])
 
 
-@intrinsic
-def flat_cells(typing_context: Any, w: Any) -> Any:
+@emit_as(lambda w: types.Array(w.fields["at"].type.dtype, 1, "C")(w))
+def flat_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(world)`: return `w.at` as a one-dimensional array, in row-major order."""
-    at = w.fields["at"]
-    kind = types.Array(at.type.dtype, 1, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `flat_cells` and return the result."""
-        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
-        first = builder.gep(row, [_INDEX(at.offset)])
-        return emit_array(context, builder, kind, first, _INDEX(at.type.nitems))
-
-    return kind(w), generate
+    at = signature.args[0].fields["at"]
+    row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+    first = builder.gep(row, [_INDEX(at.offset)])
+    return emit_array(context, builder, signature.return_type, first, _INDEX(at.type.nitems))
 
 
-@intrinsic
-def flat_array_view(typing_context: Any, array: Any) -> Any:
+@emit_as(lambda array: types.Array(array.dtype, 1, "C", readonly=not array.mutable)(array))
+def flat_array_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(array)`: return a one-dimensional view of a C-contiguous array."""
-    kind = _types.Array(array.dtype, 1, "C", readonly=not array.mutable)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `flat_array_view` and return the result."""
-        source = _make_array(array)(context, builder, arguments[0])
-        sizes = _cgutils.unpack_tuple(builder, source.shape)
-        return emit_array(context, builder, kind, source.data, reduce(builder.mul, sizes))
-
-    return kind(array), generate
+    source = make_array(signature.args[0])(context, builder, arguments[0])
+    length = reduce(builder.mul, cgutils.unpack_tuple(builder, source.shape))
+    return emit_array(context, builder, signature.return_type, source.data, length)
 
 
-@intrinsic
-def chunk_view(typing_context: Any, array: Any, number: Any, size: Any) -> Any:
+@emit_as(lambda array, number, size: array(array, types.intp, types.intp))
+def chunk_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(array, number, size)`: return the view `array[number * size:(number + 1) *
     size]`."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `chunk_view` and return the result."""
-        first = _make_array(array)(context, builder, arguments[0]).data
-        start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
-        return emit_array(context, builder, array, start, arguments[2])
-
-    return array(array, types.intp, types.intp), generate
+    array = signature.args[0]
+    first = make_array(array)(context, builder, arguments[0]).data
+    start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
+    return emit_array(context, builder, array, start, arguments[2])
 
 
-@intrinsic
-def count_set_bits(typing_context: Any, bits: Any) -> Any:
+@emit_as(lambda bits: types.int64(types.int64))
+def count_set_bits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(bits)`: return the number of set bits of an int64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `count_set_bits` and return the result."""
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.int64), generate
+    return builder.ctpop(arguments[0])
 
 
-@intrinsic
-def multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
+@emit_as(lambda a, b: types.uint64(types.uint64, types.uint64))
+def multiply_high(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(a, b)`: return the upper 64 bits of the product of two uint64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `multiply_high` and return the result."""
-        whole = ir.IntType(128)
-        product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
-        return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
-
-    return types.uint64(types.uint64, types.uint64), generate
+    whole = ir.IntType(128)
+    product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
+    return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
 
 
-@intrinsic
-def lowest_set_bit(typing_context: Any, bits: Any) -> Any:
+@emit_as(lambda bits: types.int64(types.uint64))
+def lowest_set_bit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(bits)`: return the index of the lowest set bit of a uint64 that is not 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `lowest_set_bit` and return the result."""
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
-
-    return types.int64(types.uint64), generate
+    return builder.cttz(arguments[0], ir.IntType(1)(1))
 
 
-@intrinsic
-def writable_view(typing_context: Any, column: Any) -> Any:
+@emit_as(lambda column: types.Array(column.dtype, column.ndim, "C")(column))
+def writable_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(column)`: return a derived column as a plain array; writes update nothing
     else."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `writable_view` and return the result."""
-        return arguments[0]
-
-    return _types.Array(column.dtype, column.ndim, "C")(column), generate
+    return arguments[0]
 
 
-@intrinsic
-def owning_world(typing_context: Any, column: Any) -> Any:
+@emit_as(lambda column: get_world_record(column)(column))
+def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(column)`: return the world record whose row contains a derived column."""
-    world = get_world_record(column)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `owning_world` and return the result."""
-        data = _make_array(column)(context, builder, arguments[0]).data
-        row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])
-        return builder.bitcast(row, context.get_value_type(world))
-
-    return world(column), generate
+    column = signature.args[0]
+    data = make_array(column)(context, builder, arguments[0]).data
+    row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])
+    return builder.bitcast(row, context.get_value_type(signature.return_type))
 
 
-@intrinsic
-def allocate_like(typing_context: Any, record: Any) -> Any:
+@emit_as(lambda record: record(record))
+def allocate_like(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(record)`: return an uninitialised record of the same type on the stack.
 
     As no other code has its address, LLVM can keep its fields in registers. A view by cells is too
     large for that and is returned itself.
     """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `allocate_like` and return the result."""
-        if "seen" in record.fields:
-            return arguments[0]
-        place = _cgutils.alloca_once(builder, ir.ArrayType(_BYTE, record.size))
-        place.align = CACHE_LINE
-        return builder.bitcast(place, context.get_value_type(record))
-
-    return record(record), generate
+    record = signature.args[0]
+    if "seen" in record.fields:
+        return arguments[0]
+    place = cgutils.alloca_once(builder, ir.ArrayType(_BYTE, record.size))
+    place.align = CACHE_LINE
+    return builder.bitcast(place, context.get_value_type(record))
 
 
 def make_field_getter(
@@ -307,12 +232,12 @@ def make_field_getter(
         before = [] if past is None else [was[past]]
         inside = [typing_context.resolve_getattr(p, name) for name in names]
         shared = [
-            _types.Array(part.dtype, part.ndim, "C", readonly=True)
+            types.Array(part.dtype, part.ndim, "C", readonly=True)
             if isinstance(part, types.NestedArray)
             else part
             for part in inside
         ]
-        kind = _types.Tuple([_types.intp] * agent + [*before, *shared])
+        kind = types.Tuple([types.intp] * agent + [*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             """Emit the reads of the fields, packed into a tuple."""
@@ -348,25 +273,20 @@ def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
         else:
             runs[-1].append(run)
 
-    @intrinsic
-    def fill(typing_context: Any, w: Any) -> Any:
-        """Type check the fill; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit a memset or memcpy for each run of bytes."""
-            row, at = builder.bitcast(arguments[0], _BYTE.as_pointer()), start
-            for run in map(b"".join, runs):
-                place = builder.gep(row, [_INDEX(at)])
-                if len(set(run)) == 1:
-                    _cgutils.memset(builder, place, _INDEX(len(run)), run[0])
-                elif run:
-                    data = _cgutils.global_constant(builder, "row", _cgutils.make_bytearray(run))
-                    source = builder.bitcast(data, _BYTE.as_pointer())
-                    _cgutils.raw_memcpy(builder, place, source, _INDEX(len(run)), 1)
-                at += len(run)
-            return context.get_dummy_value()
-
-        return types.none(w), generate
+    @emit_as(lambda w: types.none(w))
+    def fill(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit a memset or memcpy for each run of bytes."""
+        row, at = builder.bitcast(arguments[0], _BYTE.as_pointer()), start
+        for run in map(b"".join, runs):
+            place = builder.gep(row, [_INDEX(at)])
+            if len(set(run)) == 1:
+                cgutils.memset(builder, place, _INDEX(len(run)), run[0])
+            elif run:
+                data = cgutils.global_constant(builder, "row", cgutils.make_bytearray(run))
+                source = builder.bitcast(data, _BYTE.as_pointer())
+                cgutils.raw_memcpy(builder, place, source, _INDEX(len(run)), 1)
+            at += len(run)
+        return context.get_dummy_value()
 
     # the name is part of program digests
     fill.__name__ = f"fill {start} {crc32(values):08x}"
@@ -381,20 +301,16 @@ def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
     """Return an intrinsic `(world, entity, number)` that writes `table[number]` into each column of
     an entity."""
 
-    @intrinsic
-    def write(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
-        """Type check the write; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit a store to each column."""
-            if context.enable_boundscheck:
-                capacity = w.fields["alive"].type.shape[0]
-                emit_bounds_check(context, builder, arguments[1], _INDEX(capacity))
-            for place, value in _emit_entity_cells(builder, w, columns, arguments):
-                builder.store(value, place, align=1)
-            return context.get_dummy_value()
-
-        return types.none(w, types.intp, types.intp), generate
+    @emit_as(lambda w, e, number: types.none(w, types.intp, types.intp))
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit a store to each column."""
+        w = signature.args[0]
+        if context.enable_boundscheck:
+            capacity = w.fields["alive"].type.shape[0]
+            emit_bounds_check(context, builder, arguments[1], _INDEX(capacity))
+        for place, value in _emit_entity_cells(builder, w, columns, arguments):
+            builder.store(value, place, align=1)
+        return context.get_dummy_value()
 
     return write
 
@@ -406,28 +322,23 @@ def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], 
     `count` is at least `LANES`; the stores are vectors of `LANES` entities.
     """
 
-    @intrinsic
-    def spread(typing_context: Any, w: Any, first: Any, count: Any, number: Any) -> Any:
-        """Type check the write; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit vector stores of `LANES` entities to each column."""
-            world, first, count, number = arguments
-            stop, step = builder.add(first, count), _INDEX(LANES)
-            last = builder.sub(stop, step)
-            with _cgutils.for_range_slice(builder, first, stop, step, _INDEX) as (start, _):
-                # the last lanes may be written twice
-                e = builder.select(builder.icmp_signed(">", start, last), last, start)
-                for place, value in _emit_entity_cells(builder, w, columns, (world, e, number)):
-                    kind = ir.VectorType(value.type, LANES)
-                    nothing = ir.Constant(kind, ir.Undefined)
-                    one = builder.insert_element(nothing, value, _ZERO)
-                    order = ir.Constant(ir.VectorType(_ZERO.type, LANES), [0] * LANES)
-                    repeated = builder.shuffle_vector(one, nothing, order)
-                    builder.store(repeated, builder.bitcast(place, kind.as_pointer()), align=1)
-            return context.get_dummy_value()
-
-        return types.none(w, types.intp, types.intp, types.intp), generate
+    @emit_as(lambda w, first, count, number: types.none(w, types.intp, types.intp, types.intp))
+    def spread(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit vector stores of `LANES` entities to each column."""
+        w, (world, first, count, number) = signature.args[0], arguments
+        stop, step = builder.add(first, count), _INDEX(LANES)
+        last = builder.sub(stop, step)
+        with cgutils.for_range_slice(builder, first, stop, step, _INDEX) as (start, _):
+            # the last lanes may be written twice
+            e = builder.select(builder.icmp_signed(">", start, last), last, start)
+            for place, value in _emit_entity_cells(builder, w, columns, (world, e, number)):
+                kind = ir.VectorType(value.type, LANES)
+                nothing = ir.Constant(kind, ir.Undefined)
+                one = builder.insert_element(nothing, value, _ZERO)
+                order = ir.Constant(ir.VectorType(_ZERO.type, LANES), [0] * LANES)
+                repeated = builder.shuffle_vector(one, nothing, order)
+                builder.store(repeated, builder.bitcast(place, kind.as_pointer()), align=1)
+        return context.get_dummy_value()
 
     return spread
 
@@ -436,30 +347,26 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
     """Return an intrinsic `(world, last)` that writes one value into each column of the entities 1
     to `last`."""
 
-    @intrinsic
-    def clear(typing_context: Any, w: Any, last: Any) -> Any:
-        """Type check the write; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit a memset or a loop of stores for each column."""
-            row = builder.bitcast(arguments[0], _BYTE.as_pointer())
-            for column, field, number in columns:
-                place = w.fields[column].type.fields[field]
-                value = number.astype(as_dtype(place.type.dtype)).tobytes()
-                first = w.fields[column].offset + place.offset + len(value)
-                start = builder.gep(row, [_INDEX(first)])
-                if len(set(value)) == 1:
-                    size = builder.mul(arguments[1], _INDEX(len(value)))
-                    _cgutils.memset(builder, start, size, value[0])
-                    continue
-                word = ir.IntType(8 * len(value))
-                cells = builder.bitcast(start, word.as_pointer())
-                with _cgutils.for_range(builder, arguments[1]) as loop:
-                    each = builder.gep(cells, [loop.index])
-                    builder.store(word(int.from_bytes(value, sys.byteorder)), each, align=1)
-            return context.get_dummy_value()
-
-        return types.none(w, types.intp), generate
+    @emit_as(lambda w, last: types.none(w, types.intp))
+    def clear(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit a memset or a loop of stores for each column."""
+        w = signature.args[0]
+        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+        for column, field, number in columns:
+            place = w.fields[column].type.fields[field]
+            value = number.astype(as_dtype(place.type.dtype)).tobytes()
+            first = w.fields[column].offset + place.offset + len(value)
+            start = builder.gep(row, [_INDEX(first)])
+            if len(set(value)) == 1:
+                size = builder.mul(arguments[1], _INDEX(len(value)))
+                cgutils.memset(builder, start, size, value[0])
+                continue
+            word = ir.IntType(8 * len(value))
+            cells = builder.bitcast(start, word.as_pointer())
+            with cgutils.for_range(builder, arguments[1]) as loop:
+                each = builder.gep(cells, [loop.index])
+                builder.store(word(int.from_bytes(value, sys.byteorder)), each, align=1)
+        return context.get_dummy_value()
 
     # the name is part of program digests
     clear.__name__ = f"clear {[(*names, number.tolist()) for *names, number in columns]}"
@@ -470,19 +377,14 @@ def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
     """Return an intrinsic `(world, entity, number)` that is True if each column of an entity equals
     `table[number]`."""
 
-    @intrinsic
-    def agrees(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
-        """Type check the comparison; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `agrees` and return the result."""
-            equal = ir.IntType(1)(1)
-            for place, value in _emit_entity_cells(builder, w, columns, arguments):
-                stored = builder.load(place, align=1)
-                equal = builder.and_(equal, builder.icmp_unsigned("==", stored, value))
-            return equal
-
-        return types.boolean(w, types.intp, types.intp), generate
+    @emit_as(lambda w, e, number: types.boolean(w, types.intp, types.intp))
+    def agrees(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the comparison of all columns, combined by AND."""
+        equal = ir.IntType(1)(1)
+        for place, value in _emit_entity_cells(builder, signature.args[0], columns, arguments):
+            stored = builder.load(place, align=1)
+            equal = builder.and_(equal, builder.icmp_unsigned("==", stored, value))
+        return equal
 
     return agrees
 
@@ -499,7 +401,7 @@ def _emit_entity_cells(
         dtype = as_dtype(place.type.dtype)
         word = ir.IntType(8 * dtype.itemsize)
         bits = table.astype(dtype).view(f"u{dtype.itemsize}").tolist()
-        constant = _cgutils.global_constant(
+        constant = cgutils.global_constant(
             builder, "prefabs", ir.Constant(ir.ArrayType(word, len(bits)), bits)
         )
         first = builder.gep(row, [_INDEX(w.fields[column].offset + place.offset)])
@@ -509,11 +411,7 @@ def _emit_entity_cells(
         )
 
 
-# Numba's type hints do not help here
-_extending = cast(Any, extending)
-
-
-class BatchType(types.Type):
+class BatchType(Type):
     """Numba type of `b`, the arrays of a batch.
 
     Attributes:
@@ -533,7 +431,7 @@ class BatchType(types.Type):
     @property
     def mangling_args(self) -> Any:
         """Return the short name that Numba uses in symbol names."""
-        return "Batch", (cast(Any, self)._code,)
+        return "Batch", (get_type_code(self),)
 
 
 def _element_type(dtype: np.dtype[Any]) -> Any:
@@ -542,10 +440,10 @@ def _element_type(dtype: np.dtype[Any]) -> Any:
     return to_engine_record(kind) if isinstance(kind, types.Record) else kind
 
 
-_extending.register_model(BatchType)(_extending.models.OpaqueModel)
+extending.register_model(BatchType)(extending.models.OpaqueModel)
 
 
-@_extending.infer_getattr
+@extending.infer_getattr
 class _BatchAttributes(AttributeTemplate):
     """Typing of `b.<name>` for Numba."""
 
@@ -556,14 +454,14 @@ class _BatchAttributes(AttributeTemplate):
         return batch.arrays.get(name)
 
 
-@_extending.lower_getattr_generic(BatchType)  # type: ignore[untyped-decorator]  # numba's are
+@extending.lower_getattr_generic(BatchType)  # type: ignore[untyped-decorator]  # numba's
 def _lower_array_attribute(context: Any, builder: Any, batch: Any, value: Any, name: str) -> Any:
     """Emit the array `b.<name>` from the address and length in the address record."""
     start = builder.gep(value, [context.get_constant(types.intp, batch.offsets[name])])
     kind = batch.arrays[name]
     pointer = context.get_data_type(kind.dtype).as_pointer()
     place = builder.bitcast(start, ir.LiteralStructType([pointer, ir.IntType(64)]).as_pointer())
-    address, length = (builder.load(_cgutils.gep_inbounds(builder, place, 0, k)) for k in range(2))
+    address, length = (builder.load(cgutils.gep_inbounds(builder, place, 0, k)) for k in range(2))
     return emit_array(context, builder, kind, address, length)
 
 
@@ -581,26 +479,15 @@ def make_record_cast(dtype: np.dtype[Any]) -> Callable[[int], Any]:
 def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[int], Any]:
     """Return an intrinsic `(address)` that casts an int64 address to `make_type(description)`."""
 
-    @intrinsic
-    def cast_address(typing_context: Any, address: Any) -> Any:
-        """Type check the cast; return its signature and code generator."""
+    @emit_as(lambda address: make_type(description)(types.intp))
+    def cast_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the conversion of the address to a pointer."""
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit the conversion of the address to a pointer."""
-            return builder.inttoptr(arguments[0], context.get_value_type(kind))
-
-        kind = make_type(description)
-        return kind(types.intp), generate
-
-    return cast(Callable[[int], Any], cast_address)
+    return cast_address
 
 
-@intrinsic
-def get_address(typing_context: Any, record: Any) -> Any:
+@emit_as(lambda record: types.intp(record))
+def get_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(record)`: return the int64 address of a record."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `get_address` and return the result."""
-        return builder.ptrtoint(arguments[0], context.get_value_type(types.intp))
-
-    return types.intp(record), generate
+    return builder.ptrtoint(arguments[0], context.get_value_type(types.intp))

@@ -12,27 +12,30 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
 from types import FunctionType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from llvmlite import binding, ir
-from numba import njit, types
-from numba.core import cgutils, registry
-from numba.np.arrayobj import make_array
+from llvmlite import ir
 
-from gv_engine.compiler import program_cache
+from gv_engine.compiler import numba_pipeline, program_cache
 from gv_engine.compiler.intrinsics import (
     count_agents,
     emit_agent_pointer,
     emit_current_agent,
-    intrinsic,
 )
-from gv_engine.compiler.numba_pipeline import PART_OPTIONS, part_library
+from gv_engine.compiler.numba_pipeline import (
+    cgutils,
+    compile_to_ir,
+    emit_as,
+    get_module,
+    hide_internals,
+    intrinsic,
+    make_array,
+    make_library,
+    types,
+)
 from gv_engine.compiler.object_loader import ENTRY
 from gv_engine.compiler.parameters import rule_id
 from gv_engine.compiler.program_cache import read_unit, write_unit
-
-# Numba's type hints do not help here
-_types, _cgutils, _registry, _make_array = cast(Any, (types, cgutils, registry, make_array))
 
 _INDEX = ir.IntType(64)
 
@@ -77,40 +80,40 @@ class Unit(NamedTuple):
         now."""
         digest, codes, _ = _link_context.get()
         if (self.function, types_) not in codes:
-            finish = _optimize_alone if self.rare else _optimize
+            finish = numba_pipeline.optimize_alone if self.rare else numba_pipeline.optimize
             codes[self.function, types_] = _get_or_compile(self.function, types_, finish, digest)
         return codes[self.function, types_]
 
     def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
         """Emit a call with the program's arguments `(world, parameters, ...)` and return its
         result."""
-        p, argument_types = types_[1], self.argument_types(*types_)
+        p, arg_types = types_[1], self.argument_types(*types_)
         w, parameters, *others = values
         arguments = [w, *others]
         if self.field:
             if "running" in p.fields:
-                context.get_setattr("running", _types.void(p, _types.uint32))(
+                context.get_setattr("running", types.void(p, types.uint32))(
                     builder, (parameters, ir.IntType(32)(rule_id(self.field)))
                 )
             read = context.get_getattr(p, self.field)
             arguments.insert(1, read(context, builder, p, parameters, self.field))
-        code = self.get_code(argument_types)
+        code = self.get_code(arg_types)
         if self.rare:
             _link_context.get().rare[code.name] = code.library
         else:
             context.active_code_library.add_linking_library(code.library)
-        return _emit_call(context, builder, code.name, code.returns, argument_types, arguments)
+        return _emit_call(context, builder, code.name, code.returns, arg_types, arguments)
 
 
 def _emit_call(
-    context: Any, builder: Any, name: str, returns: Any, kinds: Sequence[Any], values: Sequence[Any]
+    context: Any, builder: Any, name: str, returns: Any, arg_types: Any, values: Sequence[Any]
 ) -> Any:
     """Emit a call of an LLVM function by name, with error propagation; return its result."""
     convention = context.call_conv
-    kind = convention.get_function_type(returns, kinds)
-    function = _cgutils.get_or_insert_function(builder.module, kind, name)
-    status, result = convention.call_function(builder, function, returns, kinds, values)
-    with _cgutils.if_unlikely(builder, status.is_error):
+    function_type = convention.get_function_type(returns, arg_types)
+    function = cgutils.get_or_insert_function(builder.module, function_type, name)
+    status, result = convention.call_function(builder, function, returns, arg_types, values)
+    with cgutils.if_unlikely(builder, status.is_error):
         convention.return_status_propagate(builder, status)
     return result
 
@@ -143,14 +146,14 @@ def linking(digest: str) -> Iterator[None]:
 
 
 @cache
-def _type_text(kind: Any) -> str:
+def _type_text(numba_type: Any) -> str:
     """Return a text for a Numba type that is equal in every process."""
-    if isinstance(kind, types.Record):
-        fields = ((n, f.offset, _type_text(f.type)) for n, f in cast(Any, kind.fields).items())
-        return f"{type(kind).__name__}{kind.size}{list(fields)}"
-    if isinstance(kind, types.BaseTuple):
-        return f"({', '.join(map(_type_text, cast(Any, kind)))})"
-    return str(kind)
+    if isinstance(numba_type, types.Record):
+        fields = ((n, f.offset, _type_text(f.type)) for n, f in numba_type.fields.items())
+        return f"{type(numba_type).__name__}{numba_type.size}{list(fields)}"
+    if isinstance(numba_type, types.BaseTuple):
+        return f"({', '.join(map(_type_text, numba_type))})"
+    return str(numba_type)
 
 
 # ---- calls in a program ------------------------------------------------------------------------
@@ -160,36 +163,29 @@ def make_call(unit: Unit) -> Any:
     """Return an intrinsic `(world, parameters, measurements)` that calls a unit and returns its
     result."""
 
-    def one(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
-        """Type check the unit; return the signature and code generator of the call."""
+    @emit_as(lambda w, p, was: unit.get_code(unit.argument_types(w, p, was)).returns(w, p, was))
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the call of the unit and return its result."""
+        return unit.emit(context, builder, signature.args, arguments)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `one` and return the result."""
-            return unit.emit(context, builder, signature.args, arguments)
-
-        return unit.get_code(unit.argument_types(w, p, was)).returns(w, p, was), generate
-
-    return intrinsic(one)
+    return call
 
 
 def make_stub(name: str, returns: Any = types.none) -> Any:
     """Return an intrinsic that takes a tuple of integers and calls the program's function of this
     name."""
 
-    def one(typing_context: Any, numbers: Any) -> Any:
-        """Type check the call; return its signature and code generator."""
+    @emit_as(lambda numbers: returns(numbers))
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the call, with all integers as int64, and return its result."""
+        kinds = (types.int64,) * len(signature.args[0])
+        parts = zip(cgutils.unpack_tuple(builder, arguments[0]), signature.args[0], kinds)
+        values = [context.cast(builder, *part) for part in parts]
+        return _emit_call(context, builder, f"{ENTRY}_{name}", returns, kinds, values)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `one` and return the result."""
-            kinds = (types.int64,) * len(numbers)
-            parts = zip(_cgutils.unpack_tuple(builder, arguments[0]), numbers, kinds)
-            values = [context.cast(builder, *part) for part in parts]
-            return _emit_call(context, builder, f"{ENTRY}_{name}", returns, kinds, values)
-
-        return returns(numbers), generate
-
-    one.__name__ = name
-    return intrinsic(one)
+    # the name is part of program digests
+    call.__name__ = name
+    return call
 
 
 def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
@@ -218,7 +214,7 @@ def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
 
         for unit in units:
             unit.get_code(unit.argument_types(w, p, _NONE))
-        return _types.none(w, p), generate
+        return types.none(w, p), generate
 
     return intrinsic(each)
 
@@ -240,7 +236,7 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
             if count == 1:
                 return unit.emit(context, builder, (w, p), arguments)
             kind = unit.get_code(unit.argument_types(w, p)).returns
-            results = _cgutils.alloca_once(builder, context.get_data_type(kind), count + 1)
+            results = cgutils.alloca_once(builder, context.get_data_type(kind), count + 1)
             with _agent_loop(context, builder, w, arguments[0], "live") as agent:
                 value = unit.emit(context, builder, (w, p), arguments)
                 context.pack_value(builder, kind, value, builder.gep(results, [agent]))
@@ -255,8 +251,8 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
         kinds = [
             unit.get_code(unit.argument_types(w, p)).returns if unit else None for unit in units
         ]
-        many = _types.CPointer if count > 1 else lambda kind: kind
-        kind = _types.Tuple([many(kind) if kind else _NONE for kind in kinds])
+        many = types.CPointer if count > 1 else lambda kind: kind
+        kind = types.Tuple([many(kind) if kind else _NONE for kind in kinds])
         return kind(w, p), generate
 
     return intrinsic(each)
@@ -275,7 +271,7 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             """Emit the calls of the units, and the stores of their terms and of the sum."""
-            world, rows = arguments[0], _make_array(terms)(context, builder, arguments[3])
+            world, rows = arguments[0], make_array(terms)(context, builder, arguments[3])
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
                 with _agent_loop(context, builder, w, world, "live") as agent:
                     own = builder.extract_value(arguments[2], k)
@@ -293,7 +289,7 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
 
         for unit, own in zip(units, was, strict=True):
             unit.get_code(unit.argument_types(w, p, _agent_value_type(own)))
-        return _types.none(w, p, was, terms), generate
+        return types.none(w, p, was, terms), generate
 
     return intrinsic(each)
 
@@ -321,39 +317,35 @@ def _agent_loop(
     if "present" in w.fields:
         present = context.get_getattr(w, "present")(context, builder, w, world, "present")
         count = builder.zext(present, _INDEX)
-    with _cgutils.for_range(builder, count) as loop, ExitStack() as inside:
+    with cgutils.for_range(builder, count) as loop, ExitStack() as inside:
         agent = builder.add(loop.index, _INDEX(1))
         if select == "order":
             agent = number("order", loop.index)
         if select:
             live = number("live", agent)
             inside.enter_context(builder.if_then(builder.icmp_unsigned("!=", live, live.type(0))))
-        context.get_setattr("turn", _types.void(w, _types.int64))(builder, (world, agent))
+        context.get_setattr("turn", types.void(w, types.int64))(builder, (world, agent))
         yield agent
 
 
-def _emit_agent_value(context: Any, builder: Any, kind: Any, value: Any, agent: Any) -> Any:
+def _emit_agent_value(context: Any, builder: Any, numba_type: Any, value: Any, agent: Any) -> Any:
     """Emit the load of one agent's value from a per-agent array; a single value passes through."""
-    if _agent_value_type(kind) is kind:
+    if _agent_value_type(numba_type) is numba_type:
         return value
-    return context.unpack_value(builder, kind.dtype, builder.gep(value, [agent]))
+    return context.unpack_value(builder, numba_type.dtype, builder.gep(value, [agent]))
 
 
-def _agent_value_type(kind: Any) -> Any:
+def _agent_value_type(numba_type: Any) -> Any:
     """Return the type of one agent's value: the element type of a per-agent array."""
-    return kind.dtype if isinstance(kind, types.CPointer) else kind
+    return numba_type.dtype if isinstance(numba_type, types.CPointer) else numba_type
 
 
-@intrinsic
-def agent_value(typing_context: Any, w: Any, values: Any) -> Any:
+@emit_as(lambda w, values: _agent_value_type(values)(w, values))
+def agent_value(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(world, values)`: return the current agent's element of a per-agent array."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR for a call of `agent_value` and return the result."""
-        agent = emit_current_agent(context, builder, w, arguments[0])
-        return _emit_agent_value(context, builder, values, arguments[1], agent)
-
-    return _agent_value_type(values)(w, values), generate
+    w, values = signature.args
+    agent = emit_current_agent(context, builder, w, arguments[0])
+    return _emit_agent_value(context, builder, values, arguments[1], agent)
 
 
 def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
@@ -370,19 +362,20 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             """Emit a test of each action by all units, with the action as a constant."""
             read = context.get_getattr(p, "places")
-            places = _make_array(places_of)(
+            places = make_array(places_of)(
                 context, builder, read(context, builder, p, arguments[1], "places")
             ).data
-            first = _make_array(mask)(context, builder, arguments[2]).data
-            is_valid = _cgutils.alloca_once(builder, ir.IntType(1))
+            first = make_array(mask)(context, builder, arguments[2]).data
+            is_valid = cgutils.alloca_once(builder, ir.IntType(1))
             # each action is a constant, so that LLVM removes the tests of other actions
             for index, action in enumerate(actions):
                 number = _INDEX(action)
                 place = builder.load(builder.gep(places, [_INDEX(index)]))
                 with builder.if_then(builder.icmp_signed(">=", place, _INDEX(0))):
-                    builder.store(_cgutils.false_bit, is_valid)
+                    builder.store(cgutils.false_bit, is_valid)
                     for unit in units:
-                        with guarded(builder, is_valid):
+                        known = builder.load(is_valid)
+                        with builder.if_then(builder.not_(known)) if checked else nullcontext():
                             answer = unit.emit(context, builder, kinds, (*arguments[:2], number))
                             returns = unit.get_code(unit.argument_types(*kinds)).returns
                             answer = context.cast(builder, answer, returns, types.boolean)
@@ -394,10 +387,10 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
         places_of = typing_context.resolve_getattr(p, "places")
         kinds = w, p, types.intp
         # a test costs less than a mispredicted branch
-        guarded = _emit_if_false if "running" in p.fields else _emit_always
+        checked = "running" in p.fields
         for unit in units:
             unit.get_code(unit.argument_types(*kinds))
-        return _types.none(w, p, mask), generate
+        return types.none(w, p, mask), generate
 
     masks = intrinsic(every)
     # the name is part of program digests
@@ -405,17 +398,7 @@ def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
     return masks
 
 
-def _emit_if_false(builder: Any, flag: Any) -> Any:
-    """Return a context manager that emits a branch taken if the flag is False."""
-    return builder.if_then(builder.not_(builder.load(flag)))
-
-
-def _emit_always(builder: Any, flag: Any) -> Any:
-    """Return a context manager that emits no branch."""
-    return nullcontext()
-
-
-_NONE = _types.Tuple(())
+_NONE = types.Tuple(())
 
 
 # ---- code ----------------------------------------------------------------------------------------
@@ -425,7 +408,7 @@ _CODES: dict[str, UnitCode] = {}
 
 
 def _get_or_compile(
-    function: Callable[..., Any], kinds: tuple[Any, ...], finish: Callable[..., Any], digest: str
+    function: Callable[..., Any], arg_types: Any, finish: Callable[..., Any], digest: str
 ) -> UnitCode:
     """Return the code of a function for these argument types: from memory, the disk cache, or
     compiled now.
@@ -434,7 +417,7 @@ def _get_or_compile(
         finish: function `(library, entry)` that prepares the LLVM module; part of the cache key.
         digest: digest of the surrounding code; part of the cache key.
     """
-    types_text = ", ".join(map(_type_text, kinds))
+    types_text = ", ".join(map(_type_text, arg_types))
     key = program_cache.program_digest([function], types_text, finish.__name__, digest)
     if key not in _CODES:
         name = f"unit_{key}"
@@ -442,11 +425,8 @@ def _get_or_compile(
         if cached:
             returns, bitcode = _type_from_json(cached[0]), cached[1]
         else:
-            returns, bitcode = _compile_to_bitcode(function, kinds, name, finish)
-        library = part_library(_get_codegen(), name)
-        library._final_module = binding.parse_bitcode(bitcode)
-        library._finalize_dynamic_globals()
-        library._finalized = True
+            returns, bitcode = _compile_to_bitcode(function, arg_types, name, finish)
+        library = numba_pipeline.load_part(name, bitcode)
         if not cached and not library.has_dynamic_globals:  # these are addresses in this process
             with suppress(KeyError):  # a type without a JSON form
                 write_unit(key, _type_to_json(returns), bitcode)
@@ -454,37 +434,35 @@ def _get_or_compile(
     return _CODES[key]
 
 
-_PLAIN = {str(kind): kind for kind in (_types.none, _types.boolean, *_types.number_domain)}
+_PLAIN = {str(kind): kind for kind in (types.none, types.boolean, *types.number_domain)}
 
 
-def _type_to_json(kind: Any) -> Any:
+def _type_to_json(numba_type: Any) -> Any:
     """Return a Numba type as JSON: a name, or a list for a tuple.
 
     Raises:
         KeyError: it is neither a number nor a tuple of numbers.
     """
-    if isinstance(kind, _types.BaseAnonymousTuple):
-        return [_type_to_json(each) for each in kind]
-    return str(_PLAIN[str(kind)])
+    if isinstance(numba_type, types.BaseAnonymousTuple):
+        return [_type_to_json(each) for each in numba_type]
+    return str(_PLAIN[str(numba_type)])
 
 
 def _type_from_json(data: Any) -> Any:
     """Return the Numba type that `_type_to_json` wrote."""
     if isinstance(data, list):
-        return _types.Tuple([_type_from_json(each) for each in data])
+        return types.Tuple([_type_from_json(each) for each in data])
     return _PLAIN[data]
 
 
 def _compile_to_bitcode(
-    function: Callable[..., Any], kinds: Any, name: str, finish: Callable[..., Any]
+    function: Callable[..., Any], arg_types: Any, name: str, finish: Callable[..., Any]
 ) -> tuple[Any, bytes]:
     """Compile a function; return the Numba type of its result and its LLVM bitcode."""
-    result = _compile_with_numba(function, kinds)
-    library = _get_codegen().create_library(name)
-    library._final_module.link_in(result.library._final_module, preserve=True)
-    module = finish(library, result.fndesc.llvm_func_name)
-    module.get_function(result.fndesc.llvm_func_name).name = name
-    return result.signature.return_type, module.as_bitcode()
+    part, entry, returns = compile_to_ir(function, arg_types)
+    module = finish(make_library(name, part), entry)
+    module.get_function(entry).name = name
+    return returns, module.as_bitcode()
 
 
 def compile_program(
@@ -500,27 +478,27 @@ def compile_program(
         dtypes_text: dtypes of the kernel's arrays, part of the cache key.
         callees: functions of integers that the kernel calls by name.
     """
-    code = _get_or_compile(
-        kernel, _INTS, _hide_internals, f"{dtypes_text} {_link_context.get().digest}"
-    )
-    library = _get_codegen().create_library(ENTRY)
+    rare = _link_context.get().rare
+    digest = f"{dtypes_text} {_link_context.get().digest}"
+    code = _get_or_compile(kernel, _INTS, hide_internals, digest)
+    library = make_library(ENTRY)
     library.add_ir_module(_build_entry_module(code))
-    module = library._final_module
-    module.link_in(code.library._final_module, preserve=True)
+    module = get_module(library)
+    module.link_in(get_module(code.library), preserve=True)
     for function in callees:
-        compiled = _compile_with_numba(function, (types.int64,) * function.__code__.co_argcount)
-        part = compiled.library._final_module
-        part.get_function(compiled.fndesc.llvm_func_name).name = f"{ENTRY}_{function.__name__}"
+        kinds = (types.int64,) * function.__code__.co_argcount
+        part, name, _ = compile_to_ir(function, kinds)
+        part.get_function(name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
-    module = _optimize(library, ENTRY)
+    module = numba_pipeline.optimize(library, ENTRY)
     # rare units are already optimised, and not inlined
-    for unit in _link_context.get().rare.values():
-        module.link_in(unit._final_module, preserve=True)
-    _hide_internals(library, ENTRY)
+    for unit in rare.values():
+        module.link_in(get_module(unit), preserve=True)
+    hide_internals(library, ENTRY)
     declared = [part.name for part in module.functions if part.is_declaration]
     variables = [part.name for part in module.global_variables]
     return (
-        _get_codegen()._tm.emit_object(module),
+        numba_pipeline.emit_object(module),
         tuple(name for name in declared if not name.startswith("llvm.")),
         tuple(name for name in variables if name.startswith("_ZN08NumbaEnv")),
     )
@@ -533,7 +511,7 @@ _INTS = (types.int64,) * 4
 def _build_entry_module(kernel: UnitCode) -> Any:
     """Return the LLVM module of `ENTRY`: a METH_FASTCALL function that releases the GIL and calls
     the kernel."""
-    context, pointer = _registry.cpu_target.target_context, ir.IntType(8).as_pointer()
+    context, pointer = numba_pipeline.target_context, ir.IntType(8).as_pointer()
     module = context.create_module(ENTRY)
     kind = context.call_conv.get_function_type(kernel.returns, _INTS)
     called = ir.Function(module, kind, kernel.name)
@@ -553,47 +531,3 @@ def _build_entry_module(kernel: UnitCode) -> Any:
     raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
     builder.ret(python.long_from_longlong(builder.select(status.is_error, raised, failed)))
     return module
-
-
-def _compile_with_numba(function: Callable[..., Any], kinds: Any) -> Any:
-    """Return Numba's compile result of a function for these argument types."""
-    compiled: Any = cast(Any, njit)(**PART_OPTIONS)(function)
-    compiled.compile(kinds)
-    (result,) = compiled.overloads.values()
-    return result
-
-
-# ---- preparing a module: only the entry stays visible outside -----------------------------------
-
-
-def _hide_internals(library: Any, entry: str) -> Any:
-    """Make all functions of a library internal except `entry`; return its LLVM module."""
-    for part in library._final_module.functions:
-        if part.name == entry:
-            part.linkage = "external"
-        elif not part.is_declaration:
-            part.linkage = "internal"
-    return library._final_module
-
-
-def _optimize(library: Any, entry: str) -> Any:
-    """Hide internal functions and optimise a library; return its LLVM module."""
-    _hide_internals(library, entry)
-    library._optimize_final_module()
-    return library._final_module
-
-
-def _optimize_alone(library: Any, entry: str) -> Any:
-    """Optimise a library that is never inlined elsewhere, with inlining left to LLVM; return its
-    module.
-
-    The code is smaller and compiles faster than with forced inlining.
-    """
-    text = str(library._final_module).replace("alwaysinline", "nounwind")
-    library._final_module = binding.parse_assembly(text)
-    return _optimize(library, entry)
-
-
-def _get_codegen() -> Any:
-    """Return Numba's code generator for this processor."""
-    return _registry.cpu_target.target_context.codegen()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from components.appearance import FLOOR
 from gv_engine.compiler.intrinsics import (
@@ -19,8 +18,13 @@ from gv_engine.compiler.intrinsics import (
     prefetch_cell,
     writable_view,
 )
-from gv_engine.compiler.method_registry import LAYOUTS, prefab_tables, register_method
-from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.method_registry import (
+    LAYOUTS,
+    prefab_tables,
+    register_function,
+    register_method,
+)
+from gv_engine.compiler.numba_pipeline import register_jitable
 from gv_engine.compiler.simd import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 
@@ -29,60 +33,39 @@ TYPES_UNKNOWN = np.uint32(2**32 - 1)
 their type."""
 
 
-@register_method("now_strange")
-def _build_now_strange(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.now_strange(kind)`: note that objects of a type may
-    have other components than their type."""
-
-    def impl(w: Any, kind: Any) -> None:
-        """Implement `now_strange`; Numba compiles this function."""
-        w.strange |= np.uint32(1) << np.uint32(kind & 31)
-
-    return impl
+@register_function("now_strange")
+def _mark_strange(w: Any, kind: Any) -> None:
+    """Implement `w.now_strange(kind)`: note that objects of a type may have other components than
+    their type."""
+    w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
 
-@register_method("enlist")
-def _build_enlist(w: Any, cell: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.enlist(cell, kind)`: add a cell to the list of cells
-    that look like a type."""
-
-    def impl(w: Any, cell: Any, kind: Any) -> None:
-        """Implement `enlist`; Numba compiles this function."""
-        k, i = kind % len(w.listed), cell >> 6
-        w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
-        w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-
-    return impl
+@register_function("enlist")
+def _list_cell(w: Any, cell: Any, kind: Any) -> None:
+    """Implement `w.enlist(cell, kind)`: add a cell to the list of cells that look like a type."""
+    k, i = kind % len(w.listed), cell >> 6
+    w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
+    w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
 
 
-@register_method("unlist")
-def _build_unlist(w: Any, cell: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.unlist(cell, kind)`: remove a cell from the list of
-    cells that look like a type."""
-
-    def impl(w: Any, cell: Any, kind: Any) -> None:
-        """Implement `unlist`; Numba compiles this function."""
-        k, i = kind % len(w.listed), cell >> 6
-        w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
-        if w.listed[k, i] == 0:
-            w.filled[k, i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
-
-    return impl
+@register_function("unlist")
+def _unlist_cell(w: Any, cell: Any, kind: Any) -> None:
+    """Implement `w.unlist(cell, kind)`: remove a cell from the list of cells that look like a
+    type."""
+    k, i = kind % len(w.listed), cell >> 6
+    w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
+    if w.listed[k, i] == 0:
+        w.filled[k, i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
 
 
-@register_method("block")
-def _build_block(w: Any, cell: Any, blocks: Any) -> Any:
-    """Return the function to compile for `w.block(cell, blocks)`: set a cell's movement bit; a
-    change invalidates the cached distances."""
-
-    def impl(w: Any, cell: Any, blocks: Any) -> None:
-        """Implement `block`; Numba compiles this function."""
-        bit = np.uint64(1) << np.uint64(cell & 63)
-        if ((w.blocked[cell >> 6] & bit) != 0) != (blocks != 0):
-            w.blocked[cell >> 6] ^= bit
-            w.ways_from = 0
-
-    return impl
+@register_function("block")
+def _set_movement_bit(w: Any, cell: Any, blocks: Any) -> None:
+    """Implement `w.block(cell, blocks)`: set a cell's movement bit; a change invalidates the cached
+    distances."""
+    bit = np.uint64(1) << np.uint64(cell & 63)
+    if ((w.blocked[cell >> 6] & bit) != 0) != (blocks != 0):
+        w.blocked[cell >> 6] ^= bit
+        w.ways_from = 0
 
 
 @register_method("forget_cells")
@@ -90,7 +73,7 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
     """Return the function to compile for `w.forget_cells(lift)`: reset all listed cells to floor
     and clear the lists; `lift` empties the cells."""
     stride = w.fields["at"].type.shape[1]
-    reset_ground = _reset_ground_cell if "ground" in LAYOUTS[w].layers else _ignore_ground_cell
+    has_ground = "ground" in LAYOUTS[w].layers
 
     def impl(w: Any, lift: Any) -> None:
         """Reset the cells in the lists, and the lists."""
@@ -108,28 +91,17 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
                         cell = 64 * i + lowest_set_bit(bits)
                         bits &= bits - np.uint64(1)
                         w.looks[cell // stride, cell % stride] = FLOOR
-                        reset_ground(w, cell // stride, cell % stride, lift)
                         if lift:
                             at[cell] = NOTHING
+                        if has_ground:
+                            w.beneath[cell // stride, cell % stride] = FLOOR
+                            if lift:
+                                writable_view(w.ground)[cell // stride, cell % stride] = NOTHING
         for i in range(len(w.blocked)):
             w.blocked[i] = 0
         w.ways_from = 0
 
     return impl
-
-
-@register_jitable(**PART_OPTIONS)
-def _reset_ground_cell(w: Any, y: Any, x: Any, lift: Any) -> None:
-    """Reset the ground appearance of a cell; with `lift`, also empty it."""
-    w.beneath[y, x] = FLOOR
-    if lift:
-        writable_view(w.ground)[y, x] = NOTHING
-
-
-@register_jitable(**PART_OPTIONS)
-def _ignore_ground_cell(w: Any, y: Any, x: Any, lift: Any) -> None:
-    """Do nothing; stands in for `_reset_ground_cell` in worlds without ground."""
-    pass
 
 
 @register_method("find_strange")
@@ -171,7 +143,7 @@ def _build_having(w: Any, columns: Any) -> Any:
     words = -(-rows * stride // 64)
     layers = len(LAYOUTS[w].layers)
 
-    @register_jitable(**PART_OPTIONS)
+    @register_jitable
     def collect(w: Any, columns: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
         """Append the objects with the component from 64 cells, given as bits; return the new
         count."""
@@ -244,7 +216,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     rows, stride = w.fields["at"].type.shape
     words = -(-rows * stride // 64)
 
-    @register_jitable(**PART_OPTIONS)
+    @register_jitable
     def collect(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
         """Append the objects of the type from 64 cells, given as bits; return the new count."""
         while bits != 0 and count < len(entities):
@@ -268,27 +240,23 @@ def _build_of_type(w: Any, kind: Any) -> Any:
                 count = collect(w, kind, i, w.listed[kind, i], entities, count)
         return entities[:count]
 
-    def search_looks(w: Any, kind: Any) -> Any:
-        """Search cells that look like the type."""
-        types = np.uint64(1) << np.uint64(kind & 31)
-        entities, count = np.empty(w.placed[kind], np.int64), 0
-        for i in range(words if len(entities) > 0 else 0):
-            count = collect(w, kind, i, find_typed_cells(w, i, types), entities, count)
-        return entities[:count]
-
-    def search_all_cells(w: Any, kind: Any) -> Any:
-        """Search all cells; an appearance does not tell which object lies beneath."""
-        entities, count = np.empty(w.placed[kind], np.int64), 0
-        for i in range(words if len(entities) > 0 else 0):
-            count = collect(w, kind, i, ~np.uint64(0), entities, count)
-        return entities[:count]
-
     # a look does not tell which object lies beneath the thing
-    search_small = search_all_cells if len(LAYOUTS[w].layers) > 1 else search_looks
+    shows_all = len(LAYOUTS[w].layers) == 1
+
+    def search_small(w: Any, kind: Any) -> Any:
+        """Search cells that look like the type, or all cells of a grid with two layers."""
+        types, bits = np.uint64(1) << np.uint64(kind & 31), ~np.uint64(0)
+        entities, count = np.empty(w.placed[kind], np.int64), 0
+        for i in range(words if len(entities) > 0 else 0):
+            if shows_all:
+                bits = find_typed_cells(w, i, types)
+            count = collect(w, kind, i, bits, entities, count)
+        return entities[:count]
+
     return search_lists if LAYOUTS[w].is_large else search_small
 
 
-@register_jitable(**PART_OPTIONS)
+@register_jitable
 def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
     """Append the entities of a cell that have a component to `entities`; return the new count."""
     if below != NOTHING and columns.has[below]:
@@ -300,7 +268,7 @@ def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, 
     return count
 
 
-@register_jitable(**PART_OPTIONS)
+@register_jitable
 def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
     """Return word `i` of the lists of several types (a bit mask), combined by OR."""
     bits = np.uint64(0)

@@ -4,31 +4,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import extending, from_dtype, types
-from numba.core import cgutils, typing
+from numba import from_dtype
 from numba.core.errors import TypingError
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
 from numpy.typing import NDArray
 
 from gv_engine.compiler import observation
-from gv_engine.compiler.bounds import emit_bounds_check
 from gv_engine.compiler.exceptions import message_code
 from gv_engine.compiler.intrinsics import (
     count_agents,
     count_set_bits,
-    emit_pointer,
     flat_array_view,
     flat_cells,
     make_entity_compare,
     multiply_high,
 )
-from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.numba_pipeline import PART_OPTIONS, Decorator, extending, overload, types
 from gv_engine.compiler.records import (
     EngineRecord,
     GeneratorRecord,
@@ -44,119 +39,13 @@ from gv_engine.compiler.rng import (
     sample_without_replacement,
     shuffle,
 )
-from gv_engine.rules.component import NOTHING, column_name, fields_of
+from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.rules.geometry import count_bits, flat_view
 from gv_engine.rules.system import to_measurement
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import Layout
 
-# ---- methods for one agent -----------------------------------------------------------------------
-
-# Numba's type hints do not help here
-_extending, _cgutils, _types, _typing = cast(Any, (extending, cgutils, types, typing))
-
-_AGENT = ir.IntType(64)(1)
-_METHODS: dict[str, Any] = {}
-
-
-@_extending.infer_getattr
-class _SingleAgentMethods(AttributeTemplate):
-    """Typing of methods that have a shorter implementation in worlds with one agent."""
-
-    key = WorldRecord
-
-    def generic_resolve(self, w: Any, name: str) -> Any:  # type: ignore[override]  # a constant
-        """Return the bound method; None for other names and for worlds with several agents."""
-        if name not in _METHODS or count_agents(w) > 1:
-            return None
-        return _types.BoundFunction(_METHODS[name], w)
-
-
-def _register(name: str, returns: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that registers an IR emitter `(context, builder, w, kinds, arguments)` as
-    a method.
-
-    Args:
-        name: method name on `WorldRecord`.
-        returns: Numba type of the result.
-    """
-
-    class Method(AbstractTemplate):
-        """Typing of the method: any arguments, one type of result."""
-
-        key = f"{__name__}.{name}"
-
-        def generic(self, args: Any, kws: Any) -> Any:
-            """Return the signature of the method for these argument types."""
-            types_ = (*args, *kws.values())
-            return _typing.signature(returns, *types_, recvr=cast(Any, self).this)
-
-    def register(emit: Callable[..., Any]) -> Callable[..., Any]:
-        """Register the emitter and return it."""
-
-        def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-            """Emit the call through the registered emitter."""
-            return emit(context, builder, sig.args[0], sig.args[1:], arguments)
-
-        _METHODS[name] = Method
-        _extending.lower_builtin(Method.key, WorldRecord, _types.VarArg(_types.Any))(lower)
-        return emit
-
-    return register
-
-
-def _emit_position(
-    context: Any, builder: Any, w: Any, world: Any, e: Any
-) -> Iterator[tuple[Any, Any]]:
-    """Yield for y and x of an entity the type of the column and a pointer to the element."""
-    columns = w.fields["position"]
-    for name in ("y", "x"):
-        field = columns.type.fields[name]
-        first = emit_pointer(
-            context, builder, world, columns.offset + field.offset, field.type.dtype
-        )
-        yield field.type.dtype, builder.gep(first, [e])
-
-
-@_register("stand", types.none)
-def _emit_stand(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
-    """Emit `w.stand(agent, y, x)` for one agent: write the agent's position."""
-    world, agent, *cell = arguments
-    agent = context.cast(builder, agent, kinds[0], types.intp)
-    if context.enable_boundscheck:
-        emit_bounds_check(context, builder, agent, ir.IntType(64)(w.fields["alive"].type.shape[0]))
-    for (kind, place), own, value in zip(
-        _emit_position(context, builder, w, world, agent), kinds[1:], cell
-    ):
-        builder.store(context.cast(builder, value, own, kind), place)
-    return context.get_dummy_value()
-
-
-@_register("agent_at", types.intp)
-def _emit_agent_at(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
-    """Emit `w.agent_at(y, x)` for one agent: 1 if the agent is in the cell, else 0."""
-    world, *cell = arguments
-    is_there = _cgutils.true_bit
-    for (kind, place), own, value in zip(
-        _emit_position(context, builder, w, world, _AGENT), kinds, cell
-    ):
-        coordinate = context.cast(builder, builder.load(place), kind, types.intp)
-        requested = context.cast(builder, value, own, types.intp)
-        is_there = builder.and_(is_there, builder.icmp_signed("==", coordinate, requested))
-    return builder.zext(is_there, ir.IntType(64))
-
-
-@_register("is_taken", types.boolean)
-def _emit_is_taken(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
-    """Emit `w.is_taken(y, x)` for one agent: a constant False, so that LLVM removes the branch."""
-    # a constant, so that LLVM removes the branch
-    return _cgutils.false_bit
-
-
 # ---- registration --------------------------------------------------------------------------------
-
-# Numba's type hints lack `jit_options`
-overload, overload_method = cast(Any, (extending.overload, extending.overload_method))
 
 LAYOUTS: dict[EngineRecord, Layout] = {}
 """Layout of each world record type."""
@@ -166,9 +55,8 @@ def register_layout(layout: Layout) -> None:
     """Register a layout, so that methods of its rows can be compiled."""
     # a copy: the registry lives for ever and must not keep the scenario's types
     copied = replace(layout, types=tuple(map(replace, layout.types)))
-    LAYOUTS.setdefault(
-        make_world_record(from_dtype(layout.looks_dtype), layout.look_fields), copied
-    )
+    record = make_world_record(from_dtype(layout.looks_dtype), layout.look_fields)
+    LAYOUTS.setdefault(record, copied)
 
 
 def _strip_annotations(function: Callable[..., Any]) -> inspect.Signature:
@@ -182,9 +70,7 @@ def _strip_annotations(function: Callable[..., Any]) -> inspect.Signature:
     )
 
 
-def register_method(
-    name: str, of: type[EngineRecord] = WorldRecord, **options: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: Any) -> Decorator:
     """Return a decorator for a builder: it gets Numba types and returns the function to compile as
     method.
 
@@ -204,15 +90,50 @@ def register_method(
             return implementation
 
         build_unannotated.__signature__ = _strip_annotations(build)  # type: ignore[attr-defined]  # numba reads it
-        overload_method(of, name, jit_options=PART_OPTIONS, **options)(build_unannotated)
+        extending.overload_method(of, name, jit_options=PART_OPTIONS, **options)(build_unannotated)
         return build
 
     return register
 
 
-def is_omitted(kind: Any) -> bool:
+def register_function(name: str, of: type[EngineRecord] = WorldRecord) -> Decorator:
+    """Return a decorator that registers a function as a method, compiled for all argument types."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the function and return it."""
+        _register_choice(name, function, lambda record: function, of)
+        return function
+
+    return register
+
+
+def _register_choice(
+    name: str,
+    declared: Callable[..., Any],
+    choose: Callable[[Any], Callable[..., Any]],
+    of: type[EngineRecord] = WorldRecord,
+) -> None:
+    """Register a method whose function depends on the record type only.
+
+    Args:
+        name: method name that rules or kernels call.
+        declared: function with the parameters of the method.
+        choose: function that takes the Numba type of the record and returns the function to
+            compile.
+        of: record type that gets the method.
+    """
+
+    def build(*arguments: Any) -> Callable[..., Any]:
+        """Return the function for the type of the record."""
+        return choose(arguments[0])
+
+    build.__signature__ = inspect.signature(declared)  # type: ignore[attr-defined]  # numba reads it
+    register_method(name, of)(build)
+
+
+def is_omitted(numba_type: Any) -> bool:
     """Return True if the Numba type of an argument says that it is omitted or None."""
-    return kind is None or isinstance(kind, types.NoneType | types.Omitted)
+    return numba_type is None or isinstance(numba_type, types.NoneType | types.Omitted)
 
 
 def prefab_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
@@ -234,19 +155,36 @@ def prefab_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
 # ---- verbs and views -----------------------------------------------------------------------------
 
 
+class _SingleAgentMethods:
+    """Methods that are shorter in worlds with one agent."""
+
+    def stand(self: Any, agent: int, y: int, x: int) -> None:
+        """Move the agent into a cell, or off the grid."""
+        self.position.y[agent] = y
+        self.position.x[agent] = x
+
+    def is_taken(self: Any, y: int, x: int) -> bool:
+        """Return False, as there is no other agent; a constant, so that LLVM removes the branch."""
+        return False
+
+    def agent_at(self: Any, y: int, x: int) -> int:
+        """Return 1 if the agent is in a cell, else NOTHING."""
+        return int((self.position.y[AGENT] == y) & (self.position.x[AGENT] == x))
+
+
+def _agent_at(self: Any, y: int, x: int) -> int:
+    """Return the agent in a cell, or NOTHING."""
+    return self.who[y, x]  # type: ignore[no-any-return]  # numba's
+
+
 def _register_verb(name: str, verb: Callable[..., Any]) -> None:
-    """Register a verb of `gv_engine.rules.world` as a method of `WorldRecord`, with the same
-    code."""
-
-    def build(*arguments: Any) -> Callable[..., Any]:
-        """Return the verb's function, for any argument types."""
-        return verb
-
-    build.__signature__ = inspect.signature(verb)  # type: ignore[attr-defined]  # numba reads it
-    register_method(name)(build)
+    """Register a verb of `gv_engine.rules.world` as a method of `WorldRecord`, with the same code
+    in worlds with several agents."""
+    single = getattr(_SingleAgentMethods, name, verb)
+    _register_choice(name, verb, lambda w: verb if count_agents(w) > 1 else single)
 
 
-for _name, _verb in VERBS.items():
+for _name, _verb in {**VERBS, "agent_at": _agent_at}.items():
     # `enclose` has a faster implementation, which falls back to this one
     _register_verb("enclose_one_by_one" if _name == "enclose" else _name, _verb)
 
@@ -255,21 +193,21 @@ def _register_view_method(name: str) -> None:
     """Register `name` as a method of `ViewRecord`, implemented for the view's fields: bits, cells
     or entities."""
 
-    def build(*arguments: Any) -> Callable[..., Any]:
+    def choose(view: Any) -> Callable[..., Any]:
         """Return the implementation for the type of the view."""
-        fields = arguments[0].fields
-        by = observation.CELL_VIEW_METHODS if "seen" in fields else observation.BIT_VIEW_METHODS
-        return (observation.ENTITY_VIEW_METHODS if "entity" in fields else by)[name]
+        by = (
+            observation.CELL_VIEW_METHODS if "seen" in view.fields else observation.BIT_VIEW_METHODS
+        )
+        return (observation.ENTITY_VIEW_METHODS if "entity" in view.fields else by)[name]
 
-    build.__signature__ = inspect.signature(observation.BIT_VIEW_METHODS[name])  # type: ignore[attr-defined]
-    register_method(name, ViewRecord)(build)
+    _register_choice(name, observation.BIT_VIEW_METHODS[name], choose, ViewRecord)
 
 
 for _name in observation.BIT_VIEW_METHODS:
     _register_view_method(_name)
 
 
-@overload(to_measurement, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(to_measurement)
 def _build_measured(value: Any) -> Any:
     """Return the function to compile for `measured(value)`: return a measurement widened to int64
     or float64; tuples unchanged."""
@@ -287,7 +225,7 @@ def _build_measured(value: Any) -> Any:
     return as_it_is if is_wide or isinstance(value, types.BaseTuple) else impl
 
 
-@overload(count_bits, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(count_bits)
 def _build_ones(bits: Any) -> Any:
     """Return the function to compile for `ones(bits)`: return the number of set bits."""
 
@@ -298,7 +236,7 @@ def _build_ones(bits: Any) -> Any:
     return impl
 
 
-@overload(flat_view, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(flat_view)
 def _build_in_line_of_array(array: Any) -> Any:
     """Return the function to compile for `in_line(array)`: return a flat view of a C-contiguous
     array; None for other layouts."""
@@ -353,14 +291,7 @@ def _build_agents(w: Any) -> Any:
     return lambda w: range(1, behind)
 
 
-@register_method("agent_at")
-def _build_agent_at(w: Any, y: Any, x: Any) -> Any:
-    """Return the function to compile for `w.agent_at(y, x)` for several agents: return the agent in
-    a cell, or NOTHING."""
-    return lambda w, y, x: w.who[y, x]
-
-
-@overload(high_product, jit_options=PART_OPTIONS)  # type: ignore[untyped-decorator]  # numba has no types
+@overload(high_product)
 def _build_high_product(a: Any, b: Any) -> Any:
     """Return the function to compile for `high_product(a, b)` as one 128-bit multiplication."""
     return lambda a, b: multiply_high(a, b)
@@ -391,10 +322,10 @@ def _build_random(r: Any, size: Any = None) -> Any:
     return fill
 
 
-@register_method("shuffle", GeneratorRecord)
-def _build_shuffle(r: Any, x: Any) -> Any:
-    """Return the function to compile for `w.rng.shuffle(x)`."""
-    return lambda r, x: shuffle(r, x)
+@register_function("shuffle", GeneratorRecord)
+def _shuffle(r: Any, x: Any) -> None:
+    """Implement `w.rng.shuffle(x)`."""
+    shuffle(r, x)
 
 
 @register_method("choice", GeneratorRecord)

@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.np.arrayobj import make_array
 
 from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
-from gv_engine.compiler.intrinsics import intrinsic
+from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, types
 from gv_engine.compiler.simd import cut_looks, write_seen_looks
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.geometry import step_x, step_y, to_relative
@@ -78,8 +75,8 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 def make_write_view(layout: Layout) -> Any:
     """Return `write_view`, followed by the rotation of oriented objects if the layout has any."""
-    turn = make_state_turner(layout)
-    if turn is leave_states:
+    turn, has_oriented = make_state_turner(layout)
+    if not has_oriented:
         return write_view
 
     def write_turned(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
@@ -90,15 +87,13 @@ def make_write_view(layout: Layout) -> Any:
     return write_turned
 
 
-def make_state_turner(layout: Layout) -> Any:
+def make_state_turner(layout: Layout) -> tuple[Any, bool]:
     """Return a function `(world, agent, grid)` that turns the states of oriented objects in (h, w,
-    3) cells.
+    3) cells, and True if the layout has any.
 
     Agents are left out, as `cover_other_agents` has turned them.
     """
     kinds = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
-    if not kinds:
-        return leave_states
 
     def turn(w: Any, agent: int, grid: Any) -> None:
         """Replace the direction of each oriented object by the direction relative to the agent."""
@@ -108,11 +103,7 @@ def make_state_turner(layout: Layout) -> Any:
                 if grid[i, j, 0] in kinds:
                     grid[i, j, 1] = to_relative(grid[i, j, 1], facing)
 
-    return turn
-
-
-def leave_states(w: Any, agent: int, grid: Any) -> None:
-    """Do nothing; layouts without oriented objects need no turning."""
+    return turn, bool(kinds)
 
 
 def make_ground_writer(layout: Layout) -> Any:
@@ -121,8 +112,8 @@ def make_ground_writer(layout: Layout) -> Any:
     `grid` is the result of `write_view`. `out` is (h, w, 3) uint8 to fill: Floor where nothing
     lies, Hidden where nothing is seen.
     """
-    look_of = read_ground_look if len(layout.layers) > 1 else return_floor_look
-    turn = make_state_turner(layout)
+    has_ground = len(layout.layers) > 1
+    turn, has_oriented = make_state_turner(layout)
 
     def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
         """Write the ground of the seen cells into `out`."""
@@ -134,23 +125,16 @@ def make_ground_writer(layout: Layout) -> Any:
                 ahead, right = view.y - i, j - view.x
                 shown = HIDDEN
                 if grid[i, j, 0] != HIDDEN:
-                    to_y = y + ahead * ahead_y + right * ahead_x
-                    shown = look_of(w, to_y, x + ahead * ahead_x - right * ahead_y)
+                    shown = FLOOR
+                    if has_ground:
+                        to_y = y + ahead * ahead_y + right * ahead_x
+                        shown = w.beneath[to_y, x + ahead * ahead_x - right * ahead_y]
                 for channel in range(3):
                     out[i, j, channel] = shown >> 8 * channel & 255
-        turn(w, agent, out)
+        if has_oriented:
+            turn(w, agent, out)
 
     return write_ground
-
-
-def read_ground_look(w: Any, y: int, x: int) -> int:
-    """Return the appearance of a cell's ground."""
-    return w.beneath[y, x]  # type: ignore[no-any-return]
-
-
-def return_floor_look(w: Any, y: int, x: int) -> int:
-    """Return the appearance of floor, for worlds without ground."""
-    return FLOOR
 
 
 def write_whole(w: Any, agent: int, out: Any) -> None:
@@ -307,9 +291,6 @@ ENTITY_VIEW_METHODS = CELL_VIEW_METHODS | {"cut": cut_entities, "cover": cover_e
 
 # ---- tiles ---------------------------------------------------------------------------------------
 
-# Numba's type hints do not help here
-_cgutils, _make_array = cast(Any, (cgutils, make_array))
-
 _INDEX = ir.IntType(64)
 
 
@@ -317,20 +298,18 @@ def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
     """Return an intrinsic `(source, start, goal, place)` that copies `count` bytes between two byte
     arrays."""
 
-    @intrinsic
-    def move(typing_context: Any, source: Any, start: Any, goal: Any, place: Any) -> Any:
-        """Type check the copy; return its signature and code generator."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit a memcpy of `count` bytes."""
-            at, to = (
-                builder.gep(_make_array(kind)(context, builder, array).data, [offset])
-                for kind, array, offset in ((source, *arguments[:2]), (goal, *arguments[2:]))
+    @emit_as(lambda source, start, goal, place: types.none(source, types.intp, goal, types.intp))
+    def move(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit a memcpy of `count` bytes."""
+        at, to = (
+            builder.gep(
+                make_array(signature.args[k])(context, builder, arguments[k]).data,
+                [arguments[k + 1]],
             )
-            _cgutils.raw_memcpy(builder, to, at, _INDEX(count), 1)
-            return context.get_dummy_value()
-
-        return types.none(source, types.intp, goal, types.intp), generate
+            for k in (0, 2)
+        )
+        cgutils.raw_memcpy(builder, to, at, _INDEX(count), 1)
+        return context.get_dummy_value()
 
     # the name is part of program digests
     move.__name__ = f"move {count}"

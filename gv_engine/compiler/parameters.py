@@ -14,18 +14,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.geometry import USUAL_ACTIONS, Action
 from gv_engine.rules.objects import is_engine_module
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Phase,
-    is_nested_call,
-)
+from gv_engine.rules.system import RENDERING, Call, Phase, is_nested_call
 from gv_engine.rules.turns import ANY, LEAVE, TURNS
 
 if TYPE_CHECKING:
@@ -93,7 +82,7 @@ _PADDING = 64
 _COMMON = "num_terms", "mine", "running", "share"
 """Fields that the loop over worlds reads; they come first."""
 
-_COMPILED_PHASES = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION
+_COMPILED_PHASES = [phase for phase in Phase if phase is not RENDERING]
 
 
 def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:

@@ -12,15 +12,16 @@ from functools import cache
 from typing import Any, cast
 from zlib import crc32
 
-from numba import extending, types
+from numba import types
 from numba.core.errors import TypingError
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
 
+from gv_engine.compiler.numba_pipeline import extending, get_type_code
 from gv_engine.world.view import READ_ONLY_MESSAGE, get_tile_size, parse_view_sizes
 
 # Numba's type hints do not help here
-_extending, _read_numba_field = cast(Any, (extending, record_getattr))
+_read_numba_field: Any = record_getattr
 
 # record arrays need the size of their elements, which Numba does not define for booleans: a byte
 cast(Any, types.Boolean).bitwidth = 8
@@ -44,7 +45,7 @@ class EngineRecord(types.Record):
     def __repr__(self) -> str:
         """Return a short name, as Numba formats types in every pass."""
         # short, as Numba formats types in every pass
-        return f"{type(self).__name__}#{cast(Any, self)._code}"
+        return f"{type(self).__name__}#{get_type_code(self)}"
 
 
 class DerivedColumn(types.Array):
@@ -75,14 +76,14 @@ class DerivedColumn(types.Array):
 
 
 _init_array: Any = types.Array.__init__
-_extending.register_model(DerivedColumn)(_extending.models.ArrayModel)
+extending.register_model(DerivedColumn)(extending.models.ArrayModel)
 
 
 class EmptyGround(types.Opaque):
     """Ground in worlds without ground: every cell reads NOTHING and cannot be written."""
 
 
-_extending.register_model(EmptyGround)(_extending.models.OpaqueModel)
+extending.register_model(EmptyGround)(extending.models.OpaqueModel)
 EMPTY_GROUND = cast(Any, EmptyGround)("EmptyGround")
 
 
@@ -141,10 +142,10 @@ _CLASSES = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecor
 """Record class by a field that only this kind of record has."""
 
 for _kind in (EngineRecord, ComponentRecord, *_CLASSES.values()):
-    _extending.register_model(_kind)(_extending.models.RecordModel)
+    extending.register_model(_kind)(extending.models.RecordModel)
 
 
-@_extending.infer_getattr
+@extending.infer_getattr
 class _FieldAttributes(AttributeTemplate):
     """Typing of the fields of engine records."""
 
@@ -170,7 +171,7 @@ def _register_field_read(name: str) -> None:
             return context.get_dummy_value()
         return _read_numba_field(context, builder, record.numba_record, value, name)
 
-    _extending.lower_getattr(EngineRecord, name)(read)
+    extending.lower_getattr(EngineRecord, name)(read)
 
 
 def _forbid_view_write(name: str) -> None:
@@ -180,7 +181,7 @@ def _forbid_view_write(name: str) -> None:
         """Raise `TypingError` when the write is compiled."""
         raise TypingError(READ_ONLY_MESSAGE.format(name))
 
-    _extending.lower_setattr(ViewRecord, name)(write)
+    extending.lower_setattr(ViewRecord, name)(write)
 
 
 for _field in ("height", "width", "y", "x"):
@@ -190,10 +191,8 @@ _register_field_read("ground")  # some worlds have no such field
 
 def to_engine_record(record: Any) -> EngineRecord:
     """Return the engine's record type for a Numba record type."""
-    return _convert_record(
-        next((kind for name, kind in _CLASSES.items() if name in record.fields), EngineRecord),
-        record,
-    )
+    classes = (cls for name, cls in _CLASSES.items() if name in record.fields)
+    return _convert_record(next(classes, EngineRecord), record)
 
 
 def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineRecord:

@@ -7,18 +7,12 @@ or NEON.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.np.arrayobj import make_array
 
 from components.appearance import HIDDEN
-from gv_engine.compiler.intrinsics import intrinsic
-
-# Numba's type hints do not help here
-_types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
+from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, types
 
 _BYTE, _SIDE, _HALF, _LOOK, _INDEX = (ir.IntType(size) for size in (8, 16, 32, 32, 64))
 _OPAQUE = 1 << 31
@@ -60,9 +54,9 @@ def _element_address(builder: Any, record: Any, pointer: Any, name: str, *index:
     )
 
 
-def _load(builder: Any, place: Any, kind: Any) -> Any:
-    """Emit an unaligned load of type `kind` from a pointer."""
-    return builder.load(builder.bitcast(place, kind.as_pointer()), align=1)
+def _load(builder: Any, place: Any, llvm_type: Any) -> Any:
+    """Emit an unaligned load of type `llvm_type` from a pointer."""
+    return builder.load(builder.bitcast(place, llvm_type.as_pointer()), align=1)
 
 
 def _store(builder: Any, value: Any, place: Any) -> None:
@@ -98,7 +92,7 @@ def _pack_mask(builder: Any, mask: Any) -> Any:
 
 def _constant_address(builder: Any, value: Any) -> Any:
     """Emit a byte pointer to a global constant."""
-    place = _cgutils.global_constant(builder, "constant", value)
+    place = cgutils.global_constant(builder, "constant", value)
     return builder.bitcast(place, _BYTE.as_pointer())
 
 
@@ -128,17 +122,12 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
     return rows
 
 
-@intrinsic
-def cut_looks(
-    typing_context: Any,
-    w: Any,
-    view: Any,
-    turned: Any,
-    line: Any,
-    next_line: Any,
-    cell: Any,
-    next_cell: Any,
-) -> Any:
+@emit_as(
+    lambda w, view, turned, line, next_line, cell, next_cell: types.none(
+        w, view, *[types.int64] * 5
+    )
+)
+def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(world, view, turned, line, next_line, cell, next_cell)`: copy appearances from
     the grid into a view.
 
@@ -146,142 +135,131 @@ def cut_looks(
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
     look Hidden and are opaque. Nothing is set in the view's seen cells.
     """
+    w, view, *_ = signature.args
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
     stride, by_bits = w.fields["at"].type.shape[1], "clear_rows" in view.fields
     kind, hidden = ir.VectorType(_LOOK, size), _splat(HIDDEN | _OPAQUE, size)
     lanes = list(range(size))
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the copy, tile by tile."""
-        world, record, turned, line, next_line, cell, next_cell = arguments
-        turned = builder.icmp_signed("!=", turned, _INDEX(0))
-        backward = builder.icmp_signed("<", next_cell, _INDEX(0))
-        one = builder.insert_element(_splat(0, size), builder.sext(backward, _LOOK), _HALF(0))
-        turns = _shuffle(builder, one, lanes=[0] * size)
-        nothing = _constant_address(builder, hidden)
-        reversed_bytes = _constant_address(builder, _REVERSED)
-        rows, columns = (
-            builder.sext(
-                _load(builder, _field_address(builder, w, world, name, _INDEX(0)), _SIDE), _INDEX
-            )
-            for name in ("height", "width")
+    world, record, turned, line, next_line, cell, next_cell = arguments
+    turned = builder.icmp_signed("!=", turned, _INDEX(0))
+    backward = builder.icmp_signed("<", next_cell, _INDEX(0))
+    one = builder.insert_element(_splat(0, size), builder.sext(backward, _LOOK), _HALF(0))
+    turns = _shuffle(builder, one, lanes=[0] * size)
+    nothing = _constant_address(builder, hidden)
+    reversed_bytes = _constant_address(builder, _REVERSED)
+    rows, columns = (
+        builder.sext(
+            _load(builder, _field_address(builder, w, world, name, _INDEX(0)), _SIDE), _INDEX
         )
+        for name in ("height", "width")
+    )
 
-        def tile(i: Any, j: Any) -> list[Any]:
-            """Emit the loads of a square tile of the view; return its rows as vectors of
-            appearances."""
-            along = builder.select(turned, i, j), builder.select(turned, j, i)
-            near = builder.add(cell, builder.mul(along[0], next_cell))
-            far = builder.add(line, builder.mul(along[1], next_line))
-            first = builder.select(backward, builder.sub(near, _INDEX(size - 1)), near)
-            # bits of the loaded cells that are on the grid; the first may be off the grid
-            low, high = builder.neg(first), builder.sub(columns, first)
-            inside = _bit_range(builder, low, high, size)
-            first = _clamp(builder, first, -size, stride)
-            mask = _unpack_mask(builder, inside, size)
-            start = builder.add(builder.mul(far, _INDEX(stride)), first)
-            further = builder.mul(next_line, _INDEX(stride))
-            tile_rows = []
-            for _ in lanes:
-                on_grid = builder.icmp_unsigned("<", far, rows)
-                place = _element_address(builder, w, world, "looks", _INDEX(0), start)
-                look = _load(builder, builder.select(on_grid, place, nothing), kind)
-                look = builder.select(mask, look, hidden)
-                far, start = builder.add(far, next_line), builder.add(start, further)
-                reversed_look = _shuffle(builder, look, lanes=lanes[::-1])
-                # by XOR, as LLVM would turn a select into a branch, which processors mispredict
-                other = builder.and_(builder.xor(look, reversed_look), turns)
-                tile_rows.append(builder.xor(look, other))
-            before = builder.block
-            with builder.if_then(turned):
-                inner = _transpose(builder, tile_rows.copy())
-                after = builder.block
-            for number in lanes:
-                either = builder.phi(kind)
-                either.add_incoming(tile_rows[number], before)
-                either.add_incoming(inner[number], after)
-                tile_rows[number] = either
-            return tile_rows
+    def tile(i: Any, j: Any) -> list[Any]:
+        """Emit the loads of a square tile of the view; return its rows as vectors of
+        appearances."""
+        along = builder.select(turned, i, j), builder.select(turned, j, i)
+        near = builder.add(cell, builder.mul(along[0], next_cell))
+        far = builder.add(line, builder.mul(along[1], next_line))
+        first = builder.select(backward, builder.sub(near, _INDEX(size - 1)), near)
+        # bits of the loaded cells that are on the grid; the first may be off the grid
+        low, high = builder.neg(first), builder.sub(columns, first)
+        inside = _bit_range(builder, low, high, size)
+        first = _clamp(builder, first, -size, stride)
+        mask = _unpack_mask(builder, inside, size)
+        start = builder.add(builder.mul(far, _INDEX(stride)), first)
+        further = builder.mul(next_line, _INDEX(stride))
+        tile_rows = []
+        for _ in lanes:
+            on_grid = builder.icmp_unsigned("<", far, rows)
+            place = _element_address(builder, w, world, "looks", _INDEX(0), start)
+            look = _load(builder, builder.select(on_grid, place, nothing), kind)
+            look = builder.select(mask, look, hidden)
+            far, start = builder.add(far, next_line), builder.add(start, further)
+            reversed_look = _shuffle(builder, look, lanes=lanes[::-1])
+            # by XOR, as LLVM would turn a select into a branch, which processors mispredict
+            other = builder.and_(builder.xor(look, reversed_look), turns)
+            tile_rows.append(builder.xor(look, other))
+        before = builder.block
+        with builder.if_then(turned):
+            inner = _transpose(builder, tile_rows.copy())
+            after = builder.block
+        for number in lanes:
+            either = builder.phi(kind)
+            either.add_incoming(tile_rows[number], before)
+            either.add_incoming(inner[number], after)
+            tile_rows[number] = either
+        return tile_rows
 
-        def write(i: Any) -> None:
-            """Emit the stores of a row of tiles: the appearances, and the opaque cells as bytes or
-            bits."""
-            bits = [[_INDEX(0)] * size, [_INDEX(0)] * size]
-            address = partial(_element_address, builder, view, record)
-            for j in range(0, width, size):
-                count = min(size, width - j)
-                for number, look in enumerate(tile(i, _INDEX(j))):
-                    row = builder.add(i, _INDEX(number))
-                    _store(builder, look, address("looks", row, _INDEX(j)))
-                    if not by_bits:
-                        opaque = builder.icmp_signed("<", look, _splat(0, size))
-                        # a store may run over the row's end only if the next row is stored later
-                        opaque = _shuffle(builder, opaque, lanes=lanes[: count if j else size])
-                        opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
-                        _store(builder, opaque, address("opaque", row, _INDEX(j)))
-                    if by_bits:
-                        clear = _pack_mask(
-                            builder, builder.icmp_signed(">=", look, _splat(0, size))
-                        )
-                        clear = builder.and_(clear, _INDEX((1 << count) - 1))
-                        mirrored = _reverse_bits(builder, clear, size, reversed_bytes)
-                        mirrored = builder.lshr(mirrored, _INDEX(size - count))
-                        for side, word, shift in ((0, clear, j), (1, mirrored, width - j - count)):
-                            word = builder.shl(word, _INDEX(shift))
-                            bits[side][number] = builder.or_(bits[side][number], word)
-            for name, words in zip(("clear_rows", "clear_from_right"), bits, strict=True):
-                for number, word in enumerate(words if by_bits else ()):
-                    row = builder.add(i, _INDEX(number))
-                    _store(builder, word, address(name, row))
+    def write(i: Any) -> None:
+        """Emit the stores of a row of tiles: the appearances, and the opaque cells as bytes or
+        bits."""
+        bits = [[_INDEX(0)] * size, [_INDEX(0)] * size]
+        address = partial(_element_address, builder, view, record)
+        for j in range(0, width, size):
+            count = min(size, width - j)
+            for number, look in enumerate(tile(i, _INDEX(j))):
+                row = builder.add(i, _INDEX(number))
+                _store(builder, look, address("looks", row, _INDEX(j)))
+                if not by_bits:
+                    opaque = builder.icmp_signed("<", look, _splat(0, size))
+                    # a store may run over the row's end only if the next row is stored later
+                    opaque = _shuffle(builder, opaque, lanes=lanes[: count if j else size])
+                    opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
+                    _store(builder, opaque, address("opaque", row, _INDEX(j)))
+                if by_bits:
+                    clear = _pack_mask(builder, builder.icmp_signed(">=", look, _splat(0, size)))
+                    clear = builder.and_(clear, _INDEX((1 << count) - 1))
+                    mirrored = _reverse_bits(builder, clear, size, reversed_bytes)
+                    mirrored = builder.lshr(mirrored, _INDEX(size - count))
+                    for side, word, shift in ((0, clear, j), (1, mirrored, width - j - count)):
+                        word = builder.shl(word, _INDEX(shift))
+                        bits[side][number] = builder.or_(bits[side][number], word)
+        for name, words in zip(("clear_rows", "clear_from_right"), bits, strict=True):
+            for number, word in enumerate(words if by_bits else ()):
+                row = builder.add(i, _INDEX(number))
+                _store(builder, word, address(name, row))
 
-        tiles = -(-height // size)
-        if tiles == 1:
-            write(_INDEX(0))
-        else:
-            with _cgutils.for_range(builder, _INDEX(tiles)) as loop:
-                write(builder.mul(loop.index, _INDEX(size)))
-        return context.get_dummy_value()
-
-    return types.none(w, view, *[_types.int64] * 5), generate
+    tiles = -(-height // size)
+    if tiles == 1:
+        write(_INDEX(0))
+    else:
+        with cgutils.for_range(builder, _INDEX(tiles)) as loop:
+            write(builder.mul(loop.index, _INDEX(size)))
+    return context.get_dummy_value()
 
 
-@intrinsic
-def write_seen_looks(typing_context: Any, view: Any, grid: Any) -> Any:
+@emit_as(lambda view, grid: types.none(view, grid))
+def write_seen_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(view, grid)`: write the seen cells as (type, state, colour) into (h, w, 3) uint8;
     Hidden for others."""
+    view, grid = signature.args
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
-    by_bits = "clear_rows" in view.fields
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the loop over the rows of the view."""
-        record, array = arguments
-        data = _make_array(grid)(context, builder, array).data
-        data = builder.bitcast(data, _BYTE.as_pointer())
-        with _cgutils.for_range(builder, _INDEX(height)) as loop:
-            i = loop.index
-            row = builder.gep(data, [builder.mul(i, _INDEX(3 * width))])
-            for begin in range(0, width, size):
-                count = min(size, width - begin)
-                place = _element_address(builder, view, record, "looks", i, _INDEX(begin))
-                look = _load(builder, place, ir.VectorType(_LOOK, size))
-                if by_bits:
-                    seen = _load_seen(builder, view, record, i, begin, size, width)
-                else:
-                    place = _element_address(builder, view, record, "seen", i, _INDEX(begin))
-                    cells = _load(builder, place, ir.VectorType(_BYTE, size))
-                    seen = builder.icmp_unsigned("!=", cells, ir.Constant(cells.type, [0] * size))
-                look = builder.select(seen, look, _splat(HIDDEN, size))
-                parts = builder.bitcast(look, ir.VectorType(_BYTE, 4 * size))
-                whole = 3 * count
-                for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
-                    order = [k // 3 * 4 + k % 3 for k in range(start, min(whole, start + _STORE))]
-                    to = builder.gep(row, [_INDEX(3 * begin + start)])
-                    _store(builder, _shuffle(builder, parts, lanes=order), to)
-        return context.get_dummy_value()
-
-    return types.none(view, grid), generate
+    by_bits, record = "clear_rows" in view.fields, arguments[0]
+    data = make_array(grid)(context, builder, arguments[1]).data
+    data = builder.bitcast(data, _BYTE.as_pointer())
+    with cgutils.for_range(builder, _INDEX(height)) as loop:
+        i = loop.index
+        row = builder.gep(data, [builder.mul(i, _INDEX(3 * width))])
+        for begin in range(0, width, size):
+            count = min(size, width - begin)
+            place = _element_address(builder, view, record, "looks", i, _INDEX(begin))
+            look = _load(builder, place, ir.VectorType(_LOOK, size))
+            if by_bits:
+                seen = _load_seen(builder, view, record, i, begin, size, width)
+            else:
+                place = _element_address(builder, view, record, "seen", i, _INDEX(begin))
+                cells = _load(builder, place, ir.VectorType(_BYTE, size))
+                seen = builder.icmp_unsigned("!=", cells, ir.Constant(cells.type, [0] * size))
+            look = builder.select(seen, look, _splat(HIDDEN, size))
+            parts = builder.bitcast(look, ir.VectorType(_BYTE, 4 * size))
+            whole = 3 * count
+            for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
+                order = [k // 3 * 4 + k % 3 for k in range(start, min(whole, start + _STORE))]
+                to = builder.gep(row, [_INDEX(3 * begin + start)])
+                _store(builder, _shuffle(builder, parts, lanes=order), to)
+    return context.get_dummy_value()
 
 
 def _load_seen(
@@ -304,31 +282,26 @@ def _load_seen(
     return builder.icmp_unsigned("!=", seen, _splat(0, size))
 
 
-@intrinsic
-def find_typed_cells(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
+@emit_as(lambda w, i, kinds: types.uint64(w, types.intp, types.uint64))
+def find_typed_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Intrinsic `(world, i, kinds)`: return cells 64 * i to 64 * i + 63 that look like given types,
     as bits.
 
     Bit k of `kinds` stands for the types k, k + 32, k + 64 and so on.
     """
+    w, (world, i, kinds) = signature.args[0], arguments
     cells, size = w.fields["at"].type.nitems, 16
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the comparison of 64 appearances with the types."""
-        world, i, kinds = arguments
-        one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
-        type_bits, cell_bits = _shuffle(builder, one, lanes=[0] * size), _INDEX(0)
-        first = builder.shl(i, _INDEX(6))
-        for begin in range(0, 64, size):
-            start = builder.add(first, _INDEX(begin))
-            # may read past the last cell, into the spare last row
-            place = _element_address(builder, w, world, "looks", _INDEX(0), start)
-            kind = builder.and_(_load(builder, place, type_bits.type), _splat(31, size))
-            same = builder.and_(builder.lshr(type_bits, kind), _splat(1, size))
-            same = _pack_mask(builder, builder.icmp_unsigned("!=", same, _splat(0, size)))
-            cell_bits = builder.or_(cell_bits, builder.shl(same, _INDEX(begin)))
-        last = builder.icmp_signed("==", i, _INDEX((cells - 1) // 64))
-        existing_cells = builder.select(last, _INDEX((1 << (cells - 1) % 64 + 1) - 1), _INDEX(-1))
-        return builder.and_(cell_bits, existing_cells)
-
-    return types.uint64(w, types.intp, types.uint64), generate
+    one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
+    type_bits, cell_bits = _shuffle(builder, one, lanes=[0] * size), _INDEX(0)
+    first = builder.shl(i, _INDEX(6))
+    for begin in range(0, 64, size):
+        start = builder.add(first, _INDEX(begin))
+        # may read past the last cell, into the spare last row
+        place = _element_address(builder, w, world, "looks", _INDEX(0), start)
+        kind = builder.and_(_load(builder, place, type_bits.type), _splat(31, size))
+        same = builder.and_(builder.lshr(type_bits, kind), _splat(1, size))
+        same = _pack_mask(builder, builder.icmp_unsigned("!=", same, _splat(0, size)))
+        cell_bits = builder.or_(cell_bits, builder.shl(same, _INDEX(begin)))
+    last = builder.icmp_signed("==", i, _INDEX((cells - 1) // 64))
+    existing_cells = builder.select(last, _INDEX((1 << (cells - 1) % 64 + 1) - 1), _INDEX(-1))
+    return builder.and_(cell_bits, existing_cells)

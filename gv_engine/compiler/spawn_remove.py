@@ -8,9 +8,7 @@ from functools import cache, reduce
 from typing import Any
 
 import numpy as np
-from numba import types
 from numba.core.errors import TypingError
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
@@ -22,8 +20,13 @@ from gv_engine.compiler.intrinsics import (
     make_entity_write,
     make_row_fill,
 )
-from gv_engine.compiler.method_registry import LAYOUTS, prefab_tables, register_method
-from gv_engine.compiler.numba_pipeline import PART_OPTIONS
+from gv_engine.compiler.method_registry import (
+    LAYOUTS,
+    prefab_tables,
+    register_function,
+    register_method,
+)
+from gv_engine.compiler.numba_pipeline import extending, register_jitable, types
 from gv_engine.compiler.records import EngineRecord
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.scenario.layout import Layout
@@ -38,7 +41,7 @@ def _build_spawn(w: Any, kind: Any) -> Any:
     layout = LAYOUTS[w]
     write = make_entity_write(_list_spawn_tables(layout))
     has_prefab = np.array([bool(parts) for parts in layout.prefabs])
-    update_highest = _update_highest if layout.is_large else _do_nothing
+    is_large = layout.is_large
 
     def impl(w: Any, kind: Any) -> Any:
         """Take the lowest free entity and write the type's components."""
@@ -55,7 +58,8 @@ def _build_spawn(w: Any, kind: Any) -> Any:
             return NOTHING
         w.alive[e] = 1
         w.free = e + 1
-        update_highest(w, e)
+        if is_large:
+            w.highest = max(w.highest, e)
         write(w, e, kind)
         return e
 
@@ -82,9 +86,8 @@ def _build_enclose(w: Any, kind: Any) -> Any:
     above = zip(layout.prefabs, layout.grounds, strict=True)
     has_prefab = np.array([bool(parts) and not on_ground for parts, on_ground in above])
     is_large = layout.is_large
-    update_highest = _update_highest if is_large else _do_nothing
 
-    @register_jitable(**PART_OPTIONS)
+    @register_jitable
     def put(w: Any, e: Any, y: Any, x: Any, look: Any, blocks: Any) -> Any:
         """Put entity `e` into a cell, with its appearance and list entry; return the next
         entity."""
@@ -128,37 +131,20 @@ def _build_enclose(w: Any, kind: Any) -> Any:
         w.free = e
         w.placed[kind] += count
         w.recent[kind] = e - 1
-        update_highest(w, e - 1)
+        if is_large:
+            w.highest = max(w.highest, e - 1)
 
     return impl
 
 
-@register_jitable(**PART_OPTIONS)
-def _update_highest(w: Any, e: Any) -> None:
-    """Raise `w.highest`, the highest entity in use, to `e`."""
-    w.highest = max(w.highest, e)
-
-
-@register_jitable(**PART_OPTIONS)
-def _do_nothing(w: Any, e: Any) -> None:
-    """Do nothing; stands in for optional updates."""
-    pass
-
-
-@register_method("remove")
-def _build_remove(w: Any, e: Any) -> Any:
-    """Return the function to compile for `w.remove(e)`: take an entity off the grid and free its
-    index."""
-
-    def impl(w: Any, e: Any) -> None:
-        """Implement `remove`; Numba compiles this function."""
-        if e != NOTHING:
-            w.lift(e)
-            w.become_nothing(e)
-            if e < w.free:
-                w.free = e
-
-    return impl
+@register_function("remove")
+def _remove(w: Any, e: Any) -> None:
+    """Implement `w.remove(e)`: take an entity off the grid and free its index."""
+    if e != NOTHING:
+        w.lift(e)
+        w.become_nothing(e)
+        if e < w.free:
+            w.free = e
 
 
 @register_method("become_nothing")
@@ -166,11 +152,10 @@ def _build_become_nothing(w: Any, e: Any) -> Any:
     """Return the function to compile for `w.become_nothing(e)`: remove all components of an entity;
     the grid stays unchanged."""
     layout = LAYOUTS[w]
-    write = _make_prefab_write(layout)
-    empty = layout.type_table_length
+    write, empty = _make_prefab_write(layout), layout.type_table_length
 
     def impl(w: Any, e: Any) -> None:
-        """Implement `become_nothing`; Numba compiles this function."""
+        """Write the empty prefab and free the index."""
         write(w, e, empty)
         w.alive[e] = 0
 
@@ -191,19 +176,16 @@ def _build_become_empty(w: Any) -> Any:
     fill = make_row_fill(start, empty.tobytes()[start:])
     if not layout.is_large:
         return lambda w: fill(w)
-    clear = make_column_reset(
-        [
-            (column, name, table[layout.type_table_length])
-            for column, name, table in prefab_tables(layout)
-        ]
-    )
-
-    reset_drawn = _reset_drawn if layout.drawn else _do_nothing
+    empty_prefab = layout.type_table_length
+    tables = prefab_tables(layout)
+    clear = make_column_reset([(*names, table[empty_prefab]) for *names, table in tables])
+    has_drawn = layout.drawn > 0
 
     def impl(w: Any) -> None:
         """Reset only the used part of a large row."""
         clear(w, w.highest)
-        reset_drawn(w, NOTHING)
+        if has_drawn:
+            w.drawn.fill(0)
         for e in range(1, w.highest + 1):
             w.alive[e] = 0
         w.forget_cells(True)
@@ -215,23 +197,18 @@ def _build_become_empty(w: Any) -> Any:
     return impl
 
 
-@register_jitable(**PART_OPTIONS)
-def _reset_drawn(w: Any, e: Any) -> None:
-    """Set all sampled values in `w.drawn` to 0."""
-    for k in range(len(w.drawn)):
-        w.drawn[k] = 0
-
-
 @register_method("clear")
 def _build_clear(w: Any) -> Any:
     """Return the function to compile for `w.clear()`: reset the world to agents without a place."""
     first_free = LAYOUTS[w].agents + 1
-    take_off_grid = _take_agents_off_grid if first_free > 2 else _do_nothing
+    is_multi_agent = first_free > 2
 
     def impl(w: Any) -> None:
         """Empty the row and give the agents their components."""
         w.capacity = len(w.alive)
-        take_off_grid(w, first_free)
+        if is_multi_agent:
+            for agent in range(1, first_free):
+                w.stand(agent, -1, -1)
         w.become_empty()
         for agent in range(1, first_free):
             w.alive[agent] = 1
@@ -241,19 +218,10 @@ def _build_clear(w: Any) -> Any:
     return impl
 
 
-@register_jitable(**PART_OPTIONS)
-def _take_agents_off_grid(w: Any, first_free: Any) -> None:
-    """Take the agents 1 to first_free - 1 off the grid."""
-    for agent in range(1, first_free):
-        w.stand(agent, -1, -1)
-
-
 @register_method("become_agent")
 def _build_become_agent(w: Any, e: Any) -> Any:
     """Return the function to compile for `w.become_agent(e)`: write the components of an agent."""
-    layout = LAYOUTS[w]
-    write = _make_prefab_write(layout)
-    before = layout.type_table_length
+    write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length
     return lambda w, e: write(w, e, before + e)
 
 
@@ -328,7 +296,7 @@ def _make_state_reader(column: str, field: str) -> Any:
 
 def _make_sum(first: Any, second: Any) -> Any:
     """Return a function `(world, entity)` that adds the results of two functions."""
-    first, second = register_jitable(first), register_jitable(second)
+    first, second = map(extending.register_jitable, (first, second))
     return lambda w, e: first(w, e) + second(w, e)
 
 
@@ -357,11 +325,9 @@ def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> An
 def _build_on_ground(w: Any, kind: Any) -> Any:
     """Return the function to compile for `w.on_ground(kind)`: return True if objects of a type live
     on the ground."""
-    layout = LAYOUTS[w]
-    # a constant, so that LLVM removes the rules' branches
-    return (
-        _make_type_lookup(layout.grounds, False) if any(layout.grounds) else lambda w, kind: False
-    )
+    if any(LAYOUTS[w].grounds):
+        return _make_type_lookup(LAYOUTS[w].grounds, False)
+    return lambda w, kind: False  # a constant, so that LLVM removes the rules' branches
 
 
 @register_method("set_state")
@@ -371,9 +337,8 @@ def _build_set_state(w: Any, e: Any, state: Any) -> Any:
 
     def first(w: Any, e: Any, state: Any) -> None:
         """Do nothing: the start of the chain of writes."""
-        pass
 
-    write = register_jitable(first)
+    write = extending.register_jitable(first)
     for column, field in LAYOUTS[w].states:
         write = _append_state_write(write, column, field)
     for cls in LAYOUTS[w].state_component_classes:
@@ -391,7 +356,7 @@ def _append_state_write(before: Any, column: str, field: str) -> Any:
         if w[column]["has"][e]:
             w[column][field][e] = state
 
-    return register_jitable(set_state)
+    return extending.register_jitable(set_state)
 
 
 def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
@@ -401,25 +366,22 @@ def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
     The type's states define which of them have the component, and with which values.
     """
     most = max(len(kind.state_components) for kind in layout.types)
-    numbers = np.full(
-        (layout.type_table_length, most), -1
-    )  # -1: the state does not affect the component
+    # -1: the state does not affect the component
+    numbers = np.full((layout.type_table_length, most), -1)
     values_by_number: list[tuple[float, ...] | None] = [None]
     for kind in layout.types:
         for state in range(len(kind.state_components)):
             changes = kind.component_changes(state)
             if cls in changes:
-                numbers[kind.index, state] = (
-                    len(values_by_number) if changes[cls] is not None else 0
-                )
+                has_component = changes[cls] is not None
+                numbers[kind.index, state] = len(values_by_number) if has_component else 0
                 values_by_number.append(changes[cls])
     name, fields = column_name(cls), fields_of(cls)
     empty = tuple(field.default for field in fields)
     columns = [(name, "has", np.array([values is not None for values in values_by_number]))]
     for position, field in enumerate(fields):
-        columns.append(
-            (name, field.name, np.array([(v or empty)[position] for v in values_by_number]))
-        )
+        values = [(numbers or empty)[position] for numbers in values_by_number]
+        columns.append((name, field.name, np.array(values)))
     write = make_entity_write(columns)
 
     def set_state(w: Any, e: Any, state: Any) -> None:
@@ -432,4 +394,4 @@ def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
                 write(w, e, number)
                 w.look_again(e)
 
-    return register_jitable(set_state)
+    return extending.register_jitable(set_state)

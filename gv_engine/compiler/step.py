@@ -31,17 +31,7 @@ from gv_engine.compiler.link_units import (
 )
 from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
 from gv_engine.compiler.parameters import iter_nested_calls, list_call_fields, list_mask_actions
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Phase,
-)
+from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
@@ -54,28 +44,15 @@ if TYPE_CHECKING:
 # ---- units -----------------------------------------------------------------------------------
 
 
-class UnitWithMemory(NamedTuple):
-    """A unit `(world, parameters, measurements)` and the unit that measures its input before the
-    transitions.
-
-    Attributes:
-        unit: unit of the system.
-        before: unit `(world, parameters)` that returns `was`; None if there is nothing to measure.
-    """
-
-    unit: Unit
-    before: Unit | None
-
-
-def _phase_units(scenario: Scenario, phase: Phase) -> list[UnitWithMemory]:
-    """Return the compilable unit of each system call of a phase, with the unit that measures before
-    it."""
+def _phase_units(scenario: Scenario, phase: Phase) -> list[tuple[Unit, Unit | None]]:
+    """Return for each system call of a phase its unit `(world, parameters, measurements)`, and the
+    unit `(world, parameters)` that measures before the transitions; None if nothing is measured."""
     units = []
     for field, call in list_call_fields(scenario, phase):
-        past = PreStepMeasurements(number_end_tests(call) if phase is TERMINATING else None)
-        runs_once = phase in (RESET, TRANSITION) and not call.is_per_agent
+        past = PreStepMeasurements(number_end_tests(call) if phase is Phase.TERMINATING else None)
+        runs_once = phase in (Phase.RESET, Phase.TRANSITION) and not call.is_per_agent
         unit = Unit(make_call_runner(call.name, call, past), field, runs_once)
-        units.append(UnitWithMemory(unit, Unit(past.measure, field) if past.length else None))
+        units.append((unit, Unit(past.measure, field) if past.length else None))
     return units
 
 
@@ -118,7 +95,6 @@ def _make_action_test(when: Any, getter: Any) -> Any:
     """Return a function `(world, parameters, action)` that is True if the condition `when` holds
     for the action."""
 
-    # no branch on the result, as processors mispredict it
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if the condition holds for the action; without a branch, which processors
         mispredict."""
@@ -166,7 +142,7 @@ def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
     if call.system.is_spontaneous:
         inside = before if when is None else _never_answers
         for field, part in iter_nested_calls(prefix, call):
-            if part.system.phase is TRANSITION:
+            if part.system.phase is Phase.TRANSITION:
                 inside = _add_transition_tests(inside, field, part)
     if when is None:
         return inside
@@ -219,25 +195,26 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
         scenario: scenario whose systems run.
         slots: position of each reward function among the reward terms.
     """
-    resets = [unit._replace(rare=True) for unit in _phase_runners(scenario, RESET)]
-    moves = _phase_runners(scenario, TRANSITION)
-    rewards, (ending,) = _phase_units(scenario, REWARD), _phase_units(scenario, TERMINATING)
-    success = next(iter(_phase_units(scenario, SUCCESS)), UnitWithMemory(Unit(_return_false), None))
-    adders = {TRANSITION: _add_transition_tests}
+    resets = [unit._replace(rare=True) for unit in _phase_runners(scenario, Phase.RESET)]
+    moves = _phase_runners(scenario, Phase.TRANSITION)
+    rewards = _phase_units(scenario, Phase.REWARD)
+    (ending,) = _phase_units(scenario, Phase.TERMINATING)
+    success = next(iter(_phase_units(scenario, Phase.SUCCESS)), (Unit(_return_false), None))
+    adders = {Phase.TRANSITION: _add_transition_tests}
     answers = [
         Unit(answer, field)
-        for phase in (TRANSITION, REWARD, TERMINATING)
+        for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
         for field, call in list_call_fields(scenario, phase)
         if (answer := adders.get(phase, _add_answer_tests)(_never_answers, call.name, call))
         is not _never_answers
     ]
-    ((field, visibility),) = list_call_fields(scenario, VISIBILITY)
+    ((field, visibility),) = list_call_fields(scenario, Phase.VISIBILITY)
     values = make_argument_getter(visibility.name, visibility, PreStepMeasurements())
     multi = scenario.layout.agents > 1
     first_look = cut_view_with_agents if multi else cut_view
     writer = make_write_view(scenario.layout)
     looks = [Unit(_make_view_writer(first_look, visibility.system.function, values, writer), field)]
-    for field, observation in list_call_fields(scenario, OBSERVATION):
+    for field, observation in list_call_fields(scenario, Phase.OBSERVATION):
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
     acting, showing = (_make_multi_act, _make_multi_reveal) if multi else (_make_act, _make_reveal)
@@ -246,7 +223,7 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     write_mask = make_mask_writer(answers, list_mask_actions(scenario))
     systems = BoundSystems(
         _make_begin(
-            _set_present if scenario.layout.has_smaller_members else _keep_present,
+            scenario.layout.has_smaller_members,
             make_call(_CLEAR_UNIT),
             make_sequence(resets, acting=False),
         ),
@@ -254,8 +231,8 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
             *measures,
             transition=make_sequence(moves, acting=True),
             reward=make_reward_sum([unit for unit, _ in rewards], slots),
-            end=make_call(ending.unit),
-            success=make_call(success.unit),
+            end=make_call(ending[0]),
+            success=make_call(success[0]),
         ),
         showing(reduce(_run_both, map(make_call, looks)), write_mask),
     )
@@ -271,22 +248,14 @@ def _clear_world(w: Any, was: Any) -> None:
 _CLEAR_UNIT = Unit(_clear_world, rare=True)
 
 
-def _keep_present(w: Any, p: Any) -> None:
-    """Do nothing; the number of agents is constant."""
-
-
-def _set_present(w: Any, p: Any) -> None:
-    """Set the number of agents in worlds of this member of a mixture."""
-    w.present = p.present
-
-
-def _make_begin(set_present: Any, clear: Any, reset: Any) -> Any:
-    """Return `begin(w, p, terms)`, which clears a world and its step outputs and runs the
-    resets."""
+def _make_begin(has_smaller_members: bool, clear: Any, reset: Any) -> Any:
+    """Return `begin(w, p, terms)`, which clears a world and its step outputs and runs the resets;
+    with `has_smaller_members` it also sets the number of agents."""
 
     def begin(w: Any, p: Any, terms: Any) -> None:
         """Clear the world and sample a new level."""
-        set_present(w, p)
+        if has_smaller_members:
+            w.present = p.present
         clear(w, p, ())
         w.error = 0
         w.steps = 0
@@ -476,14 +445,14 @@ def _write_no_numbers(w: Any, out: Any) -> None:
     """Do nothing; scenarios without missions have no numbers."""
 
 
-def _append_number_write(before: Any, name: str, number: int) -> Any:
+def _append_number_write(before: Any, field_name: str, position: int) -> Any:
     """Return a function `(world, out)` that calls `before` and writes one mission field into
-    `out[number]`."""
+    `out[position]`."""
 
     def write(w: Any, out: Any) -> None:
         """Write the earlier fields, then this field."""
         before(w, out)
-        out[number] = w["mission"][name][current_agent(w)]
+        out[position] = w["mission"][field_name][current_agent(w)]
 
     return write
 

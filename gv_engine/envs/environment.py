@@ -3,12 +3,11 @@ scenario."""
 
 from __future__ import annotations
 
-import copy
 import operator
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
@@ -19,11 +18,15 @@ from numpy.typing import NDArray
 from gv_engine.envs.arg_checks import check_at_least, check_options
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import Renderer, with_usable_modes
+from gv_engine.envs.render_modes import (
+    RenderedEnv,
+    Renderer,
+    check_render_mode,
+    with_usable_modes,
+)
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.parameters import reject_settings
-from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import split_options
 from gv_engine.vector.backend import make_batch
@@ -32,7 +35,7 @@ from gv_engine.world.autoreset import DISABLED
 _Observation = TypeVar("_Observation")
 
 
-class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
+class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
     """Environment with one world of a scenario. Domains add the world, its spaces and its
     rendering.
 
@@ -40,28 +43,19 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
         render_mode: one of `metadata["render_modes"]`, or None.
 
     Attributes:
-        scenario: scenario that is played.
-        world: name of the current backend, such as "compiled".
-        num_actions: size of the action space.
+        num_actions: size of the action space; more attributes in `RenderedEnv`.
 
     Raises:
         ValueError: there is no such render mode.
     """
 
-    scenario: AnyScenario
-    world: str
     num_actions: int
 
     def __init__(self, render_mode: str | None) -> None:
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise ValueError(
-                f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
-            )
+        """Check the arguments and set the attributes; see the class."""
+        check_render_mode(render_mode, self.metadata["render_modes"])
         self.metadata = with_usable_modes(self.metadata)
         self.render_mode = render_mode
-        self._renderer: Renderer | None = None
-        self._started = False
 
     @property
     def _action_legend(self) -> str:
@@ -97,15 +91,6 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
             raise ValueError("call reset() before the first step()")
         return number
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
-
-    __str__ = __repr__  # shown by wrappers
-
-    def fork(self) -> Self:
-        """Return an independent copy of the environment with the same world and the same future."""
-        return copy.deepcopy(self)
-
     def render(self) -> Any:
         """Return a picture of the world in the render mode.
 
@@ -124,12 +109,6 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
         if self._renderer is None:
             self._renderer = self._new_renderer(self.render_mode)
         return self._renderer.draw(0)
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
 
 
 _ALONE = np.ones(1, np.bool_)
@@ -197,6 +176,7 @@ class GridEnv(ScenarioEnv[Any]):
         flat_info: bool = False,
         **options: Any,
     ) -> None:
+        """Make the worlds and the spaces; see the class for the arguments."""
         super().__init__(render_mode)
         self.scenario: Scenario
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
@@ -330,10 +310,6 @@ class GridEnv(ScenarioEnv[Any]):
         self._batch.restore(0, row)
         return self._observation(), self._info()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling and copying, without the renderer."""
-        return {**vars(self), "_renderer": None}  # a copy opens its own window
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state and the views of the output arrays."""
         vars(self).update(state)
@@ -362,6 +338,6 @@ def resolve_grid_scenario(
         grid = scenario
     else:
         grid = Scenario.load(scenario, **options)
-    return (
-        grid if max_steps is None else grid.with_step_limit(check_at_least(0, max_steps=max_steps))
-    )
+    if max_steps is None:
+        return grid
+    return grid.with_step_limit(check_at_least(0, max_steps=max_steps))

@@ -269,6 +269,7 @@ class MiniGridEnv(GridEnv):
         highlight: bool | None = None,
         **options: Any,
     ) -> None:
+        """Make the worlds and the spaces; see the class for the arguments."""
         super().__init__(_with_view_size(scenario, agent_view_size), render_mode, **options)
         self._draws_like_minigrid = tile_size is not None or highlight is not None
         self._tile_size = tile_size or 32
@@ -523,6 +524,7 @@ class MiniGridVectorEnv(GridVectorEnv):
     def __init__(
         self, scenario: Any, num_envs: int = 1, *, agent_view_size: int = _VIEW_SIZE, **options: Any
     ) -> None:
+        """Make the worlds and the spaces; see the class for the arguments."""
         super().__init__(_with_view_size(scenario, agent_view_size), num_envs, **options)
 
     def _check_reset_arguments(

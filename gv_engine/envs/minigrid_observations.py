@@ -90,6 +90,7 @@ class MiniGridEncoder(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, fully_observable: bool = False) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         super().__init__(Representation.of_observation(scenario))
         self._fully_observable = bool(fully_observable)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer

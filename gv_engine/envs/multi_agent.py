@@ -36,9 +36,9 @@ class EachAgentVectorEnv(GridVectorEnv):
 
     is_multi_agent = True
 
-    def _describe_line(self, number: int) -> str:
+    def _describe_line(self, line: int) -> str:
         """Return agent and world of a line, for messages."""
-        world, agent = divmod(number, len(self.scenario.sharing.names))
+        world, agent = divmod(line, len(self.scenario.sharing.names))
         return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
     def _mark_ended_worlds(self) -> None:
@@ -111,6 +111,7 @@ class AgentsVectorEnv:
     def __init__(
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
+        """Make the worlds and the spaces; see the class for the arguments."""
         self.flat = EachAgentVectorEnv(scenario, num_envs, **options)
         self.num_envs = num_envs
         self.agents = tuple(self.scenario.sharing.names)

@@ -39,7 +39,6 @@ from gv_engine.scenario.map import describe_object, format_mission, view_to_text
 if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
     from gv_engine.scenario.scenario import Scenario
-    from gv_engine.vector.backend import Backend
 
 RepresentationSpec = str | Mapping[str, Any]
 """Name of an encoder, or a mapping of `name` and the encoder's options."""
@@ -62,6 +61,7 @@ class IndexGrid(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, name: str) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         super().__init__(Representation.of_observation(scenario, name))
         self.space = self._representation.gymnasium_space
         self._agent_id_grid = agent_id_grid(scenario.area.shape, observer_pose(scenario))
@@ -86,23 +86,20 @@ class IndexGrid(ObservationEncoder):
             if codes is not target:  # `default` returns the cells themselves
                 np.copyto(target, codes)
 
-    def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return arrays for N observations; `default` reuses `grid` and `item`."""
-        arrays = self.make_arrays(len(item))
+        arrays = self.make_arrays(len(observed[0]))
         same = self._representation.name == "default"
-        return {**arrays, "grid": grid, "item": item} if same else arrays
+        return {**arrays, "grid": observed[0], "item": observed[1]} if same else arrays
 
     def to_observation(self, arrays: Arrays) -> Arrays:
         """Return the arrays as the observation."""
         return arrays.copy()
 
-    def encode(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+    def encode(self, *observed: NDArray[Any]) -> Arrays:
         """Return the observation of one world."""
-        return {
-            "grid": self._fresh(grid),
-            "agent_id_grid": self._agent_id_grid.copy(),
-            "item": self._fresh(item),
-        }
+        grid, item = map(self._fresh, observed)
+        return {"grid": grid, "agent_id_grid": self._agent_id_grid.copy(), "item": item}
 
 
 class LayeredGrid(IndexGrid):
@@ -120,6 +117,7 @@ class LayeredGrid(IndexGrid):
     source_arrays = "grid", "item", "ground"
 
     def __init__(self, scenario: Scenario) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         super().__init__(scenario, "default")
         shown: Any = self.space["grid"]
         low, high = (np.concatenate([bound, bound], -1) for bound in (shown.low, shown.high))
@@ -138,11 +136,7 @@ class LayeredGrid(IndexGrid):
         if out["item"] is not item:
             np.copyto(out["item"], item)
 
-    def encode(self, *observed: NDArray[np.uint8]) -> Arrays:
-        """Return the observation of one world."""
-        arrays = self.make_arrays()
-        self.write(arrays, *observed)
-        return arrays
+    encode = ObservationEncoder.encode
 
 
 class OneHotGrid(IndexGrid):
@@ -155,6 +149,7 @@ class OneHotGrid(IndexGrid):
     """
 
     def __init__(self, scenario: Scenario, dtype: str = "uint8") -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         if dtype not in ("uint8", "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'uint8' and 'float32'")
         super().__init__(scenario, "compact")
@@ -212,6 +207,7 @@ class PixelView(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         super().__init__(Representation.of_observation(scenario, "cells"))
         cell = check_at_least(_LEAST_SIDE, cell=cell)
         self._planar = bool(channels_first)
@@ -276,6 +272,7 @@ class TextView(ObservationEncoder):
     space: spaces.Text
 
     def __init__(self, scenario: Scenario) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         super().__init__(Representation.of_observation(scenario))
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
@@ -298,9 +295,9 @@ class TextView(ObservationEncoder):
             if cells is not target:
                 np.copyto(target, cells)
 
-    def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return the index arrays themselves."""
-        return {"grid": grid, "item": item}
+        return dict(zip(("grid", "item"), observed, strict=True))
 
     def to_observation(self, arrays: Arrays) -> str | tuple[str, ...]:
         """Return the text of one view, or the texts of many."""
@@ -349,10 +346,11 @@ class FlatEncoder(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, onehot: bool = False, dtype: str | None = None) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
         if dtype not in (None, "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'float32' and None")
-        super().__init__(Representation.of_observation(scenario, "cells"))
         self._encoder: IndexGrid = OneHotGrid(scenario) if onehot else IndexGrid(scenario, "cells")
+        super().__init__(self._encoder._representation)
         boxes: list[Any] = [self._encoder.space["grid"], self._encoder.space["item"]]
         if scenario.missions:
             self.source_arrays = (*self.source_arrays, MISSION)
@@ -367,17 +365,9 @@ class FlatEncoder(ObservationEncoder):
         self.space = spaces.Box(low.astype(kind), high.astype(kind), dtype=kind)
         self._scratch: Arrays = {}
 
-    def bind_backend(self, backend: Backend) -> None:
-        """Bind the backend of the inner encoder."""
-        self._encoder.bind_backend(backend)
-
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return a zeroed `flat` array for one observation or a batch."""
         return {"flat": np.zeros((*batch_shape, *self.space.shape), self.space.dtype)}
-
-    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return a `flat` array for N observations."""
-        return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
         """Write grid, held object and mission one behind the other into `flat`."""
@@ -394,12 +384,6 @@ class FlatEncoder(ObservationEncoder):
         """Return the flat vectors."""
         return arrays["flat"]
 
-    def encode(self, *observed: NDArray[Any]) -> NDArray[Any]:
-        """Return the flat vector of one world."""
-        arrays = self.make_arrays()
-        self.write(arrays, *observed)
-        return arrays["flat"]
-
 
 class MissionEncoder(ObservationEncoder):
     """Encoder that adds the mission to another encoder's observation: `mission` (k,) int32, or a
@@ -411,15 +395,13 @@ class MissionEncoder(ObservationEncoder):
     """
 
     def __init__(self, encoder: ObservationEncoder, missions: Missions) -> None:
+        """Make the encoder and its space; see the class for the arguments."""
+        super().__init__(encoder._representation)
         self._encoder, self._missions = encoder, missions
         self.space = encoder.space_with_mission(missions)
         self.buffer_names = encoder.buffer_names + (MISSION,) * encoder.shares_memory
         self.source_arrays = *encoder.source_arrays, MISSION
         self.shares_memory = encoder.shares_memory
-
-    def bind_backend(self, backend: Backend) -> None:
-        """Bind the backend of the inner encoder."""
-        self._encoder.bind_backend(backend)
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return zeroed arrays of the inner encoder, and `mission`."""
@@ -441,12 +423,6 @@ class MissionEncoder(ObservationEncoder):
     def to_observation(self, arrays: Arrays) -> Any:
         """Return the inner encoder's observation with the mission."""
         return self._encoder.to_observation_with_mission(arrays, self._missions)
-
-    def encode(self, *observed: NDArray[Any]) -> Any:
-        """Return the observation of one world, with its mission."""
-        arrays = self.make_arrays()
-        self.write(arrays, *observed)
-        return self.to_observation(arrays)
 
 
 _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from pettingzoo import ParallelEnv  # optional dependency
 
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import Renderer, with_usable_modes
+from gv_engine.envs.render_modes import RenderedEnv, Renderer, check_render_mode, with_usable_modes
 from gv_engine.rules.errors import MissingExtraError, describe_allowed
 from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
@@ -27,7 +26,7 @@ if PARALLEL.missing_message:
     raise MissingExtraError(PARALLEL.missing_message)
 
 
-class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types
+class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types
     """PettingZoo environment with one world of a scenario, in which all agents act at once, by
     name.
 
@@ -56,12 +55,9 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         observation_representation: RepresentationSpec = "default",
         **options: Any,
     ) -> None:
-        modes = GridEnv.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise ValueError(
-                f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
-            )
-        self.scenario = resolve_grid_scenario(scenario, max_steps, **options)
+        """Make the worlds and the spaces; see the class for the arguments."""
+        check_render_mode(render_mode, GridEnv.metadata["render_modes"])
+        self.scenario: Scenario = resolve_grid_scenario(scenario, max_steps, **options)
         self.metadata = {
             **with_usable_modes(GridEnv.metadata),
             "name": self.scenario.name,
@@ -75,11 +71,9 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         self._encoder.bind_backend(self._batch)
         self._action_space = Discrete(len(self.scenario.actions))
         self._agent_indices = {name: index for index, name in enumerate(self.possible_agents)}
-        self._renderer: Renderer | None = None
-        self._started = False
 
     @property
-    def world(self) -> str:
+    def world(self) -> str:  # type: ignore[override]  # an attribute there
         """Name of the current backend."""
         return self._batch.world
 
@@ -215,10 +209,6 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
-    def fork(self) -> ParallelGridEnv:
-        """Return an independent copy of the environment with the same world and the same future."""
-        return deepcopy(self)
-
     def render(self) -> Any:
         """Return a picture of the world as `GridEnv.render` does, with the view of the first
         agent."""
@@ -227,18 +217,3 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         if self._renderer is None:
             self._renderer = Renderer(self.render_mode, self.scenario, self._batch.render)
         return self._renderer.draw(0)
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling and copying, without the renderer."""
-        return {**vars(self), "_renderer": None}  # a copy opens its own window
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
-
-    __str__ = __repr__

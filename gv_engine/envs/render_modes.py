@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pkgutil import resolve_name
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
@@ -54,6 +55,12 @@ def with_usable_modes(metadata: dict[str, Any]) -> dict[str, Any]:
     return {**metadata, "render_modes": modes}
 
 
+def check_render_mode(render_mode: str | None, modes: Sequence[str]) -> None:
+    """Raise ValueError if a render mode is neither None nor one of the modes."""
+    if render_mode is not None and render_mode not in modes:
+        raise ValueError(f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}")
+
+
 class Renderer:
     """Draws worlds in a render mode, through the rendering systems.
 
@@ -66,6 +73,7 @@ class Renderer:
     def __init__(
         self, name: str, scenario: AnyScenario, render: Callable[[int, Callable[[Any], None]], None]
     ) -> None:
+        """Open the render mode of this name; see the class for the arguments."""
         self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)
         self._render = render
 
@@ -77,3 +85,38 @@ class Renderer:
     def close(self) -> None:
         """Close the window, if there is one."""
         self._mode.close()
+
+
+class RenderedEnv:
+    """Base class of environments that draw one world, and can be copied.
+
+    Attributes:
+        scenario: scenario that is played.
+        world: name of the current backend, such as "compiled".
+        render_mode: a name in `RENDER_MODES`, or None.
+    """
+
+    scenario: AnyScenario
+    world: str
+    render_mode: str | None
+    _renderer: Renderer | None = None
+    _started = False
+
+    def fork(self) -> Self:
+        """Return an independent copy of the environment with the same world and the same future."""
+        return deepcopy(self)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling and copying, without the renderer."""
+        return {**vars(self), "_renderer": None}  # a copy opens its own window
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
+
+    __str__ = __repr__  # shown by wrappers

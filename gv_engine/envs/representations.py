@@ -137,6 +137,7 @@ class Representation:
         is_state: bool,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
+        """Make the tables and the space; see the class for the arguments."""
         if name not in _CODES:
             raise ValueError(f"no representation {name!r}: {describe_allowed(name, tuple(_CODES))}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
@@ -415,10 +416,10 @@ class ObservationEncoder:
         """Return zeroed arrays for one observation, or for a batch of this shape."""
         raise NotImplementedError
 
-    def make_shared_arrays(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
-        """Return arrays for N observations that reuse `grid` (N, h, w, 3) and `item` (N, 3) where
-        the content is the same."""
-        return self.make_arrays(len(item))
+    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
+        """Return arrays for N observations that reuse the observed arrays, such as `grid` (N, h, w,
+        3) and `item` (N, 3), where the content is the same."""
+        return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Write encoded observations into arrays.
@@ -448,10 +449,10 @@ class ObservationEncoder:
         """Return the observation for the user from arrays that include `mission`."""
         return arrays.copy()
 
-    def encode(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Any:
+    def encode(self, *observed: NDArray[Any]) -> Any:
         """Return the observation of one world."""
         arrays = self.make_arrays()
-        self.write(arrays, grid, item)
+        self.write(arrays, *observed)
         return self.to_observation(arrays)
 
     def split(self, arrays: Arrays) -> NDArray[np.object_]:

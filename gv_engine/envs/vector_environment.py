@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +84,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         render_mode: str | None,
         reward_dtype: DTypeLike,
     ) -> None:
+        """Check the arguments and set the attributes; see the class."""
         self.num_envs = check_at_least(1, num_envs=num_envs)
         self.autoreset_mode = parse_autoreset_mode(autoreset_mode)
         if render_mode not in (None, "rgb_array", "ansi"):
@@ -174,9 +175,9 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
             )
         return numbers
 
-    def _describe_line(self, number: int) -> str:
+    def _describe_line(self, line: int) -> str:
         """Return the words for one line of the arrays, for messages."""
-        return f"{self.world_noun} {number}"
+        return f"{self.world_noun} {line}"
 
     def _add_episode(
         self,
@@ -241,7 +242,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
         num_threads: threads that share the compiled worlds; results do not depend on their number.
         episode_statistics: add what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds,
-            except the time `t`, at almost no cost. That wrapper rejects an `info` that has it
+            except the time `t`, at almost no cost. The wrapper rejects an `info` that has it
             already.
         action_masks: False omits masks from `info`, which makes steps a tenth faster.
         levels: levels to play, of all that the scenario can generate: "train", "test", "larger",
@@ -259,6 +260,11 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     is_multi_agent = False
     """True for classes that play scenarios with several agents."""
     _renderer: Renderer | None = None
+    _shared_info: dict[str, Any] | None = None
+    _arrays: Arrays | None = None
+    _observed: Sequence[NDArray[Any]] = ()
+    _final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
+    _planner: Backend | None = None
 
     def __init__(
         self,
@@ -279,6 +285,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
+        """Make the worlds and the spaces; see the class for the arguments."""
         num_threads = check_at_least(1, num_threads=num_threads)
         num_worlds = check_at_least(1, num_envs=num_envs)
         self.scenario: Scenario
@@ -310,11 +317,6 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._ended = np.zeros(num_lines, np.bool_)
         self._statistics = episode_statistics
         self._has_action_masks, self._flat_info = action_masks, flat_info
-        self._shared_info: dict[str, Any] | None = None
-        self._arrays: Arrays | None = None
-        self._observed: list[NDArray[Any]] = []
-        self._final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
-        self._planner: Backend | None = None
 
     @property
     def num_worlds(self) -> int:
@@ -398,12 +400,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             if self._statistics:
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
         rewards = out.rewards.astype(self._reward_dtype, copy=False)
-        results = rewards, out.terminated, out.truncated
+        results: Arrays = {
+            "reward": rewards,
+            "terminated": out.terminated,
+            "truncated": out.truncated,
+        }
         if outputs or self._copy:
-            names = "reward", "terminated", "truncated"
-            copies = self._copy_results(dict(zip(names, results, strict=True)), outputs)
-            results = copies["reward"], copies["terminated"], copies["truncated"]
-        return self._observation(outputs), *results, info
+            results = self._copy_results(results, outputs)
+        rewards, terminated, truncated = results.values()
+        return self._observation(outputs), rewards, terminated, truncated, info
 
     def _mark_ended_worlds(self) -> None:
         """Keep `_ended` True only for lines whose world has ended: with one agent, all of them."""
@@ -451,13 +456,13 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _info(self, outputs: Arrays | None = None) -> dict[str, Any]:
         """Return the info of all worlds."""
         out = self._batch.outputs
-        arrays = out.mask, out.terms, out.member, out.success
+        arrays: Arrays = {"action_mask": out.mask, "reward_terms": out.terms}
+        arrays |= {"member": out.member, "success": out.success}
         if self._copy or (outputs and "action_mask" in outputs):
-            names = "action_mask", "reward_terms", "member", "success"
-            copies = self._copy_results(dict(zip(names, arrays, strict=True)), outputs or {})
-            return self._make_info(*copies.values(), info_mask=self._all)
+            arrays = self._copy_results(arrays, outputs or {})
+            return self._make_info(*arrays.values(), info_mask=self._all)
         if self._shared_info is None:
-            self._shared_info = self._make_info(*arrays, info_mask=self._all)
+            self._shared_info = self._make_info(*arrays.values(), info_mask=self._all)
         return dict(self._shared_info)
 
     def _make_info(
@@ -644,15 +649,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without the renderer and shared arrays."""
         # a copy opens its own window and has its own arrays
-        return {
-            **vars(self),
-            "_renderer": None,
-            "_shared_info": None,
-            "_arrays": None,
-            "_observed": [],
-            "_final_arrays": None,
-            "_planner": None,
-        }
+        own = "_renderer", "_shared_info", "_arrays", "_observed", "_final_arrays", "_planner"
+        return {name: value for name, value in vars(self).items() if name not in own}
 
     def render(self) -> tuple[Any, ...] | None:
         """Return one picture per world in the render mode."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,9 +137,9 @@ class StepArrays:
         array: NDArray[Any] = getattr(self, name)
         return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
-    def copy_from(self, other: StepArrays) -> None:
-        """Copy the values of other arrays into these arrays."""
-        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+    def copy_from(self, source: StepArrays) -> None:
+        """Copy the values of source arrays into these arrays."""
+        for mine, theirs in zip(vars(self).values(), vars(source).values(), strict=True):
             mine[...] = theirs
 
 
@@ -221,6 +220,11 @@ class Backend(Protocol):
         return  # without a body mypy takes this for an abstract method
 
     @property
+    def settings(self) -> tuple[Any, ...]:
+        """Return the constructor's arguments from `num_threads` to `levels`."""
+        return self.num_threads, self.masks, self.checked, self.more, self.levels
+
+    @property
     def resolved(self) -> Backend:
         """Return the backend that runs the worlds for good, or this one if that may still
         change."""
@@ -280,11 +284,13 @@ class Backend(Protocol):
         """
         rows = self.check_rows(rows, trusted)
         self.set_rows(worlds, rows)
-        by_world = partial(self.outputs.reshape_by_world, num_worlds=len(self))
-        by_world("terms")[worlds] = 0.0  # or the terms of another member would stay
+        terms, success = (
+            self.outputs.reshape_by_world(name, len(self)) for name in ("terms", "success")
+        )
+        terms[worlds] = 0.0  # or the terms of another member would stay
         self.show_worlds(worlds)
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
-        by_world("success")[worlds] = rows["success"][..., 1:]
+        success[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
         """Return rows that are valid worlds of the scenario, see `Scenario.check`; if trusted, only
@@ -339,8 +345,7 @@ class Backend(Protocol):
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Return constructor arguments, rows and outputs."""
-        settings = self.num_threads, self.masks, self.checked, self.more, self.levels
-        arguments = self.scenario, len(self), *settings
+        arguments = self.scenario, len(self), *self.settings
         return arguments, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -372,34 +377,25 @@ _DEFERRED_BACKEND = "gv_engine.vector.object_backend:DeferredBackend"
 
 
 def make_batch(
-    scenario: Scenario,
-    num_worlds: int,
-    world: str = "auto",
-    num_threads: int = 1,
-    masks: bool = True,
-    checked: bool = False,
-    more: tuple[str, ...] = (),
-    levels: NDArray[Any] | None = None,
+    scenario: Scenario, num_worlds: int, world: str = "auto", *settings: Any, **more_settings: Any
 ) -> Backend:
     """Return worlds of a backend, ready to step; compiled ones by default.
 
     Args:
         world: a name in `BACKENDS`, or "auto": compiled if possible, and objects until the program
             is compiled. If an author's rule does not compile, objects and a warning.
-        num_threads, masks, checked, more, levels: as for `Backend`.
+        settings, more_settings: further arguments of `Backend`: num_threads, masks, checked, more,
+            levels.
 
     Raises:
         DoesNotCompileError: the named backend cannot run a rule; or "auto", and a built-in rule
             does not compile.
         ValueError: there is no such backend.
     """
-
     if world not in ("auto", *BACKENDS):
         *names, last = map(repr, ("auto", *BACKENDS))
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
     class_path = _DEFERRED_BACKEND if world == "auto" else BACKENDS[world]
-    backend = cast(type[Backend], resolve_name(class_path))(
-        scenario, num_worlds, num_threads, masks, checked, more, levels
-    )
+    backend: Backend = resolve_name(class_path)(scenario, num_worlds, *settings, **more_settings)
     backend.prepare()
     return backend.resolved

@@ -74,17 +74,14 @@ class Compilation:
     def poll(self) -> None:
         """Start the subprocess, or read its result if it has ended."""
         try:
-            if self._process is None:
-                self._process = self._start()
+            self._process = self._process or self._start()
         except OSError:
             self.failures = {}
             return
         if self._process.poll() is not None:
             self.failures = {}
-            assert self._process.stdout is not None
             with suppress(ValueError):
-                self.failures = json.loads(self._process.stdout.read())
-            self._close()
+                self.failures = json.loads(self._process.communicate()[0])
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the subprocess and return it."""
@@ -108,7 +105,8 @@ class Compilation:
     def detach(self) -> None:
         """Drop the subprocess without ending it, in a fork of the process that started it."""
         if self._process is not None:
-            self._close()
+            assert self._process.stdout is not None
+            self._process.stdout.close()
             self._process.returncode = 0  # only the parent process can wait for it
             self._process = None
 
@@ -116,14 +114,7 @@ class Compilation:
         """Kill the subprocess."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
-            self._close()
-
-    def _close(self) -> None:
-        """Close the pipe from the subprocess."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+            self._process.communicate()
 
 
 _LOCK = threading.Lock()

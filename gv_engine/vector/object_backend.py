@@ -204,8 +204,7 @@ class DeferredBackend(Backend):
         compilation."""
         from gv_engine.vector.compiled_backend import CompiledBatch
 
-        settings = self.num_threads, self.masks, self.checked, self.more, self.levels
-        arguments = self.scenario, num_worlds, *settings, self.outputs
+        arguments = self.scenario, num_worlds, *self.settings, self.outputs
         self._pending = None
         try:
             compiled = CompiledBatch(*arguments)
@@ -272,10 +271,6 @@ class DeferredBackend(Backend):
     def __len__(self) -> int:
         """Return the number of worlds."""
         return len(self.current)
-
-    def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Set the state of world i's generator in the current backend."""
-        self.current.set_generator(i, generator)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         """Switch to compiled worlds if they are ready, then step the current backend."""

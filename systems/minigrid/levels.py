@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from components.appearance import FLOOR, GREEN, YELLOW
 from components.doors import LOCKED
 from components.minigrid import LAVA
 from components.objects import EXIT, KEY, WALL
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
-from systems.building import build_room
+from systems.building import build_room, sample_bridges, sample_rivers
 from systems.minigrid.placing import (
     place,
     place_agent,
@@ -67,31 +65,15 @@ def crossings(w: World, shape: Sequence[int], num_rivers: int, object_type: int)
     build_room(w, shape)
     place_agent_at_start(w, False)
     put_goal(w, w.height - 2, w.width - 2)
-    upright = len(range(2, w.height - 2, 2))
-    rivers = np.arange(upright + len(range(2, w.width - 2, 2)))
-    w.rng.shuffle(rivers)
-    rivers = np.sort(rivers[:num_rivers])
-    columns = 2 * rivers[rivers < upright] + 2
-    rows = 2 * (rivers[rivers >= upright] - upright) + 2
+    columns, rows = sample_rivers(w, (w.height - 3) // 2, (w.width - 3) // 2, num_rivers)
     for y in rows:
         set_row(w, object_type, y, 1, w.width - 1)
     for x in columns:
         set_column(w, object_type, x, 1, w.height - 1)
-    down = np.zeros(len(columns) + len(rows), np.int64)
-    down[len(columns) :] = 1
-    w.rng.shuffle(down)
-    i = j = 0
-    for is_down in down:
-        top = rows[i - 1] if i > 0 else 0
-        bottom = rows[i] if i < len(rows) else w.width - 1
-        left = columns[j - 1] if j > 0 else 0
-        right = columns[j] if j < len(columns) else w.height - 1
-        if is_down:
-            set_cell(w, FLOOR, bottom, w.rng.integers(left + 1, right))
-            i += 1
-        else:
-            set_cell(w, FLOOR, w.rng.integers(top + 1, bottom), right)
-            j += 1
+    # width and height are exchanged in the reference, too
+    cells = sample_bridges(w, rows, columns, w.width - 1, w.height - 1)
+    for k in range(len(cells)):
+        set_cell(w, FLOOR, cells[k, 0], cells[k, 1])
 
 
 @system(RESET)

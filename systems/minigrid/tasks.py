@@ -41,12 +41,10 @@ def has_type_and_color(w: World, entities: Entities, kind: int, color: int) -> b
 
 def random_new_type_and_color(w: World, entities: Entities) -> tuple[int, int]:
     """Return a random type and colour that no entity of the list has."""
-    kind = random_type(w)
-    color = random_color(w)
-    while has_type_and_color(w, entities, kind, color):
-        kind = random_type(w)
-        color = random_color(w)
-    return kind, color
+    while True:
+        kind, color = random_type(w), random_color(w)
+        if not has_type_and_color(w, entities, kind, color):
+            return kind, color
 
 
 def type_number(w: World, entity: int) -> int:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from numba import njit, types
-from numba.core import event
 from numba.core.typing.templates import builtin_registry
 
 import gv_engine
@@ -24,7 +23,7 @@ from gv_engine.compiler import (
     program_cache,
     programs,
 )
-from gv_engine.compiler.intrinsics import intrinsic
+from gv_engine.compiler.numba_pipeline import intrinsic
 from gv_engine.rules import component
 from gv_engine.scenario import layout
 from gv_engine.validation.differential import run_differential_test
@@ -257,7 +256,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 TINY = """
 from numba import njit, types
-from gv_engine.compiler.function_cache import CompiledFunctionCache
+from gv_engine.compiler.numba_pipeline import CompiledFunctionCache
 
 def double(x):
     return 2 * x
@@ -404,23 +403,13 @@ def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
             assert GridEnv(level).world == "object"
 
 
-def test_numba_tells_its_listeners_again_when_nobody_compiles():
-    compiled: Any = njit
-    with event.install_recorder("numba:compiler_lock") as told:
-        with numba_pipeline.without_events():
-            compiled(lambda: 1)()
-        assert not told.buffer
-        compiled(lambda: 2)()
-        assert told.buffer
-
-
 def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
     settings = "opt: '0'\ncache_locator_classes: stranger.Locator\n"
     (tmp_path / ".numba_config.yaml").write_text(settings)
     (tmp_path / "stranger.py").write_text("raise SystemExit('it ran')")
     program = (
         "import numba, sys\n"
-        "from gv_engine.compiler.function_cache import CompiledFunctionCache\n"
+        "from gv_engine.compiler.numba_pipeline import CompiledFunctionCache\n"
         "numba.config.reload_config()\n"
         "print(int(numba.config.OPT), numba.config.SLP_VECTORIZE)\n"
         "sys.path.insert(0, '')\n"
