@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,10 @@ LAYOUTS: dict[EngineRecord, Layout] = {}
 
 
 def register_layout(layout: Layout) -> None:
-    """Register a layout, so that methods of its rows can be compiled."""
+    """Register a layout and the verbs known by now, so that methods of its rows can be compiled."""
+    for name, verb in {**VERBS, "agent_at": _agent_at}.items():
+        # `enclose` has a faster implementation, which falls back to this one
+        _register_verb("enclose_one_by_one" if name == "enclose" else name, verb)
     # a copy: the registry lives for ever and must not keep the scenario's types
     copied = replace(layout, types=tuple(map(replace, layout.types)))
     record = make_world_record(from_dtype(layout.looks_dtype), layout.look_fields)
@@ -177,16 +181,12 @@ def _agent_at(self: Any, y: int, x: int) -> int:
     return self.who[y, x]  # type: ignore[no-any-return]  # numba's
 
 
+@cache
 def _register_verb(name: str, verb: Callable[..., Any]) -> None:
     """Register a verb of `gv_engine.rules.world` as a method of `WorldRecord`, with the same code
     in worlds with several agents."""
     single = getattr(_SingleAgentMethods, name, verb)
     _register_choice(name, verb, lambda w: verb if count_agents(w) > 1 else single)
-
-
-for _name, _verb in {**VERBS, "agent_at": _agent_at}.items():
-    # `enclose` has a faster implementation, which falls back to this one
-    _register_verb("enclose_one_by_one" if _name == "enclose" else _name, _verb)
 
 
 def _register_view_method(name: str) -> None:

@@ -403,6 +403,16 @@ def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
             assert GridEnv(level).world == "object"
 
 
+def test_rules_compile_whatever_was_imported_first(tmp_path):
+    program = (
+        "import gv_engine.compiler.compiler\n"
+        "from gv_engine import GridEnv\n"
+        "GridEnv('keydoor-5x5', world='compiled').reset()\n"
+    )
+    env = own_cache(tmp_path) | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True)
+
+
 def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
     settings = "opt: '0'\ncache_locator_classes: stranger.Locator\n"
     (tmp_path / ".numba_config.yaml").write_text(settings)
