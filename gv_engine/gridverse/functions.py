@@ -34,20 +34,7 @@ from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError, describe_allowed
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    Phase,
-    System,
-    is_nested_call,
-    system_of,
-)
+from gv_engine.rules.system import Call, Parameter, Phase, System, is_nested_call, system_of
 from gv_engine.scenario.calls import NESTED, TYPES
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resolver import DISTANCES
@@ -239,12 +226,12 @@ def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     system = call_.system
     if system.is_processor:
         raise RuleError(f"{system.name} is an esper.Processor; only functions work on states")
-    if system.phase is OBSERVATION and system.objects is None:
+    if system.phase is Phase.OBSERVATION and system.objects is None:
         raise RuleError(
             f"{system.name} is an observation function of columns; the object API asks for one of "
             f"states, `(state, *, rng=None)`"
         )
-    if system.phase not in (OBSERVATION, VISIBILITY):
+    if system.phase not in (Phase.OBSERVATION, Phase.VISIBILITY):
         return functools.partial(run, call_, layout=layout)
     types = OBJECT_TYPES if layout is None else layout.object_types
     values = {k: v for k, v in call_.arguments.items() if k not in system.tables}
@@ -265,7 +252,7 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
         rng: generator; None for that of the world.
         layout: layout of the world that a reset creates; None for one with all types.
     """
-    if call_.system.phase is RESET:
+    if call_.system.phase is Phase.RESET:
         return _run_reset(call_, rng, layout)
     return _RUNNERS[call_.system.phase](call_, *first, rng)
 
@@ -300,7 +287,7 @@ def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: 
         store.before = None
     with _use_rng_and_action(next_state.world, rng, action):
         value = bound.run(next_state.world, AGENT)
-    return float(value) if call_.system.phase is REWARD else bool(value)
+    return float(value) if call_.system.phase is Phase.REWARD else bool(value)
 
 
 def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
@@ -347,10 +334,10 @@ def _check_arguments(call_: Call, area: Area | None = None) -> None:
 
 
 _RUNNERS: dict[Phase, Callable[..., Any]] = {
-    TRANSITION: _run_transition,
-    REWARD: _run_reward,
-    TERMINATING: _run_reward,
-    VISIBILITY: _run_visibility,
+    Phase.TRANSITION: _run_transition,
+    Phase.REWARD: _run_reward,
+    Phase.TERMINATING: _run_reward,
+    Phase.VISIBILITY: _run_visibility,
 }
 
 
@@ -362,7 +349,7 @@ def apply_visibility(
     Raises:
         RuleError: the function returned something else than (h, w) bool.
     """
-    _run_on_view(to_call(visibility, VISIBILITY), world, view, rng)
+    _run_on_view(to_call(visibility, Phase.VISIBILITY), world, view, rng)
 
 
 # ---- functions of states as systems --------------------------------------------------------------
@@ -406,7 +393,7 @@ def _adapt(
 
     adapted.__name__ = name or function_name(function)
     adapted.__doc__ = function.__doc__
-    remember = _state_before if phase in (REWARD, TERMINATING) else None
+    remember = _state_before if phase in (Phase.REWARD, Phase.TERMINATING) else None
     system = System(adapted, phase, adapted.__name__, parameters, remember, objects=function)
     return system
 
@@ -485,10 +472,10 @@ def _call_observation(
 
 
 _ADAPTERS: dict[Phase, Callable[..., Any]] = {
-    RESET: _call_reset,
-    TRANSITION: _call_transition,
-    REWARD: _call_reward,
-    TERMINATING: _call_reward,
-    VISIBILITY: _call_visibility,
-    OBSERVATION: _call_observation,
+    Phase.RESET: _call_reset,
+    Phase.TRANSITION: _call_transition,
+    Phase.REWARD: _call_reward,
+    Phase.TERMINATING: _call_reward,
+    Phase.VISIBILITY: _call_visibility,
+    Phase.OBSERVATION: _call_observation,
 }

@@ -19,17 +19,7 @@ from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import RandomPolicy, load_policies
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    System,
-    source_location,
-    unwrap_partials,
-)
+from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
 from gv_engine.rules.world import World
 from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.scenario.scenario import Scenario
@@ -42,8 +32,8 @@ from gv_engine.world.simulation import Simulation
 
 # ---- contracts -----------------------------------------------------------------------------------
 
-_MAY_EDIT = (RESET, TRANSITION)
-_MAY_USE_RNG = (*_MAY_EDIT, VISIBILITY, OBSERVATION)
+_MAY_EDIT = (Phase.RESET, Phase.TRANSITION)
+_MAY_USE_RNG = (*_MAY_EDIT, Phase.VISIBILITY, Phase.OBSERVATION)
 _ENGINE_FIELDS = [name for name, thing in vars(World).items() if isinstance(thing, property)]
 _WATCHED_STEPS = 50  # steps of an episode; contracts break early
 
@@ -92,7 +82,7 @@ def _watch_function(
         result = function(w, *arguments)
         if _global_rng_state() != rng_state:
             report("draws from a global generator, which no seed of the world reaches")
-        if phase is TRANSITION and result is not None:
+        if phase is Phase.TRANSITION and result is not None:
             report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
         for name, value in zip(engines, field_values, strict=True):
             new_value = _read_field(w, name)
@@ -378,11 +368,11 @@ def _step_all(
 
 def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
     """Return the message about a compiled step that takes too long."""
-    acting = (RESET,) if resets else (TRANSITION, REWARD, TERMINATING)
+    acting = (Phase.RESET,) if resets else (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
     rules = [
         call.name
         for member in scenario.members
-        for phase in (*acting, VISIBILITY, OBSERVATION)
+        for phase in (*acting, Phase.VISIBILITY, Phase.OBSERVATION)
         for call in member.calls(phase)
     ]
     return (

@@ -22,18 +22,7 @@ from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
-from gv_engine.rules.system import (
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-    get_system,
-    is_nested_call,
-    source_location,
-)
+from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
 from gv_engine.scenario.fields import YamlNode, format_message, mapping, suggestion
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
@@ -121,10 +110,10 @@ _LEVELS = 20
 _STEPS = 100
 _MIN_MATCHES = 10  # number of true conditions before a conclusion
 _RULE_KEYS = {
-    TRANSITION: "transition_functions",
-    REWARD: "reward_functions",
-    TERMINATING: "terminating_function",
-    SUCCESS: "success_function",
+    Phase.TRANSITION: "transition_functions",
+    Phase.REWARD: "reward_functions",
+    Phase.TERMINATING: "terminating_function",
+    Phase.SUCCESS: "success_function",
 }
 # Columns too common to tell rules apart
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
@@ -195,7 +184,9 @@ class _Linter:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
         self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
-        calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
+        calls = (
+            call for phase in (Phase.RESET, Phase.TRANSITION) for call in scenario.calls(phase)
+        )
         parts = (part.system for call in calls for part in call.walk())
         # custom rules may make anything
         self._known = all(
@@ -267,7 +258,9 @@ class _Linter:
             return
         kinds, types = self._possible_types(), self._scenario.types
         columns = {column_name(cls) for kind in kinds for cls in types[kind].component_classes}
-        for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
+        for node, call in self._rules(
+            Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.SUCCESS
+        ):
             types_used = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
             missing = [f"a {types[kind].name}" for kind in types_used if kind not in kinds]
             columns_of_rule = _columns_used(call, types) - _COMMON
@@ -283,7 +276,7 @@ class _Linter:
     def check_order(self) -> Iterator[_Mistake]:
         """Yield rules that clear the cell for a move but come after the move, and rules that follow
         a move but come before it."""
-        rules = [*self._rules(TRANSITION)]
+        rules = [*self._rules(Phase.TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
             moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
@@ -301,7 +294,7 @@ class _Linter:
         """Yield objects that follow others by colour, where no object to follow has their
         colour."""
         follows: dict[int, list[tuple[YamlNode, Call]]] = {}
-        for node, call in self._rules(TRANSITION) if self._known else ():
+        for node, call in self._rules(Phase.TRANSITION) if self._known else ():
             if call.system is _FOLLOW:
                 follows.setdefault(call.arguments["object_type"], []).append((node, call))
         types = self._scenario.types
@@ -366,7 +359,7 @@ class _Linter:
         tried = sorted({*range(len(ACTIONS)), *own})
         rules = [
             (node, call, call.make_condition(call.system.when))
-            for node, call in self._rules(TRANSITION)
+            for node, call in self._rules(Phase.TRANSITION)
         ]
         conditional_rules = [(node, call, when) for node, call, when in rules if when]
         counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
@@ -405,9 +398,11 @@ class _Linter:
         types = self._scenario.types
         leaps = any(
             "telepod" in _columns_used(call, types) or WALL in call.arguments.values()
-            for _, call in self._rules(TRANSITION)
+            for _, call in self._rules(Phase.TRANSITION)
         )
-        for node, call in self._rules(TERMINATING, SUCCESS) if self._known and not leaps else ():
+        for node, call in (
+            self._rules(Phase.TERMINATING, Phase.SUCCESS) if self._known and not leaps else ()
+        ):
             columns = _columns_used(call, types) - _COMMON
             goal_types = {call.arguments.get("object_type", -1)} | {
                 kind.index
@@ -423,7 +418,7 @@ class _Linter:
 
     def check_rewards(self) -> Iterator[_Mistake]:
         """Yield rewards that always cancel an earlier reward."""
-        rules = [*enumerate(self._scenario.calls(REWARD))]
+        rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
             is_equal = one.system is other.system and one.agent_mask == other.agent_mask
             if is_equal and is_engine_module(one.system.function.__module__):
@@ -435,7 +430,7 @@ class _Linter:
                 is_equal = all(one.arguments[name] == other.arguments[name] for name in other_names)
                 if is_equal and any(a for a, _ in pairs) and all(a == -b for a, b in pairs):
                     yield _Mistake(
-                        self._entry(_RULE_KEYS[REWARD], number),
+                        self._entry(_RULE_KEYS[Phase.REWARD], number),
                         f"{one.name} always cancels {one.name} above; take both out, or change one",
                     )
 

@@ -25,15 +25,7 @@ from gv_engine.domains.algebra.types import (
 )
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.objects import is_engine_module
-from gv_engine.rules.system import (
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-    System,
-    is_nested_call,
-)
+from gv_engine.rules.system import Call, Phase, System, is_nested_call
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import (
@@ -226,7 +218,7 @@ class AlgebraReader:
         """Return the call of the success function, by name or reference."""
         names = copy.copy(self.names)
         names.successes = True
-        return CallReader(self.problems, names).read_call(node, TERMINATING)
+        return CallReader(self.problems, names).read_call(node, Phase.TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
         """Return the calls of a phase's systems, in order."""
@@ -342,7 +334,10 @@ def _read_response(node: YamlNode) -> str:
     return INVALID_ACTION_RESPONSES[read_choice(node, INVALID_ACTION_RESPONSES, "response")]
 
 
-_PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
+_PHASES = {
+    f"{phase.name.lower()}_functions": phase
+    for phase in (Phase.TRANSITION, Phase.TERMINATING, Phase.REWARD)
+}
 """Keys that list the systems of a phase, in order."""
 _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _MAX_NODES),
@@ -418,6 +413,8 @@ FORMAT = ScenarioFormat(
             f"mathy_{phase.name.lower()}": FunctionSchema(phase, tuple(SYSTEMS[phase].values()))
             for phase in _PHASES.values()
         },
-        "mathy_success": FunctionSchema(TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS),
+        "mathy_success": FunctionSchema(
+            Phase.TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS
+        ),
     },
 )

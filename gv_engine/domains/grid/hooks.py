@@ -19,15 +19,7 @@ from gv_engine.rules.errors import (
     SeveralAgentsError,
 )
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Phase,
-)
+from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
@@ -49,16 +41,18 @@ from gv_engine.world.simulation import Simulation
 FORMAT = ScenarioFormat(
     GRID_KEYS,
     {
-        "reset_function": FunctionSchema(RESET, list_built_in(RESET)),
-        "transition_function": FunctionSchema(TRANSITION, list_built_in(TRANSITION), TURN_KEYS),
-        "reward_function": FunctionSchema(REWARD, list_built_in(REWARD), TURN_KEYS),
-        "terminating_function": FunctionSchema(
-            TERMINATING, list_built_in(TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
+        "reset_function": FunctionSchema(Phase.RESET, list_built_in(Phase.RESET)),
+        "transition_function": FunctionSchema(
+            Phase.TRANSITION, list_built_in(Phase.TRANSITION), TURN_KEYS
         ),
-        "visibility_function": FunctionSchema(VISIBILITY, list_built_in(VISIBILITY)),
+        "reward_function": FunctionSchema(Phase.REWARD, list_built_in(Phase.REWARD), TURN_KEYS),
+        "terminating_function": FunctionSchema(
+            Phase.TERMINATING, list_built_in(Phase.TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
+        ),
+        "visibility_function": FunctionSchema(Phase.VISIBILITY, list_built_in(Phase.VISIBILITY)),
         "observation_function": FunctionSchema(
-            OBSERVATION,
-            list_built_in(VISIBILITY),
+            Phase.OBSERVATION,
+            list_built_in(Phase.VISIBILITY),
             VIEW,
             (object_schema(FROM_VISIBILITY),),
             allows_bare_name=False,
