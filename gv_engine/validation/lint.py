@@ -28,13 +28,8 @@ from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_missing_sprites
-from gv_engine.validation.invariants import (
-    cells_in_all_levels,
-    find_mask_faults,
-    find_objects,
-    find_reachable,
-    make_level,
-)
+from gv_engine.validation import invariants
+from gv_engine.validation.invariants import find_objects
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
 from systems.movers import let_pass
@@ -147,7 +142,7 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
     others = [("action", message) for message in actions]
-    others += [("mask", message) for message in find_mask_faults(scenario)]
+    others += [("mask", message) for message in invariants.find_mask_faults(scenario)]
     return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
 
 
@@ -183,7 +178,7 @@ class _Linter:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
+        self._levels = [invariants.make_level(scenario, seed) for seed in range(_LEVELS)]
         calls = (
             call for phase in (Phase.RESET, Phase.TRANSITION) for call in scenario.calls(phase)
         )
@@ -243,12 +238,15 @@ class _Linter:
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
         """Return the map cells that are True in the masks of all levels; none without a map."""
-        return cells_in_all_levels(masks) if "map" in self._top else []
+        return invariants.cells_in_all_levels(masks) if "map" in self._top else []
+
+    def _scalars_of(self, *keys: str) -> list[YamlNode]:
+        """Return all scalars under some keys of the scenario."""
+        return [scalar for key in keys if key in self._top for scalar in _scalars(self._top[key])]
 
     def _map_texts(self) -> list[str]:
         """Return the texts of all maps."""
-        nodes = [self._top[key] for key in ("map", "maps") if key in self._top]
-        return [scalar.text for node in nodes for scalar in _scalars(node)]
+        return [scalar.text for scalar in self._scalars_of("map", "maps")]
 
     # ---- rules -------------------------------------------------------------------------------
 
@@ -326,10 +324,10 @@ class _Linter:
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
             if not any(matches_mission(w, agent, e) for w, e in entities for agent in w.agents()):
-                yield _Mistake(
-                    self._top["mission"],
-                    "no level has what it asks for; put one into the level, or ask for another",
+                message = (
+                    "no level has what it asks for; put one into the level, or ask for another"
                 )
+                yield _Mistake(self._top["mission"], message)
 
     def _possible_types(self) -> set[int]:
         """Return the object types that the text names or the levels show, with those that they turn
@@ -337,31 +335,24 @@ class _Linter:
         types = {FLOOR}
         for world in self._levels:
             types |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
-        keys = ("legend", "place", "draw", "reset_function")
-        names = {
-            part.text.rpartition(":")[2]
-            for key in keys
-            if key in self._top
-            for part in _scalars(self._top[key])
-        }
+        scalars = self._scalars_of("legend", "place", "draw", "reset_function")
+        names = {scalar.text.rpartition(":")[2] for scalar in scalars}
         types |= {kind.index for kind in self._scenario.layout.types if kind.name in names}
         characters = {character for text in self._map_texts() for character in text}
         types |= {symbol.kind for character, symbol in LEGEND.items() if character in characters}
-        while True:
-            new_types = {self._scenario.types[kind].leaves for kind in types} - {None, *types}
-            if not new_types:
-                return types
+        while new_types := {self._scenario.types[kind].leaves for kind in types} - {None, *types}:
             types |= {kind for kind in new_types if kind is not None}
+        return types
 
     def check_actions(self) -> Iterator[_Mistake]:
         """Yield rules whose condition holds only for actions that the scenario lacks."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
-        rules = [
-            (node, call, call.make_condition(call.system.when))
+        conditional_rules = [
+            (node, call, when)
             for node, call in self._rules(Phase.TRANSITION)
+            if (when := call.make_condition(call.system.when))
         ]
-        conditional_rules = [(node, call, when) for node, call, when in rules if when]
         counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
         for world in self._random_worlds(tried):
             for number, (_, _, when) in enumerate(conditional_rules):
@@ -410,7 +401,7 @@ class _Linter:
                 if columns & {column_name(cls) for cls in kind.component_classes}
             }
             goal_masks = [find_objects(world, goal_types) for world in self._levels]
-            areas = map(find_reachable, self._levels)
+            areas = map(invariants.find_reachable, self._levels)
             reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
             if all(goal.any() for goal in goal_masks) and not any(reached):
                 message = f"{call.name} is never met: walls are around all that it waits for"
@@ -464,12 +455,11 @@ def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]
 
 def _scalars(node: YamlNode) -> Iterator[YamlNode]:
     """Yield all scalars of a node."""
-    if isinstance(node.value, dict | list):
-        parts = node.value.values() if isinstance(node.value, dict) else node.value
-        for part in parts:
-            yield from _scalars(part)
-    else:
+    if not isinstance(node.value, dict | list):
         yield node
+        return
+    for part in node.value.values() if isinstance(node.value, dict) else node.value:
+        yield from _scalars(part)
 
 
 def _columns_used(call: Call, types: ObjectTypes) -> set[str]:
