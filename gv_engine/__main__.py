@@ -5,7 +5,7 @@ import sys
 
 from gv_engine.cli import main as run
 from gv_engine.cli.options import INTERRUPTED, complain
-from gv_engine.scenario.files import is_cli_process
+from gv_engine.scenario.resources import is_cli_process
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import COLORS
+from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.map import grid_to_text
 from gv_engine.vector.backend import make_batch
@@ -44,18 +45,56 @@ RULES: dict[str, Any] = {
 """All rules of the key-door world. Other parameters or maps up to 9x9 compile nothing anew."""
 
 
-def distances(leap: tuple[int, int] = (0, 0), **parameters: Any) -> dict[str, Any]:
-    """Changes of `RULES`: rewards by distance, and leaps on ACTUATE. One program for all."""
-    call = {"name": "getting_closer", "object_type": "Exit", **parameters}
+_TRANSITIONS = REGISTRIES[Phase.TRANSITION]
+EVERYTHING: list[str] = [
+    name
+    for name in _TRANSITIONS
+    if not any(parameter.required for parameter in _TRANSITIONS[name].parameters)
+]
+"""All built-in transitions that need no parameter."""
+
+MEASURES = ("proportional_to_distance", "getting_closer", "getting_closer_shortest_path")
+"""Rewards by the distance of the one object of a type."""
+
+
+def distances(
+    leap: tuple[int, int] = (0, 0),
+    object_type: str = "Exit",
+    slams: bool = False,
+    **parameters: dict[str, Any],
+) -> dict[str, Any]:
+    """Return changes of `RULES`: all rewards by distance, straight or along a path. They share
+    one program.
+
+    Args:
+        leap: rows and columns to jump on ACTUATE.
+        object_type: type of the object whose distance is measured.
+        slams: True to close open doors on ACTUATE.
+        parameters: parameters of rewards, by the name of the reward; a reward that is not
+            named pays 0, and all pay their defaults if none is.
+    """
+    quiet: dict[str, dict[str, Any]] = {
+        "proportional_to_distance": {"reward_per_unit_distance": 0.0},
+        "getting_closer": {"reward_closer": 0.0, "reward_further": 0.0},
+        "getting_closer_shortest_path": {"reward_closer": 0.0, "reward_further": 0.0},
+    }
+
+    def measure(name: str, **metric: str) -> dict[str, Any]:
+        given = parameters.get(name, quiet[name] if parameters else {})
+        return {"name": name, "object_type": object_type, **metric, **given}
+
+    straight = [
+        measure(name, distance_function=metric)
+        for name in MEASURES[:2]
+        for metric in ("manhattan", "euclidean")
+    ]
     return {
         "transition_functions": [
-            *RULES["transition_functions"],
+            *EVERYTHING,
+            {"name": "./rules.py:slam_door", "on": slams},
             {"name": "./rules.py:leap", "dy": leap[0], "dx": leap[1]},
         ],
-        "reward_functions": [
-            {**call, "distance_function": "manhattan"},
-            {**call, "distance_function": "euclidean"},
-        ],
+        "reward_functions": [*straight, measure(MEASURES[2])],
     }
 
 

@@ -12,7 +12,8 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -124,16 +125,26 @@ class Report:
         skipped: names of those that nothing here can compute.
         unknown: a function that the whole recording needs and that is not registered, or "".
         difference: the first one, or "".
+        failure: the error that ended the replay, or "".
     """
 
     checked: set[str] = field(default_factory=set)
     skipped: list[str] = field(default_factory=list)
     unknown: str = ""
     difference: str = ""
+    failure: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Return "equal", "different", "failed" or "skipped"."""
+        verdicts = {self.difference: "different", self.failure: "failed", self.unknown: "skipped"}
+        return next((verdict for reason, verdict in verdicts.items() if reason), "equal")
 
     def __str__(self) -> str:
         if self.difference:
             return f"DIFFERENT: {self.difference}"
+        if self.failure:
+            return f"FAILED: {self.failure}"
         if self.unknown:
             return f"skipped: {self.unknown}"
         return "equal" + (f"; skipped: {', '.join(self.skipped)}" if self.skipped else "")
@@ -174,6 +185,7 @@ class Replay:
         self.world = world
         self.report = report
         self.scenario = load(config)
+        self.max_shape = _shared_shape(recorded["grid"].shape[1:3])
         self.own = f"observation_{config['observation_function']['name']}"
         self.generator = np.random.default_rng(entry["seed"])
 
@@ -231,23 +243,26 @@ class Replay:
 
     # ---- functions alone ---------------------------------------------------------------------
 
-    @property
-    def _order(self) -> tuple[int, ...]:
-        """Numbers of the recording's transitions."""
+    def _judging(self, rewards: list[str], endings: list[str]) -> Scenario:
+        """Return the scenario of the recording's transitions with these rewards and endings."""
         parts = [part for call in self.scenario.calls(Phase.TRANSITION) for part in call.walk()]
-        return tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain")
+        order = tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain")
+        return _judging(self.max_shape, order, tuple(rewards), tuple(endings))
 
     def _first(self, bench: Scenario) -> NDArray[Any]:
         return _first_state(bench, self.recorded, self.generator)
 
     def _one_by_one(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
         """In the object world: each function is called by itself while the recording is played."""
-        bench = _judging(self._order, (), ())
+        bench = self._judging([], [])
         simulation = _simulation(bench)
         world = simulation.world
         world.restore(self._first(bench))
         judges = _judges(rewards, endings)
-        lookers = {sight: _looker(self.scenario.area, sight, simulation) for sight in sights}
+        lookers = {
+            sight: _looker(_seeing(self.max_shape, self.scenario.area, sight), simulation)
+            for sight in sights
+        }
         actions = self.recorded["action"].tolist()
         for t, action in enumerate([*actions, None]):
             self._same_state(t, world.snapshot(), bench)
@@ -270,7 +285,7 @@ class Replay:
 
     def _side_by_side(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
         """In compiled worlds: all rewards and endings at once, then all states as one batch."""
-        bench = _judging(self._order, tuple(rewards), tuple(endings))
+        bench = self._judging(rewards, endings)
         batch = _batch(bench, self.world, 1)
         batch.restore(0, self._first(bench))
         actions = self.recorded["action"].tolist()
@@ -300,13 +315,16 @@ class Replay:
 
     def _see(self, sight: str, states: NDArray[Any]) -> None:
         """All states under a visibility function, each with a generator of its own."""
-        batch = _batch(_seeing(self.scenario.area, sight), self.world, _MOST_STATES)
+        seeing = _seeing(self.max_shape, self.scenario.area, sight)
+        batch = _batch(seeing, self.world, _STATES_AT_ONCE)
         for t, state in enumerate(states):
             generator_to_row(np.random.default_rng(t), state["rng"])
-        batch.restore(np.arange(len(states)), states)
-        for t in range(len(states)):
-            self._same(f"observation_{sight}", t, batch.outputs.grid[t])
-            self._same("item", t, batch.outputs.item[t])
+        for start in range(0, len(states), _STATES_AT_ONCE):
+            part = states[start : start + _STATES_AT_ONCE]
+            batch.restore(np.arange(len(part)), part)
+            for i in range(len(part)):
+                self._same(f"observation_{sight}", start + i, batch.outputs.grid[i])
+                self._same("item", start + i, batch.outputs.item[i])
 
     # ---- representations ---------------------------------------------------------------------
 
@@ -352,10 +370,20 @@ class Replay:
 
 # ---- worlds ------------------------------------------------------------------------------------
 
-_LARGEST = [14, 14]
-"""One layout for all recordings, so that they share programs."""
+_SHARED_SIDE = 14
+"""Height and width of the layout of all recordings that fit, so that they share programs."""
 
-_MOST_STATES = 241
+_STATES_AT_ONCE = 241
+"""Worlds in a batch of states; longer recordings take several batches."""
+
+
+def _shared_shape(shape: Sequence[int]) -> tuple[int, int]:
+    """Return the maximum shape of the layout for a recording: `_SHARED_SIDE`, doubled until it
+    fits."""
+    side = _SHARED_SIDE
+    while max(shape) > side:
+        side *= 2
+    return side, side
 
 
 @cache
@@ -368,7 +396,10 @@ _simulation = cache(Simulation)
 
 @cache
 def _judging(
-    order: tuple[int, ...], rewards: tuple[str, ...], endings: tuple[str, ...]
+    max_shape: tuple[int, int],
+    order: tuple[int, ...],
+    rewards: tuple[str, ...],
+    endings: tuple[str, ...],
 ) -> Scenario:
     """Transitions by number, and functions to be asked about each step.
 
@@ -378,10 +409,11 @@ def _judging(
         "name": f"{EVERYTHING}:signals",
         "terminating_functions": [TERMINATING[name] for name in endings],
     }
+    padding = [-1] * (-len(order) % 12)  # the length is part of the program
     return _bench(
+        max_shape,
         transition_functions=[
-            # as long for all, which is part of the program
-            {"name": f"{EVERYTHING}:any_transitions", "order": [*order, *[-1] * 12][:12]}
+            {"name": f"{EVERYTHING}:any_transitions", "order": [*order, *padding] or [-1] * 12}
         ],
         reward_functions=[*(REWARDS[name] for name in rewards), *[ends] * bool(endings)],
         observation_function={"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
@@ -389,10 +421,11 @@ def _judging(
 
 
 @cache
-def _seeing(area: Area, sight: str) -> Scenario:
+def _seeing(max_shape: tuple[int, int], area: Area, sight: str) -> Scenario:
     """A visibility function by number: one program for all of an area."""
     call = {"absolute_counts": True, "threshold": 1.0, **VISIBILITY[sight]}
     return _bench(
+        max_shape,
         transition_functions=[],
         reward_functions=[],
         observation_function={
@@ -405,22 +438,24 @@ def _seeing(area: Area, sight: str) -> Scenario:
     )
 
 
-def _bench(**functions: Any) -> Scenario:
-    level = {"map": "^", "max_shape": _LARGEST, "terminating_function": "reach_exit"}
+def _bench(max_shape: tuple[int, int], **functions: Any) -> Scenario:
+    level = {"map": "^", "max_shape": max_shape, "terminating_function": "reach_exit"}
     return load({**level, **functions})
 
 
 def _judges(rewards: list[str], endings: list[str]) -> dict[str, BoundCall]:
     """Functions, by the names of what they are compared with."""
-    *scores, ends = _judging((), tuple(rewards), tuple(endings)).calls(Phase.REWARD)
+    small = _SHARED_SIDE, _SHARED_SIDE  # calls do not depend on it
+    calls = [*_judging(small, (), tuple(rewards), tuple(endings)).calls(Phase.REWARD)]
+    if endings:
+        calls += calls.pop().arguments["terminating_functions"]
     names = [*(f"reward_{name}" for name in rewards), *(f"terminal_{name}" for name in endings)]
-    calls = [*scores, *ends.arguments["terminating_functions"]]
     return {name: BoundCall(call) for name, call in zip(names, calls)}
 
 
-def _looker(area: Area, sight: str, simulation: Simulation) -> Callable[[], NDArray[np.uint8]]:
+def _looker(seeing: Scenario, simulation: Simulation) -> Callable[[], NDArray[np.uint8]]:
     """Sees a world in a way of its own."""
-    call = BoundCall(_seeing(area, sight).visibility)
+    call, area = BoundCall(seeing.visibility), seeing.area
     view, grid, item = ObjectView(area), np.empty((*area.shape, 3), np.uint8), np.empty(3, np.uint8)
 
     def look() -> NDArray[np.uint8]:
@@ -520,25 +555,32 @@ def entries(folder: Path) -> list[Entry]:
 
 def replay_file(folder: Path, entry: Entry, world: str) -> Report:
     """Replay a file of a folder."""
-    with np.load(folder / entry["file"]) as arrays:
+    with (folder / entry["file"]).open("rb") as file, np.load(file) as arrays:
         return replay(entry, dict(arrays.items()), world)
 
 
+def replay_or_fail(folder: Path, entry: Entry, world: str) -> Report:
+    """Replay a file of a folder; report an error instead of raising it."""
+    try:
+        return replay_file(folder, entry, world)
+    except Exception as error:  # a damaged file raises anything, and others are still to come
+        return Report(failure=f"{type(error).__name__}: {error}")
+
+
 def main(arguments: list[str] | None = None, say: Callable[[str], None] = print) -> int:
-    """Replay a folder; 1 if anything is different."""
+    """Replay a folder; 1 if any file is different or fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--world", choices=("object", "batch"), default="batch")
     options = parser.parse_args(arguments)
-    reports = []
+    verdicts = Counter[str]()
     for entry in entries(options.folder):
-        reports.append(replay_file(options.folder, entry, options.world))
-        say(f"{entry['file']}: {reports[-1]}")
-    different = sum(bool(report.difference) for report in reports)
-    skipped = sum(bool(report.unknown) for report in reports)
-    equal = len(reports) - different - skipped
-    say(f"{options.world}: {equal} equal, {different} different, {skipped} skipped")
-    return 1 if different else 0
+        report = replay_or_fail(options.folder, entry, options.world)
+        verdicts[report.verdict] += 1
+        say(f"{entry['file']}: {report}")
+    counts = (f"{verdicts[name]} {name}" for name in ("equal", "different", "failed", "skipped"))
+    say(f"{options.world}: {', '.join(counts)}")
+    return 1 if verdicts["different"] or verdicts["failed"] else 0
 
 
 if __name__ == "__main__":

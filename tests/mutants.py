@@ -57,7 +57,7 @@ FILES = (
 TESTS = (
     *(f"systems/test_{name}" for name in ("transition", "reward", "things", "visibility")),
     *("systems/test_reset", "systems/test_edges", "vector/test_interpreted"),
-    *("world/test_row_world", "scenario/test_scenario_problems"),
+    *("world/test_row_world", "domains/test_scenarios", "scenario/test_scenario_problems"),
     *(f"domains/algebra/test_{name}" for name in ("conformance", "world", "scenario")),
     "systems/test_success",
     "systems/test_conformance",

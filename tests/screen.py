@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-PATIENCE = 30.0  # seconds until something that should happen counts as missing
+PATIENCE = 300.0  # seconds until something that should happen counts as missing
 
 
 def until(happened: Callable[[], bool], what: str) -> None:
+    """Wait until something has happened, on a machine that may have much else to do."""
     end = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < end, f"waited in vain for {what}"

@@ -262,7 +262,7 @@ class BenchmarkEntry:
         self.path.mkdir(parents=True, exist_ok=True)
         about = {"format": _FORMAT, **asdict(self)}
         del about["path"]
-        with atomic_write(self.path / ENTRY_FILE) as draft:
+        with atomic_write(self.path / ENTRY_FILE, follow_links=False) as draft:
             draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
         return self
 

@@ -11,7 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from gv_engine import __version__
 from gv_engine.cli import (
@@ -36,7 +36,7 @@ from gv_engine.cli import (
 )
 from gv_engine.cli.options import UsageError, complain, exit_code
 from gv_engine.rollout.policy import PolicyError
-from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
+from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError, escape_unprintable
 from gv_engine.scenario.fields import suggestion
 from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
 
@@ -103,9 +103,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Parser whose errors show no control characters of the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(escape_unprintable(message))
+
+
 def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
     """Return the parser of the command line, and the names of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         "gv-engine",
         description="Play, write and train on gridworlds.",
         epilog=_EXAMPLES,

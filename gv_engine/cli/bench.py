@@ -18,6 +18,7 @@ from gv_engine.cli.options import (
     complain,
     parse_positive,
     parse_seconds,
+    print_table,
     scenario_options,
 )
 from gv_engine.envs.environment import GridEnv
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """Print a table of measurements and return 0."""
     scenario = Scenario.load(options.scenario, **scenario_options(options))
     rows = list(measure(scenario, options.num_envs, options.threads, options.seconds))
-    options.print_table(("", ">"), rows, scenario.name)
+    print_table(("", ">"), rows, scenario.name)
     return 0
 
 

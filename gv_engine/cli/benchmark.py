@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.cli import options
 from gv_engine.cli.options import (
     INTERRUPTED,
     Commands,
@@ -20,6 +19,7 @@ from gv_engine.cli.options import (
     parse_positive,
     parse_seeds,
     parse_share,
+    print_table,
     progress,
     say,
 )
@@ -271,7 +271,7 @@ def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
 
     head, rows = Comparison(entries).successes(list(all_scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
-    options.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
+    print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 
 def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:

@@ -16,6 +16,7 @@ from gv_engine.cli.options import (
     parse_natural,
     parse_positive,
     parse_seconds,
+    print_table,
     scenario_options,
 )
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
@@ -146,18 +147,16 @@ def _check_scenario(
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
-        options.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
+        print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
     if document.parameters:
         parameters = [
             (parameter.name, parameter.value, parameter.allowed_text, parameter.description)
             for parameter in document.parameters
         ]
         titles = ("parameter", "is", "may be", "")
-        options.print_table(titles, parameters, f"{scenario.name}: what may be set")
+        print_table(titles, parameters, f"{scenario.name}: what may be set")
     for title, systems in hooks.list_systems(scenario):
-        options.print_table(
-            ("phase", "system", "where"), systems, f"{title}: its systems in their order"
-        )
+        print_table(("phase", "system", "where"), systems, f"{title}: its systems in their order")
     check_options = (
         getattr(options, name) for name in ("episodes", "seed", "limit", "quick", "policy")
     )
@@ -169,7 +168,7 @@ def _check_scenario(
         *report.facts,
         *((("begun", ", ".join(working_settings)),) if working_settings else ()),
     ]
-    options.print_table(("", ""), facts)
+    print_table(("", ""), facts)
     for fault in (*report.faults, *faults):
         complain(fault)
     return 1 if report.faults or faults else 0

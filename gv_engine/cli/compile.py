@@ -13,6 +13,7 @@ from gv_engine.cli.options import (
     add_command,
     add_consent,
     complain,
+    print_table,
     progress,
     scenario_options,
 )
@@ -66,5 +67,5 @@ def run(options: argparse.Namespace) -> int:
                 outcome, code = "failed", 1
             rows.append((scenario.name, outcome, f"{time.perf_counter() - start:.1f}"))
             advance()
-    options.print_table(("scenario", "outcome", "seconds>"), rows)
+    print_table(("scenario", "outcome", "seconds>"), rows)
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gv_engine.cli.options import Commands, add_command, complain
+from gv_engine.cli.options import Commands, add_command, complain, print_table
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.loading import load_scenario
@@ -35,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
             scenario, has_several_agents = load_scenario(name), name in domain.multi_agent()
             env_id = _NO_ID if has_several_agents else gym_id(name)
             rows.append((name, env_id, hooks.describe_size(scenario), scenario.description))
-    options.print_table(("name", "Gymnasium id", "size", "description"), rows)
+    print_table(("name", "Gymnasium id", "size", "description"), rows)
     return 0

@@ -24,6 +24,7 @@ from gv_engine.cli.options import (
     parse_episode_seed,
     parse_natural,
     parse_positive,
+    print_table,
     progress,
     scenario_options,
 )
@@ -339,7 +340,7 @@ def _run(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     total_stats.merge(new_stats)
     rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
-    options.print_table(("", ">"), rows, scenario.name)
+    print_table(("", ">"), rows, scenario.name)
     if old_episodes + new_stats.episodes < episodes:
         note = f", {folder.episodes} of them in {out}" if folder else ""
         complain(

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gv_engine.cli import options
-from gv_engine.cli.options import Commands, UsageError, add_command, say
+from gv_engine.cli.options import Commands, UsageError, add_command, print_table, say
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.library import list_built_in_grids
 
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.name is None:
         for title, entries in all_chapters:
             rows = [(entry.name, entry.summary) for entry in entries]
-            options.print_table((title, ""), rows)
+            print_table((title, ""), rows)
         return 0
     chapter_by_name = {
         _strip_prefix(entry.name): title for title, entries in all_chapters for entry in entries
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
                 f"nothing is called {options.name!r}, and no topic mentions it; {suggestion_text}"
                 f"see `gv-engine rules` for all"
             )
-        options.print_table(("", ""), mentions, f"topics that mention {name}")
+        print_table(("", ""), mentions, f"topics that mention {name}")
         return 0
     for title, entries in all_chapters:
         for entry in entries:
@@ -93,7 +92,7 @@ def _print_topic(title: str, entry: Topic) -> None:
     """Print a topic with its parameters, example and place."""
     say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
-        options.print_table(("", "may be", "default"), entry.parts)
+        print_table(("", "may be", "default"), entry.parts)
     if entry.example:
         say(f"{entry.example}\n")
     if entry.place:

@@ -21,6 +21,7 @@ from gv_engine.cli.options import (
     parse_natural,
     parse_positive,
     parse_seconds,
+    print_table,
     say,
     scenario_options,
 )
@@ -108,7 +109,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     if level:
         say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
     title = "" if level else scenario.name
-    options.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
+    print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
     seed, solution, _ = solutions[-1]
     if len(solutions) == 1 and solution.actions:
         game = _play_solution(scenario, seed, solution)

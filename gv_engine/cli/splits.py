@@ -14,6 +14,7 @@ from gv_engine.cli.options import (
     add_levels,
     add_scenario,
     parse_seconds,
+    print_table,
     progress,
     say,
     scenario_options,
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
                 rows.append((name, f"{len(level_set(scenario, name).seeds):,}", ""))
             except LevelsError as error:
                 rows.append((name, "0", str(error)))
-        options.print_table(("set", "levels>", "note"), rows, scenario.name)
+        print_table(("set", "levels>", "note"), rows, scenario.name)
         return 0
     selected = level_set(scenario, options.levels)
     if options.out:
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     seed_rows: Iterator[tuple[object, ...]] = enumerate(selected.seeds)
     if options.solve:
         columns, seed_rows = (*columns, "steps>"), _solve_set(selected, options.seconds)
-    options.print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
+    print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
     return 0
 
 

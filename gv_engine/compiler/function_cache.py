@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -27,6 +29,13 @@ from gv_engine.rules.objects import is_rule_module
 # Numba numbers its symbols from 1 in every process, so two cached programs may use one name for
 # different functions, and the first one loaded would serve both (numba issue 10486).
 FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: ignore[assignment]
+
+# Numba reads .numba_config.yaml of the current folder, which may be a stranger's, and which can
+# name modules to import. Variables NUMBA_* stay in force.
+_config: Any = numba.config
+_config._config_fname = os.devnull
+with suppress(RuntimeError):  # it set the number of threads, and they run
+    _config.reload_config()
 
 
 def _rebuild_env(module: str, constants: Any, name: str) -> Any:
@@ -72,15 +81,15 @@ class CompiledFunctionCache(FunctionCache):
         self._on_failure = on_failure
         self._folder = cache_folder() / key
         make_private_folder(self._folder)
-        config: Any = numba.config
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(self._folder)  # Numba reads the setting in the constructor
+        settings = {"CACHE_DIR": str(self._folder), "CACHE_LOCATOR_CLASSES": ""}
+        before = {name: getattr(_config, name, "") for name in settings}
+        vars(_config).update(settings)  # Numba reads them in the constructor
         try:
             super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
         except RuntimeError as error:  # Numba found no writable folder
             raise OSError(str(error)) from None
         finally:
-            config.CACHE_DIR = before
+            vars(_config).update(before)
         if not Path(self.cache_path).is_relative_to(self._folder):
             # Numba fell back to a folder that all programs share
             raise OSError(f"{self._folder} cannot be written")

@@ -11,19 +11,19 @@ import stat
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import platformdirs
 
 from gv_engine.rules.errors import CapacityError, RuleError
 from gv_engine.scenario.files import atomic_write
 
 _FOREIGN_PACKAGES = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
+_T = TypeVar("_T")
 _CONSTANT_TYPES = (int, float, str, bool, bytes, type(None), np.generic)
 
 
@@ -160,6 +160,8 @@ MAX_UNITS = 10_000
 def cache_folder() -> Path:
     """Return the user's folder of compiled programs; `GV_ENGINE_CACHE_DIR` overrides the
     default."""
+    import platformdirs  # not needed to step objects
+
     variable = os.environ.get("GV_ENGINE_CACHE_DIR")
     try:
         folder = Path(variable or platformdirs.user_cache_dir("gv-engine")).absolute() / "compiled"
@@ -204,10 +206,12 @@ class CachedProgram(NamedTuple):
 
 def read_program(key: str) -> CachedProgram | None:
     """Return a cached program; None if it is not in the cache."""
-    contents = _read(_program_path(key))
-    if contents is None:
-        return None
-    (digest, symbols, environments, errors), code = contents
+    return _read(_program_path(key), _parse_program)
+
+
+def _parse_program(header: Any, code: bytes) -> CachedProgram:
+    """Return a program of the header and the code in its file."""
+    digest, symbols, environments, errors = header
     rule_errors = {number: _ERRORS[name](message) for number, name, message in errors}
     return CachedProgram(digest, code, tuple(symbols), tuple(environments), rule_errors)
 
@@ -298,7 +302,7 @@ def compile_lock(key: str) -> Iterator[None]:
 def read_unit(key: str) -> tuple[Any, bytes] | None:
     """Return (JSON of the result type, bitcode) of a cached unit; None if it is not in the
     cache."""
-    return _read(_unit_path(key))
+    return _read(_unit_path(key), lambda returns, bitcode: (returns, bitcode))
 
 
 def write_unit(key: str, returns: Any, bitcode: bytes) -> None:
@@ -372,16 +376,17 @@ def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
     return ""
 
 
-def _read(path: Path) -> tuple[Any, bytes] | None:
-    """Return what `_write` wrote to this path; None if it is missing, or in a folder that others
-    can write.
+def _read(path: Path, parse: Callable[[Any, bytes], _T]) -> _T | None:
+    """Return `parse(header, code)` of what `_write` wrote to this path; None if it is missing, or
+    in a folder that others can write.
 
     A file is removed if it is damaged, not a regular file, or writable by others.
     """
     try:
         if find_foreign_access(path.parent):
             return None
-        with suppress(ValueError):
+        # all that JSON of another form raises
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
             # opening a pipe would wait
             if path.is_file() and not find_foreign_access(path):
                 digest, _, rest = path.read_bytes().partition(b"\n")
@@ -389,7 +394,7 @@ def _read(path: Path) -> tuple[Any, bytes] | None:
                     head, _, code = rest.partition(b"\n")
                     names, header = json.loads(head)
                     if names == [path.parent.name, path.name]:
-                        return header, code
+                        return parse(header, code)
         path.unlink()
     except OSError:
         pass

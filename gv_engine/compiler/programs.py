@@ -272,9 +272,7 @@ def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
 def _environment_text() -> str:
     """Return a text of engine, Python, NumPy, processor and Numba settings, for the digest."""
     options = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    file = Path(".numba_config.yaml")  # Numba reads this file, too
-    config = file.read_bytes() if file.is_file() else b""
-    return str((_hash_engine(), sys.version, np.__version__, describe_processor(), options, config))
+    return str((_hash_engine(), sys.version, np.__version__, describe_processor(), options))
 
 
 @cache

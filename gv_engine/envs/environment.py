@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from gv_engine.envs.arg_checks import check_at_least, check_options
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import RENDER_MODES, Renderer, with_usable_modes
+from gv_engine.envs.render_modes import Renderer, with_usable_modes
+from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.parameters import reject_settings
 from gv_engine.scenario.plugin import AnyScenario

@@ -32,6 +32,7 @@ from gv_engine.envs.representations import (
     get_compiled,
     observer_pose,
 )
+from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.map import describe_object, format_mission, view_to_text
 
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
 
 RepresentationSpec = str | Mapping[str, Any]
 """Name of an encoder, or a mapping of `name` and the encoder's options."""
-
-_CELL_PICTURES = "gv_engine.ui.drawing.tile_canvas:render_cells"
-"""Function that draws cells; imported when needed."""
 
 _LEAST_SIDE = 8
 """Smallest side of a drawn cell in pixels."""
@@ -221,7 +219,7 @@ class PixelView(ObservationEncoder):
         self._agent_cell = (y, x) if 0 <= y < height and 0 <= x < width else None
         shape = height * cell, width * cell
         self.space = spaces.Box(0, 255, (3, *shape) if self._planar else (*shape, 3), np.uint8)
-        pictures = resolve_name(_CELL_PICTURES)(scenario, self._representation.listed, cell)
+        pictures = resolve_name(CELL_RENDERER)(scenario, self._representation.listed, cell)
         self._cell_pictures, self._items = map(self._lines, pictures)
 
     def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
+from gv_engine.late_imports import RENDER_MODES
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
 
@@ -39,14 +40,6 @@ class Text:
 
     def close(self) -> None:
         """Do nothing; text holds no resources."""
-
-
-RENDER_MODES = {
-    "human": "gv_engine.ui.window.viewer:open_viewer",
-    "rgb_array": "gv_engine.ui.drawing.recording:PixelRenderer",
-    "ansi": "gv_engine.envs.render_modes:Text",
-}
-"""Import path of the `RenderMode` of each name; code that steps worlds imports none of them."""
 
 
 def has_screen() -> bool:

@@ -201,7 +201,10 @@ class PolicyFile(NamedTuple):
             "mask_actions": self.mask_actions,
         }
         weights: dict[str, Any] = {f"{_NET}{name}": each for name, each in self.weights.items()}
-        with atomic_write(run / POLICY_FILE) as draft, draft.open("wb") as file:
+        with (
+            atomic_write(run / POLICY_FILE, follow_links=False) as draft,
+            draft.open("wb") as file,
+        ):
             np.savez(
                 file,
                 allow_pickle=False,

@@ -17,7 +17,6 @@ import csv
 import json
 import math
 import pickle
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -29,9 +28,6 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import torch
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.record_writer import RecordWriter
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
 from gv_engine.learning.config import Hyperparameters, StopCondition
@@ -43,7 +39,9 @@ from gv_engine.scenario.files import (
     ArrayError,
     atomic_write,
     check_file_size,
+    check_own_file,
     exclusive_lock,
+    open_own_file,
     parse_json,
     read_bytes,
     remove_stale_drafts,
@@ -51,44 +49,6 @@ from gv_engine.scenario.files import (
 from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.plugin import format_command
 from gv_engine.scenario.scenario import Scenario
-
-
-class TensorBoardWriter:
-    """New event file whose events are on disk when `add_scalars` returns.
-
-    TensorBoard's own writers use a thread, which does not report a full disk.
-
-    Args:
-        folder: folder of the new file.
-        step: step from which events of earlier files in the folder are superseded.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-
-    def __init__(self, folder: Path, step: int) -> None:
-        self._file = (folder / f"events.out.tfevents.{time.time_ns()}").open("xb", buffering=0)
-        self._records = RecordWriter(self._file)
-        self._write(file_version="brain.Event:2")
-        self._write(step=step, session_log=SessionLog(status=SessionLog.START))
-
-    def add_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Write the named scalars of a step.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
-        self._write(step=step, summary=Summary(value=values))
-
-    def _write(self, **fields: Any) -> None:
-        """Append one TensorBoard event with these protobuf fields and the current time."""
-        self._records.write(Event(wall_time=time.time(), **fields).SerializeToString())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
 
 RUN_FILE = "run.json"
 _CHECKPOINT = "checkpoint.pt"
@@ -195,18 +155,23 @@ class Run:
         """Hold the lock of the run, which is needed to write to it.
 
         Raises:
-            OSError: the lock file cannot be written.
+            OSError: the lock file cannot be written, or a file of the run is a link or no file.
             RunError: another process holds the lock.
         """
+        self._check_files()
         with ExitStack() as stack:
             try:
-                (self.path / _LOCK).touch()
                 stack.enter_context(exclusive_lock(self.path / _LOCK))
             except BlockingIOError:
                 raise RunError(
                     f"{self.path} is being learned by another process: wait for its end, or stop it"
                 ) from None
             yield
+
+    def _check_files(self) -> None:
+        """Raise `OSError` if a file of the run is a link, which could lead out of the folder."""
+        for name in (RUN_FILE, _CHECKPOINT, _PROGRESS, POLICY_FILE):
+            check_own_file(self.path / name)
 
     def load_checkpoint(self) -> dict[str, Any]:
         """Return the contents of `checkpoint.pt`.
@@ -220,8 +185,10 @@ class Run:
         """Return the bytes of the files that are needed to resume, by file name.
 
         Raises:
+            OSError: a file of the run is a link or no file.
             RunError: see `restore_learner`.
         """
+        self._check_files()
         self._has_checkpoint()
         paths = (self.path / name for name in (RUN_FILE, _PROGRESS, _CHECKPOINT))
         return {path.name: path.read_bytes() for path in paths if path.exists()}
@@ -274,7 +241,10 @@ class Run:
         """Remove the lines of `progress.csv` after a step: their updates will be repeated."""
         with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
             lines = [line for line in csv.DictReader(file) if _steps_of_line(line) <= steps]
-        with atomic_write(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
+        with (
+            atomic_write(self.path / _PROGRESS, follow_links=False) as draft,
+            draft.open("w", newline="") as file,
+        ):
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
             writer.writerows(lines)
@@ -293,7 +263,7 @@ class Run:
         path = self.path / _PROGRESS
         try:
             is_new = not path.exists()
-            with path.open("a", newline="", encoding="utf-8") as file:
+            with open(path, "a", newline="", encoding="utf-8", opener=open_own_file) as file:
                 writer = csv.writer(file)
                 if is_new:
                     writer.writerow(self._columns)
@@ -313,7 +283,7 @@ class Run:
         if not find_spec("tensorboard"):
             return
         if self._tensorboard is None:
-            from gv_engine.learning.run_folder import TensorBoardWriter
+            from gv_engine.learning.tensorboard_writer import TensorBoardWriter
 
             self._tensorboard = TensorBoardWriter(self.path, metrics.steps)
         scalars = {
@@ -337,7 +307,7 @@ class Run:
         checkpoint = {"learner": learner.state(), "best": self._best, "seconds": seconds}
         data = BytesIO()  # torch itself reports a full disk by another error than OSError
         torch.save(checkpoint, data)
-        with atomic_write(self.path / _CHECKPOINT) as draft:
+        with atomic_write(self.path / _CHECKPOINT, follow_links=False) as draft:
             draft.write_bytes(data.getbuffer())
         PolicyFile(
             self.scenario["name"],
@@ -383,7 +353,7 @@ def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
     """
     last = _CHECKPOINT, POLICY_FILE
     for name in sorted(files, key=lambda name: name in last and 1 + last.index(name)):
-        with atomic_write(run / name) as draft:
+        with atomic_write(run / name, follow_links=False) as draft:
             draft.write_bytes(files[name])
 
 
@@ -400,7 +370,7 @@ def find_runs(path: Path) -> list[Run]:
 
 
 def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
-    with atomic_write(run / RUN_FILE) as draft:
+    with atomic_write(run / RUN_FILE, follow_links=False) as draft:
         draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
 
 

@@ -31,6 +31,7 @@ time.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +54,9 @@ from gv_engine.scenario.files import (
     ArrayError,
     atomic_write,
     check_file_size,
+    check_own_file,
     is_file_name,
+    open_own_file,
     parse_json,
     read_bytes,
     read_npy_header,
@@ -90,7 +93,8 @@ class GrowingArray:
         self.about = describe_row(dtype, shape)
         about, number = state or ({"crc32": 0}, 0)
         self._sums = {number: int(about["crc32"])}  # by number of rows
-        self._file = path.open("r+b" if state else "xb")
+        mode = "r+b" if state else "xb"
+        self._file = open(path, mode, opener=open_own_file)  # noqa: SIM115  # closed by `close`
         self.set_count(number)
         self._begin = self._file.tell()
         self._file.truncate(self._begin + number * self._row)
@@ -211,6 +215,10 @@ class EpisodeFolder:
                 name: describe_row(*kind) for name, kind in {**step_kinds, **episode_kinds}.items()
             }
             _check_same_rollout(path, {**about, "arrays": kinds}, state)
+            check_own_file(path / LISTING)
+            for name in kinds:  # all of them before the first one is written
+                _map_array(path, name, state)
+                os.close(open_own_file(path / f"{name}.npy", os.O_RDWR))
         self._fixed = _json_lines(about)
         with self._writing():
             self._step_arrays, self._episode_arrays = (
@@ -355,7 +363,7 @@ class EpisodeFolder:
         # by hand, as an indented json.dumps is slower than the steps of a chunk
         lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
-        with atomic_write(self._path / LISTING) as draft:
+        with atomic_write(self._path / LISTING, follow_links=False) as draft:
             draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 

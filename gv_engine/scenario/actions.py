@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from pkgutil import resolve_name
 
+from gv_engine.late_imports import KEY_READER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario.fields import (
@@ -47,8 +48,6 @@ actions."""
 
 _MAX_OWN = 100
 _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
-_KEY = "gv_engine.ui.input.bindings:free_key"
-"""Import path of the function that reads a key; it is in a package that imports this one."""
 
 
 def read_actions(
@@ -125,6 +124,6 @@ def _read_key(node: YamlNode, name: str, beside: Iterable[KeyCommand]) -> tuple[
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
     try:
-        return (resolve_name(_KEY)(DOMAINS["grid"].title, name, text(node), beside),)
+        return (resolve_name(KEY_READER)(DOMAINS["grid"].title, name, text(node), beside),)
     except ValueError as error:
         raise FieldError(node, str(error)) from None

@@ -3,19 +3,18 @@ atomic writes and lock files."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import secrets
-import signal
 import stat
 import struct
 import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
-from itertools import pairwise
+from io import FileIO
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -27,77 +26,6 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import shorten
-
-PACKAGE = Path(__file__).absolute().parent.parent
-"""Folder of the package gv_engine."""
-
-HOME: Path = PACKAGE.parent
-"""Folder that holds gv_engine and its sibling packages."""
-
-_SIBLINGS = ("components", "systems")
-
-
-def _find_data_folder(name: str) -> Path:
-    # inside first: site-packages may hold an `assets` of another distribution
-    """Return the path of a data folder, inside the package or beside it."""
-    inside = PACKAGE / name
-    return inside if inside.is_dir() else HOME / name
-
-
-ASSETS: Path = _find_data_folder("assets")
-"""Sprites and fonts."""
-
-SCENARIOS: Path = _find_data_folder("scenarios")
-"""Built-in scenarios, a YAML file or a folder each."""
-
-
-def is_cli_process() -> bool:
-    """Return True if this process was started as `gv-engine` or `python -m gv_engine`."""
-    program = Path(sys.argv[0] if sys.argv else "").stem
-    return program == "gv-engine" or ("-m", "gv_engine") in pairwise(sys.orig_argv)
-
-
-def use_default_sigint() -> None:
-    """Restore the default action of SIGINT in a CLI process, so that Ctrl-C ends the imports
-    silently."""
-    if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def check_sibling_packages() -> None:
-    """Check that `components` and `systems` are the packages beside gv_engine.
-
-    Both names are common: a folder of that name in the current folder, or another distribution,
-    would be imported instead.
-
-    Raises:
-        ImportError: Python would import, or has imported, another package under one of the names.
-    """
-    for name in _SIBLINGS:
-        package = _find_package(name)
-        # compare the parents: each of the packages may itself be a link
-        if package is None or package.parent.resolve() == HOME.resolve():
-            continue
-        verb = "has already imported" if name in sys.modules else "would import"
-        raise ImportError(
-            f"gv_engine needs its own package {name!r} from {str(HOME / name)!r}, but Python "
-            f"{verb} {str(package)!r} under that name. Rename or move the latter, run from another "
-            f"folder, or give GV Engine a virtual environment of its own.",
-            name=name,
-            path=str(package),
-        )
-
-
-def _find_package(name: str) -> Path | None:
-    """Return the package folder or module file that `import name` gives; None if there is none."""
-    module = sys.modules.get(name)
-    spec = find_spec(name) if module is None else None
-    folders = getattr(module, "__path__", None) or getattr(spec, "submodule_search_locations", None)
-    if folders:
-        return Path(next(iter(folders)))
-    file = getattr(module, "__file__", None) or getattr(spec, "origin", None)
-    return Path(file) if file else None
-
 
 # ---- checks of untrusted text --------------------------------------------------------------------
 
@@ -113,8 +41,8 @@ _CONTROL_CHARACTERS = re.compile(
 _FILE_NAME = re.compile(r"\w[\w .+-]{0,80}(?<![ .])")
 _MAX_FILE_NAME_BYTES = 200
 """Bytes of a file name at most; file systems allow 255, a suffix included."""
-_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""File names that Windows reserves for devices."""
+_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.IGNORECASE)
+"""File names that Windows reserves for devices, as in `ntpath.isreserved` of Python 3.13."""
 
 
 def parse_json(data: bytes | str) -> Any:
@@ -183,6 +111,7 @@ def make_file_name(text: str) -> str:
 # ---- files ---------------------------------------------------------------------------------------
 
 _FILE_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
     stat.S_IFSOCK: "a socket",
@@ -192,6 +121,10 @@ _FILE_KINDS = {
 """Names of everything that is not a regular file, by the type bits of its mode."""
 _DRAFT_PREFIX = ".gv-draft-"
 """Prefix of the names of drafts."""
+_LINE_START = 8
+"""Bytes at the start of a line that show what wrote the line."""
+_ACL = "system.posix_acl_access"
+"""Linux attribute of a file with its POSIX access control list."""
 
 
 def path_exists(path: Path) -> bool:
@@ -220,8 +153,7 @@ def check_file_size(path: Path, max_bytes: int, label: str) -> int:
         raise OSError(f"{path}: {error}") from None
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
-        raise OSError(f"{path} is {kind}, not a file")
+    _check_kind(path, status)
     if status.st_size > max_bytes:
         raise OSError(
             f"{path} is {format_bytes(status.st_size)}; {_limit_message(label, max_bytes)}"
@@ -247,6 +179,58 @@ def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
     if len(data) > max_bytes:  # the file has grown, or is virtual (/proc)
         raise OSError(f"{path} is larger than its size says; {_limit_message(label, max_bytes)}")
     return data
+
+
+def check_own_file(path: Path) -> None:
+    """Check that there is a regular file at a path, or nothing.
+
+    Members of a run, a rollout or an entry are checked before the first one is written: a folder
+    from somebody else could have links out of it.
+
+    Raises:
+        OSError: there is a link, or anything else that is no regular file.
+    """
+    with suppress(FileNotFoundError):
+        _check_kind(path, path.lstat())
+
+
+def _check_kind(path: Path, status: os.stat_result) -> None:
+    """Raise `OSError` unless the status is that of a regular file."""
+    if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
+        raise OSError(f"{path} is {kind}, not a file")
+
+
+def open_own_file(path: str | Path, flags: int) -> int:
+    """Return the descriptor of a regular file with a single name; an `opener` of `open`.
+
+    Nothing is written through links into other folders.
+
+    Raises:
+        OSError: the file is a link, has other names (hard links), or is no regular file.
+    """
+    if not Path(path).is_symlink():
+        own = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a FIFO would block
+        file = os.open(path, flags | own, 0o666)
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+            return file
+        os.close(file)
+    raise OSError(errno.EINVAL, "it is a link, has other names, or is no file", str(path))
+
+
+def append_whole(file: FileIO, data: bytes) -> None:
+    """Append all data to an unbuffered file; on an error, cut the file back.
+
+    Raises:
+        OSError: the data cannot be written.
+    """
+    end, rest = file.seek(0, os.SEEK_END), memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]  # a nearly full disk takes a part
+    except OSError:
+        file.truncate(end)
+        raise
 
 
 def _limit_message(what: str, most: int) -> str:
@@ -281,7 +265,12 @@ class AtomicFile:
     Replacing a file must not change more than writing into it would. So a draft takes over the
     permissions of the file, and its owner and group if the system allows that, before anything is
     written: a private file never becomes readable to others. For a symbolic link, the target file
-    is replaced, since the link may be how a user keeps the file elsewhere.
+    is replaced, since the link may be how a user keeps the file elsewhere. Other names of the file
+    (hard links) keep the old content.
+
+    Args:
+        target: the file.
+        follow_links: False refuses a symbolic link, as in folders that may be from somebody else.
 
     Attributes:
         path: the draft, to write to.
@@ -290,18 +279,21 @@ class AtomicFile:
         OSError: the folder cannot be written to, or the target is no regular file.
     """
 
-    def __init__(self, target: Path) -> None:
-        if target.is_symlink():
-            target = Path(os.path.realpath(target))
-        old = target.stat() if path_exists(target) else None
-        if old and (kind := _FILE_KINDS.get(stat.S_IFMT(old.st_mode))):
-            raise OSError(f"{target} is {kind}, not a file")
-        self._target = target
+    def __init__(self, target: Path, follow_links: bool = True) -> None:
+        if "\0" in str(target):
+            raise OSError(f"{target} cannot be written: its path has a NUL")
+        if follow_links and target.is_symlink():
+            target = Path(os.path.realpath(target))  # still a link if the links form a loop
+        self._target, old = target, None
+        with suppress(OSError):
+            old = target.lstat()
+        if old:
+            _check_kind(target, old)
         try:
             remove_stale_drafts(target.parent)
             self.path, self._lock = _create_draft(target)
             if old:
-                _copy_permissions(old, self.path)
+                _copy_permissions(target, old, self.path)
         except OSError as error:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
@@ -317,18 +309,18 @@ class AtomicFile:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
     """Context manager that yields the path of a draft, which replaces `path` at the end of the
     block.
 
     An error in the block removes the draft and leaves `path` as it was. See `AtomicFile` for
-    permissions and symbolic links.
+    permissions and links.
 
     Raises:
         OSError: the folder cannot be written to (raised before the block), or the draft cannot be
             completed.
     """
-    draft = AtomicFile(path)
+    draft = AtomicFile(path, follow_links)
     try:
         yield draft.path
         draft.commit()
@@ -339,26 +331,32 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line to a file atomically, under a lock.
+    """Append a line to a file atomically, under a lock; no link is followed.
 
-    An incomplete last line, left by a crash, is replaced.
+    An incomplete last line, left by a crash, is replaced if it begins like the new one.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or ends with something else.
     """
+    data = line.encode() + b"\n"
     try:
-        with path.open("ab+", buffering=0) as file:
+        with open(path, "ab+", buffering=0, opener=open_own_file) as file:
             _lock_draft(file, wait=True)
             file.seek(0)
-            file.truncate(file.readall().rfind(b"\n") + 1)
-            file.write(line.encode() + b"\n")
+            content = file.readall()
+            end = content.rfind(b"\n") + 1
+            start = content[end : end + _LINE_START]
+            if start != data[: len(start)]:
+                raise OSError(errno.EINVAL, "its last line is not one of ours and has no end")
+            file.truncate(end)
+            append_whole(file, data)
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror}") from None
 
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
-    """Context manager that holds an exclusive lock on an existing file.
+    """Context manager that holds an exclusive lock on a file, made if missing; no link is followed.
 
     The system releases the lock if the process is killed. File systems without locks give it to
     everyone.
@@ -367,20 +365,41 @@ def exclusive_lock(path: Path) -> Iterator[None]:
         BlockingIOError: another process holds the lock.
         OSError: the file cannot be opened.
     """
-    with path.open("rb+") as file:
+    with open(path, "ab", opener=open_own_file) as file:
         _lock_exclusively(file)
         yield
 
 
-def _copy_permissions(source: os.stat_result, path: Path) -> None:
-    """Give a file the owner, group and permissions of another one, as far as the system allows
-    it."""
+def _copy_permissions(source: Path, status: os.stat_result, path: Path) -> None:
+    """Give a file the owner, group, permissions and ACL of another one, as far as the system allows
+    it; without the same group and ACL, no group or named user has rights."""
     if sys.platform != "win32":
-        for owner, group in ((-1, source.st_gid), (source.st_uid, -1)):
+        for owner, group in ((-1, status.st_gid), (status.st_uid, -1)):
             with suppress(OSError):
                 os.chown(path, owner, group)
-    same_group = path.stat().st_gid == source.st_gid
-    path.chmod(source.st_mode & (0o777 if same_group else 0o707))
+    has_same_rights = path.stat().st_gid == status.st_gid and _copy_acl(source, path)
+    path.chmod(status.st_mode & (0o777 if has_same_rights else 0o707))
+
+
+def _copy_acl(source: Path, path: Path) -> bool:
+    """Give a file the POSIX ACL of another one, or none; return whether it then has that ACL."""
+    if sys.platform != "linux":
+        return True
+    acl = _read_acl(source)
+    with suppress(OSError):
+        if acl:
+            os.setxattr(path, _ACL, acl)
+        else:  # the folder may have given one to the new file
+            os.removexattr(path, _ACL)
+    return _read_acl(path) == acl
+
+
+def _read_acl(path: Path) -> bytes:
+    """Return the POSIX ACL of a file; b"" if there is none."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return os.getxattr(path, _ACL)
+    return b""
 
 
 def _create_draft(target: Path) -> tuple[Path, BinaryIO]:

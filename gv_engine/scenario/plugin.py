@@ -15,8 +15,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from gv_engine.scenario.files import HOME
+from gv_engine import late_imports
 from gv_engine.scenario.library import ScenarioRef
+from gv_engine.scenario.resources import HOME
 
 if TYPE_CHECKING:
     import gymnasium
@@ -330,12 +331,8 @@ class Domain:
         return cast(DomainPlugin, importlib.import_module(self.plugin_module))
 
 
-_PACKAGES = ("gv_engine.domains.grid", "gv_engine.domains.algebra")
-"""Package of each domain; its module `plugin` holds its `DOMAIN`."""
-
 DOMAINS: dict[str, Domain] = {
-    domain.name: domain
-    for domain in (resolve_name(f"{package}.plugin:DOMAIN") for package in _PACKAGES)
+    domain.name: domain for domain in map(resolve_name, late_imports.DOMAIN_PLUGINS)
 }
 """All domains, by name."""
 

@@ -33,7 +33,6 @@ from gv_engine.rules.system import (
 from gv_engine.rules.world import View, World
 from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import EXTENDS, FILE_KEYS
-from gv_engine.scenario.files import HOME
 from gv_engine.scenario.json_schema import (
     DEFINITIONS,
     REFERENCE,
@@ -54,6 +53,7 @@ from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.missions import reads_mission
 from gv_engine.scenario.mixture import MIXTURE
 from gv_engine.scenario.plugin import DOMAINS, Schedules
+from gv_engine.scenario.resources import HOME
 from systems import building, queries
 
 _ANY_OBJECT: JsonSchema = {"type": "object"}

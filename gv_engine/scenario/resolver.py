@@ -24,6 +24,7 @@ import esper
 
 import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_components, built_in_types
+from gv_engine.late_imports import STATE_FUNCTION_ADAPTER
 from gv_engine.rules import geometry
 from gv_engine.rules.component import is_component
 from gv_engine.rules.geometry import Action
@@ -181,9 +182,6 @@ def _iter_texts(node: YamlNode) -> Iterator[str]:
         yield node.text
 
 
-_STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
-"""Function that makes a system from a function of states; named, as its package imports this
-one."""
 _PROCESSOR_PHASES = (TRANSITION, REWARD, TERMINATING)
 """Phases in which an esper.Processor can be a system."""
 DISTANCES: dict[str, Callable[..., Any]] = {
@@ -425,7 +423,7 @@ class NameResolver:
             raise self._foreign_error(node, thing)
         try:
             name = node.text.rpartition(":")[2]
-            system: System = resolve_name(_STATE_FUNCTION_ADAPTER)(thing, phase, name)
+            system: System = resolve_name(STATE_FUNCTION_ADAPTER)(thing, phase, name)
         except TypeError as error:
             raise FieldError(
                 node,

@@ -59,8 +59,9 @@ from gv_engine.rules.objects import (
     is_rule_module,
 )
 from gv_engine.rules.system import Parameter, Phase, System, system_of
-from gv_engine.scenario.files import PACKAGE, read_bytes
+from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.resources import PACKAGE
 
 # a module with a path, even an empty one, can have submodules
 __path__: list[str] = []

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.late_imports import INNER_ENV
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
@@ -43,9 +44,6 @@ from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.resolver import TypeIds
 from gv_engine.scenario.rule_modules import SourceFile
 from gv_engine.scenario.trust import split_options
-
-_INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
-"""Import path of the factory of object environments, in a package that imports this one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -348,7 +346,7 @@ class Scenario:
         Raises:
             RuleError: the scenario lists an esper.Processor, or is a mixture.
         """
-        return resolve_name(_INNER_ENV)(self)
+        return resolve_name(INNER_ENV)(self)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypedDict, Unpack, cast
 
-from gv_engine.scenario.files import SCENARIOS
+from gv_engine.scenario.resources import SCENARIOS
 
 ENTRY_POINT_GROUP = "gv_engine.rules"
 """Entry point group by which installed packages declare modules that scenarios may name."""

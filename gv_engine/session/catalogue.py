@@ -16,7 +16,7 @@ from typing import Any, TypeVar, Unpack, cast
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES, read_file
 from gv_engine.scenario.fields import mapping
-from gv_engine.scenario.files import SCENARIOS, read_bytes
+from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.library import (
     COURSE,
     FOLDER_FILE,
@@ -31,6 +31,7 @@ from gv_engine.scenario.library import (
 from gv_engine.scenario.loading import read_scenario
 from gv_engine.scenario.packs import PackLevel, is_pack
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names, list_playable_scenarios
+from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.trust import Consent, Trust, split_options
 from gv_engine.session.episode import Playable
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
 from gv_engine.scenario.fields import format_message, mapping, suggestion
-from gv_engine.scenario.files import ASSETS, parse_xml, read_bytes
+from gv_engine.scenario.files import parse_xml, read_bytes
+from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.episode import Playable
 

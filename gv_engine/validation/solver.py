@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOV
 from gv_engine.rules.system import OBSERVATION, REGISTRIES, VISIBILITY, Call
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.worker_process import start_worker
 from gv_engine.session.autoplay import SolutionPath
 from gv_engine.vector import planning
 from gv_engine.vector.backend import Backend, make_batch, view_as_words
@@ -374,13 +374,9 @@ class ShortestPathHints:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, child_end = context.Pipe()
         self._format_action: Callable[[Any], str] = str
         self._request_number = 0
-        self._process = context.Process(target=_serve, args=(child_end, scenario), daemon=True)
-        self._process.start()
-        child_end.close()
+        self._process, self._connection = start_worker(_serve, scenario)
 
     def ask(self, session: Session) -> None:
         """Start a search from the session's current state; an earlier search is dropped."""

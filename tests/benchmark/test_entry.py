@@ -76,6 +76,17 @@ def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
     assert [seed for _, seed in entry.read_parts()] == [3, 4]
 
 
+def test_nothing_is_written_through_a_link_of_an_entry(entry):
+    """The entry may be from somebody else."""
+    outside = entry.path.parent / "token"
+    outside.write_text("without an end of the line")
+    (entry.path / PARTS_FILE).symlink_to(outside)
+    with pytest.raises(OSError, match="it is a link"):
+        entry.append(EntryPart("keydoor-5x5", 4, DIGEST, LENGTHS))
+    assert outside.read_text() == "without an end of the line"
+
+
+@pytest.mark.slow
 def test_processes_write_to_one_entry(entry):
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         parts = [EntryPart("keydoor-5x5", k % 10, f"{k:064x}", LENGTHS) for k in range(80)]

@@ -49,6 +49,15 @@ def test_unknown_command(capsys: pytest.CaptureFixture[str]):
     assert "gv-engine: error: no command 'chek'; did you mean 'check'? (allowed: play, " in said
 
 
+def test_unknown_options_are_shown_without_control_characters(capsys: pytest.CaptureFixture[str]):
+    for words in (["list", "--a\x1b[31m"], ["rollout", "keydoor-5x5", "--a\x9b1m"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(words)
+        said = capsys.readouterr().err
+        assert "\\x" in said
+        assert escape_unprintable(said) == said
+
+
 @pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])
 def test_unknown_scenario(words: list[str], capsys: pytest.CaptureFixture[str]):
     code = main([*words, "keydor-9x9", *(["a.png"] if words == ["record"] else [])])

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 import pytest
 
-from gv_engine import GridEnv
+from gv_engine import GridEnv, Scenario
 from gv_engine.envs.registration import make_env, make_vector_env
-from gv_engine.scenario.library import gym_id, list_grid_names
+from gv_engine.gridverse import Action as GridverseAction
+from gv_engine.rules.component import AGENT
+from gv_engine.rules.frame import Frame
+from gv_engine.scenario.library import gym_id, list_grid_names, list_minigrid_grids
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import list_built_in_names
+from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
 from gv_engine.validation.invariants import find_row_fault
+from gv_engine.validation.lint import find_mistakes
+from gv_engine.world.columns import RowWorld
+from gv_engine.world.simulation import Simulation
+from systems.rendering import draw_state_and_observation
 from tests.comparing import same, under_hash_seeds
+from tests.levels import OF_GALLERY
+from tests.session.test_inspection import a_look
 
 DOMAINS = [
     "crossing-5x5",
@@ -37,18 +51,126 @@ def played(env, seed, steps):
             yield env.reset()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", list_grid_names())
-def test_a_random_player_meets_nothing_unlisted(name):
-    env = GridEnv(name, world="object", max_steps=40)
+# ---- properties, each of a scenario that is loaded once ------------------------------------------
+
+
+def check_names(scenario: Any) -> None:
+    """Its name and its Gymnasium id lead to it."""
+    assert load_scenario(gym_id(scenario.name)).name == scenario.name
+    assert scenario.name in list_built_in_names()
+
+
+def check_success(scenario: Any) -> None:
+    """It says what a success is, unless it has no aim."""
+    assert scenario.tells_success is (scenario.name not in AIMLESS)
+
+
+def check_minigrid(scenario: Any) -> None:
+    """A level of MiniGrid has a success function of its own."""
+    assert scenario.success or scenario.name in AIMLESS
+
+
+def check_contents(scenario: Scenario) -> None:
+    """It has a description and a limit, and gives no warning; it is the same by its id."""
+    assert scenario.source == Scenario.load(gym_id(scenario.name)).source
+    assert scenario.description
+    assert scenario.max_steps
+    assert not scenario.warnings
+
+
+def check_random_player(scenario: Scenario) -> None:
+    """A random player meets nothing that the spaces do not list."""
+    env = GridEnv(scenario, world="object", max_steps=40)
     for shown in played(env, 3, 200):
         assert shown[0] in env.observation_space
         assert not find_row_fault(env.scenario, env.snapshot())
 
 
-@pytest.mark.parametrize("name", list_built_in_names())
-def test_a_built_in_scenario_of_any_family_has_the_name_that_leads_to_it(name):
-    assert load_scenario(name).name == load_scenario(gym_id(name)).name == name
+def check_inspection(scenario: Scenario) -> None:
+    """The inspector shows what is in every cell."""
+    inspection, simulation = a_look(scenario, seed=0)
+    world = simulation.world
+    for y in range(world.height):
+        for x in range(world.width):
+            found = [entity.number for entity in inspection.cell(y, x) if entity.name != "agent"]
+            assert found == [e for e in (world.at[y, x], world.ground[y, x]) if e]
+
+
+def check_mistakes(scenario: Scenario) -> None:
+    """No likely mistake is found."""
+    assert not find_mistakes(scenario)
+
+
+def check_frames(scenario: Scenario) -> None:
+    """What is drawn of a row is what is drawn of the world."""
+    simulation = Simulation(scenario)
+    chance = np.random.default_rng(7)
+    simulation.reset(np.random.default_rng(7))
+    shown = np.zeros((*scenario.area.shape, 3), np.uint8)
+    for _ in range(25):
+        simulation.observe(shown, np.zeros(3, np.uint8))
+        frames: list[Frame] = []
+        simulation.render(frames.append, shown)
+        row = RowWorld(scenario.layout, simulation.world.snapshot())
+        terms = simulation.terms
+        canvas = scenario.canvas(row, frames.append, shown, terms)
+        draw_state_and_observation(row, AGENT, canvas)
+        for field in fields(Frame):
+            one, other = (getattr(frame, field.name) for frame in frames)
+            assert type(one) is type(other), field.name
+            assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        simulation.step(int(chance.choice(scenario.actions)))
+
+
+def check_inner_environment(scenario: Scenario) -> None:
+    """GridVerse's inner environment and the outer one play the same."""
+    if scenario.mixture:
+        return
+    inner, outer = scenario.inner_env(), GridEnv(scenario, world="object")
+    inner.set_seed(7)
+    inner.reset()
+    shown, _ = outer.reset(seed=7)
+    for action in np.random.default_rng(7).integers(len(scenario.actions), size=15).tolist():
+        assert np.array_equal(inner.observation.to_arrays()["grid"], shown["grid"])
+        found = inner.step(GridverseAction(scenario.actions[action]))
+        shown, reward, terminated, _, _ = outer.step(action)
+        assert found == (reward, terminated)
+        if terminated:
+            return
+
+
+def check_sprites(scenario: Scenario) -> None:
+    """Everything in a level of the gallery has a sprite that can be drawn."""
+    if scenario.name in OF_GALLERY:
+        assert [*find_missing_sprites(scenario), *find_broken_sprites(scenario)] == []
+
+
+GRIDS = {*list_grid_names()}
+AIMLESS = ("MiniGrid-Playground-v0",)
+OF_ALL: tuple[Callable[[Any], None], ...] = (check_names, check_success)
+OF_GRIDS = (
+    *(check_contents, check_inspection, check_mistakes, check_frames, check_inner_environment),
+    *(check_sprites, check_random_player),
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in GRIDS - {*DOMAINS} else ())
+        for name in list_built_in_names()
+    ],
+)
+def test_a_built_in_scenario_has_all_properties(name: str):
+    scenario: Any = load_scenario(name)
+    assert scenario.name == name
+    of_minigrid = [check_minigrid] if name in list_minigrid_grids() else []
+    for check in (*OF_ALL, *of_minigrid, *(OF_GRIDS if name in GRIDS else ())):
+        try:
+            check(scenario)
+        except Exception as error:
+            error.add_note(f"{name}: {check.__doc__}")
+            raise
 
 
 @pytest.mark.parametrize("make", [make_env, make_vector_env])

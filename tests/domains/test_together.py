@@ -86,6 +86,7 @@ def test_hunters_win_when_one_is_beside_the_runner(world: str):
     assert [told[name][2] for name in ("ann", "bob", "cat")] == [False, True, False]
 
 
+@pytest.mark.sample("object")
 def test_who_is_first_at_the_exit_wins_and_the_others_are_cut_off(world: str):
     env, told = played("race", WINS["race"], world)
     assert not env.agents
@@ -93,6 +94,7 @@ def test_who_is_first_at_the_exit_wins_and_the_others_are_cut_off(world: str):
     assert [told[name][1:] for name in ("agent_1", "agent_3")] == [(False, False)] * 2
 
 
+@pytest.mark.sample("object")
 def test_one_who_takes_no_more_than_it_wants_leaves_enough(world: str):
     env, told = played("commons", WINS["commons"], world)
     assert not env.agents

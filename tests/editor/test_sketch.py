@@ -8,8 +8,8 @@ import pytest
 from gv_engine.editor.document import STARTERS, EditorDocument, new_document, open_document
 from gv_engine.editor.map_model import Brushes
 from gv_engine.editor.text_buffer import EditError, TextBuffer, put
-from gv_engine.scenario.files import SCENARIOS
 from gv_engine.scenario.map import LEGEND, Symbol
+from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.scenario import Scenario
 
 RULES = """\

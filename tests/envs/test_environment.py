@@ -191,7 +191,7 @@ def test_the_limit_of_gymnasium_names_that_of_ours(make, source):
 @pytest.mark.sample("object")
 @KINDS
 def test_a_rule_that_is_not_defined_here(kind):
-    env = GridEnv(scenario("^", **distances()), world=kind)
+    env = GridEnv(scenario("^", **distances(getting_closer={})), world=kind)
     env.reset(seed=0)
     with pytest.raises(RuleError, match=r"^world 0: needs exactly one object of its object_type"):
         env.step(0)

@@ -32,6 +32,7 @@ SPREAD = {**BASE, "transition_functions": ["move_agent", "turn_agent"]}
 
 
 @pytest.mark.compiled
+@pytest.mark.sample("4x4", "5x5", "7x7", "Puzzles-easy")
 @pytest.mark.parametrize("env_id", [gym_id(name) for name in NOT_OF_GALLERY])
 def test_make_vec(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=3)
@@ -189,7 +190,9 @@ def test_wrong_arguments(arguments, message):
 
 @KINDS
 def test_a_rule_that_is_not_defined_names_the_world(kind):
-    envs = GridVectorEnv(scenario("K<", **distances(object_type="Key")), 3, world=kind)
+    envs = GridVectorEnv(
+        scenario("K<", **distances(object_type="Key", getting_closer={})), 3, world=kind
+    )
     envs.reset(seed=0)
     with pytest.raises(RuleError, match=r"^world 1: needs exactly one object of its object_type"):
         envs.step([0, 7, 0])
@@ -390,7 +393,7 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
 
 @pytest.mark.compiled
 def test_threads_report_the_first_world_that_fails(monkeypatch):
-    level = scenario("K<", **distances(object_type="Key"))
+    level = scenario("K<", **distances(object_type="Key", getting_closer={}))
     monkeypatch.setattr(compiled_backend, "_MIN_CHUNK", 1)
     envs = GridVectorEnv(level, 7, world="compiled", num_threads=3)
     envs.reset(seed=0)

@@ -31,7 +31,6 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.scenario.library import list_grid_names
 from gv_engine.validation.differential import run_differential_test
 
 AREA = [[-3, 0], [-2, 2]]
@@ -131,24 +130,6 @@ def test_a_scenario_without_max_steps():
     assert env.state.grid.shape == (5, 5)
     assert env.action_space.actions == tuple(Action(number) for number in scenario.actions)
     assert env.observation_space.grid_shape == scenario.area.shape
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in list_grid_names() if not Scenario.load(name).mixture]
-)
-def test_every_scenario_is_the_same_inside_and_outside(name):
-    scenario = Scenario.load(name)
-    inner, outer = scenario.inner_env(), GridEnv(scenario, world="object")
-    inner.set_seed(7)
-    inner.reset()
-    shown, _ = outer.reset(seed=7)
-    for action in np.random.default_rng(7).integers(len(scenario.actions), size=15).tolist():
-        assert np.array_equal(inner.observation.to_arrays()["grid"], shown["grid"])
-        found = inner.step(Action(scenario.actions[action]))
-        shown, reward, terminated, _, _ = outer.step(action)
-        assert found == (reward, terminated)
-        if terminated:
-            return
 
 
 def test_a_reward_is_a_number(tmp_path):

@@ -1,5 +1,6 @@
 """Every snippet of the README and of docs/ runs, in order, and prints what the page says.
 
+`make test` runs the snippets of a few pages and reads those of all; `make thorough` runs all.
 A block with a title is written to that file. A block `text` is what the block before it prints.
 A block after `<!-- not run: why -->` is left out. A page with `<!-- with the files of other.md -->`
 finds those there.
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from gv_engine import Scenario
-from gv_engine.cli import main
+from gv_engine.cli import create_parser, main
 from gv_engine.rules.world import World
 from gv_engine.scenario.library import list_minigrid_grids
 from gv_engine.ui.input.bindings import Bindings
@@ -37,6 +39,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 FILES_OF = re.compile(r"<!-- with the files of (.+?) -->")
+PROGRAMS = ("gv-engine", "python", "sed")
 LINK = re.compile(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)")
 TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -76,8 +79,14 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def pages_with_code() -> list[Path]:
+    """Return the pages with a block that is run."""
+    return [page for page in PAGES if any(not block.title for block in blocks(page))]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the snippets are for a POSIX shell")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.sample("README", "agents", "gridverse", "security")
+@pytest.mark.parametrize("page", pages_with_code(), ids=lambda page: page.stem)
 def test_snippets(page: Path, shell: Path):
     names: dict[str, Any] = {"__name__": "snippet"}
     printed = ""
@@ -98,6 +107,35 @@ def test_snippets(page: Path, shell: Path):
         else:
             assert block.kind == "text", f"{where}: nothing is done with {block.kind!r}"
             assert stripped(printed) == stripped(block.text), where
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_snippets_are_python_and_commands_that_there_are(page: Path):
+    before = ""
+    for block in blocks(page):
+        where = f"{page}:{block.line}"
+        if block.kind == "python":
+            compile(block.text, where, "exec")
+        elif block.kind == "yaml":
+            yaml.safe_load(block.text)
+        elif block.kind == "sh" and not block.title:
+            for line in block.text.splitlines():
+                parse_command(line, where)
+        elif block.kind == "text" and not block.title:
+            assert before in ("python", "sh"), f"{where}: no block before it prints anything"
+        before = before if block.title else block.kind
+
+
+def parse_command(line: str, where: str) -> None:
+    """Raise AssertionError if a line of a shell is no valid command of ours or of few others."""
+    program, *words = shlex.split(line, comments=True)
+    assert program in PROGRAMS, f"{where}: {line}"
+    if program == "gv-engine":
+        end = min((words.index(sign) for sign in ("|", ">", "&&") if sign in words), default=None)
+        try:
+            create_parser()[0].parse_args(words[:end])
+        except SystemExit:
+            pytest.fail(f"{where}: {line}")
 
 
 def run(line: str) -> str:

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests import ROOT
+from tests.screen import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +51,7 @@ def running():
 
 @pytest.mark.parametrize("example", LAST_LINES)
 def test_example(running, example):
-    out, errors = running[example].communicate(timeout=300)
+    out, errors = running[example].communicate(timeout=10 * PATIENCE)
     told = "gv-engine: compiling"
     assert [line for line in errors.splitlines() if not line.startswith(told)] == []
     assert out.splitlines()[-1] == LAST_LINES[example]

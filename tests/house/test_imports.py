@@ -1,10 +1,15 @@
 """What is imported when: a step over objects needs no compiler, and no step needs a window."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
+
+from tests import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -145,3 +150,85 @@ def test_the_package_imports_what_is_on_the_list():
 def test_either_package_can_be_imported_first():
     for name in ("components", "systems", "gv_engine", "components.objects", "systems.reset"):
         assert "gv_engine" in modules_after(f"import {name}")
+
+
+PATH = re.compile(r"(gv_engine(?:\.\w+)+)(?::[\w.]+)?")
+"""A module, or `module:name`, as text."""
+
+
+def layer_of(module, layers):
+    """Number of the layer of a module, 0 for the highest; None if it has none."""
+    return next(
+        (i for i, names in enumerate(layers) if f"{module}.".startswith(tuple(names))), None
+    )
+
+
+def strings_upwards(file, layers):
+    """Texts in a file of the engine that name a module of a higher layer."""
+    module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    here = layer_of(module, layers)
+    tree = ast.parse(file.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            match = PATH.fullmatch(node.value)
+            there = layer_of(match[1], layers) if match else None
+            if here is not None and there is not None and there < here:
+                yield f"{file.name}:{node.lineno}: {node.value}"
+
+
+def test_only_the_list_of_late_imports_names_modules_of_higher_layers():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    layers = [
+        [f"{name.strip()}." for name in layer.split(":")]
+        for layer in contracts["contracts"][0]["layers"]
+    ]
+    found = {
+        file.name: [*strings_upwards(file, layers)] for file in (ROOT / "gv_engine").rglob("*.py")
+    }
+    assert found.pop("late_imports.py")  # the test sees those
+    assert not any(found.values()), found
+
+
+EXTRAS = sorted(
+    {
+        *("mathy_core", "minari", "pettingzoo", "pufferlib", "ray", "sb3_contrib"),
+        *("stable_baselines3", "tensordict", "tensorboard", "tianshou", "torch", "torchrl"),
+        *("hypothesis", "jsonschema", "mypy", "pytest", "ruff", "xdist"),
+    }
+)
+"""Packages that extras install, also those of tests."""
+
+WITHOUT = """
+import sys
+class Missing:
+    "Finder before all others: the packages are not installed."
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+COMMANDS_WITHOUT_EXTRAS = """
+import contextlib, io
+from gv_engine.cli import COMMANDS, main
+for command in COMMANDS:
+    name = command.__name__.rpartition(".")[2].replace("listing", "list")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            main([name, "--help"])
+        except SystemExit as end:
+            assert end.code == 0, name
+    assert f"usage: gv-engine {name}" in out.getvalue(), out.getvalue()
+import gv_engine.ui.window.app, gv_engine.ui.window.viewer
+"""
+
+
+@pytest.mark.parametrize("program", [COMMANDS_WITHOUT_EXTRAS, OBJECT, TERMINAL])
+def test_playing_needs_no_extra(program):
+    modules_after(WITHOUT.format(names=EXTRAS) + program)
+
+
+def test_playing_algebra_needs_mathy_core_alone():
+    extras = [name for name in EXTRAS if name != "mathy_core"]
+    options = {"name": "GV-MathyPolySimplify-easy-v0", "options": {}}
+    modules_after(WITHOUT.format(names=extras) + PICTURE.format(**options))

@@ -38,10 +38,9 @@ def test_no_name_is_defined_in_two_modules():
 
 MAY_PRINT = {
     "cli/__init__.py": "ScenarioErrors, whose text is printable",
-    "cli/options.py": "`say`",
     "cli/check.py": "a ScenarioError",
     "cli/new.py": "the folder that was named",
-    "cli/output.py": "printable cells",
+    "cli/options.py": "`say`, and printable cells",
     "domains/algebra/env.py": "a formula",
     "ui/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
     "rules/errors.py": "`complain`",

@@ -354,6 +354,24 @@ def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
     assert "share of" not in said.out
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
+@pytest.mark.parametrize(
+    "name", ["run.json", "checkpoint.pt", "progress.csv", "policy.npz", "lock"]
+)
+@pytest.mark.parametrize("put", [os.symlink, lambda _, path: os.mkfifo(path)])
+def test_a_run_with_links_or_pipes_does_not_go_on(tmp_path, name, put):
+    """The run may be from somebody else."""
+    run = Run.create(tmp_path / "a", Scenario.load("keydoor-5x5"), Hyperparameters())
+    (tmp_path / "outside").write_text("kept")
+    (run.path / name).unlink(missing_ok=True)
+    put(tmp_path / "outside", run.path / name)
+    with pytest.raises(OSError, match=r"is a|No such device"), run.lock():
+        pass
+    assert (tmp_path / "outside").read_text() == "kept"
+    with pytest.raises(OSError, match="is a"):
+        write_run_files(run.path, {name: b"new"})
+
+
 def test_no_run_begins_that_could_not_be_read_back():
     scenario, largest = Scenario.load("keydoor-5x5"), Hyperparameters(seed=2**62)
     assert Run.create(Path("a"), scenario, largest).settings == largest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 import zlib
@@ -442,6 +443,23 @@ def test_a_folder_that_is_given_up_is_gone(tmp_path: Path):
         folder.remove()
         left = [path.name for path in tmp_path.rglob("*")]
         assert sorted(left) == sorted([*others, *(["out"] if others else [])])
+
+
+@pytest.mark.parametrize("kind", [os.symlink, os.link, None])
+def test_nothing_is_written_before_all_files_are_known_to_be_its_own(folder: Path, kind: Any):
+    """The folder may be from somebody else."""
+    outside = folder.parent / "outside"
+    member = folder / "last_item.npy"  # written last
+    if kind is None:
+        np.save(member, np.zeros((1, 3), np.uint8))  # fewer rows than are counted
+    else:
+        member.rename(outside)
+        kind(outside, member)
+    before = {file: file.read_bytes() for file in folder.parent.rglob("*.*")}
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    with pytest.raises((OSError, RolloutError), match=r"last_item\.npy"):
+        EpisodeFolder(folder, env, {}, go_on=True)
+    assert {file: file.read_bytes() for file in folder.parent.rglob("*.*")} == before
 
 
 MADE_WITH = {"policy": "./a.py:act", "policy_digest": "1", "levels": "a.json", "level_seeds": [3]}

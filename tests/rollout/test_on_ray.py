@@ -21,6 +21,7 @@ from gv_engine.rollout import episode_folder
 ray: Any = pytest.importorskip("ray")
 
 from gv_engine.rollout import on_ray  # noqa: E402
+from tests.screen import PATIENCE  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,8 +29,6 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # Ray's own
 ]
 
-_PATIENCE = 120.0
-"""Seconds until machines are there, where others keep this one busy; Ray would wait for 30."""
 WORDS = ("rollout", "keydoor-5x5", "--max-steps", "30", "--episodes", "200", "--seed", "7")
 
 
@@ -43,7 +42,7 @@ def cluster() -> Iterator[Any]:
         patch.setenv("RAY_TMPDIR", folder)
         made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
         made.nodes_to_play = [made.add_node(wait=False, num_cpus=1) for _ in range(2)]
-        made.wait_for_nodes(timeout=_PATIENCE)
+        made.wait_for_nodes(timeout=PATIENCE)  # Ray would wait for 30 s
         ray.init(made.address, log_to_driver=False)
         yield made
         ray.shutdown()

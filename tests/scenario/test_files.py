@@ -6,8 +6,10 @@ import os
 import re
 import signal
 import stat
+import struct
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,12 @@ from gv_engine.scenario.files import (
     ArrayError,
     AtomicFile,
     NpzArchive,
+    append_line,
     atomic_write,
+    exclusive_lock,
     format_bytes,
+    is_file_name,
+    make_file_name,
     read_bytes,
     remove_stale_drafts,
 )
@@ -171,6 +177,9 @@ def test_what_cannot_be_written_is_named(tmp_path: Path):
         raise OSError(28, "No space left on device")
     with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
         AtomicFile(tmp_path / "gone" / "b.txt")
+    for name in ("a\0b", "a\0/b"):
+        with pytest.raises(OSError, match="cannot be written: its path has a NUL"):
+            AtomicFile(tmp_path / name)
 
 
 @posix
@@ -218,6 +227,127 @@ def test_behind_a_link_the_file_itself_is_replaced(tmp_path: Path):
         assert link.is_symlink()
         assert file.read_text() == str(target)
         link.unlink()
+
+
+@posix
+def test_links_in_a_loop_are_not_replaced(tmp_path: Path):
+    for name, other in ("ab", "ba"):
+        (tmp_path / name).symlink_to(other)
+    with (
+        pytest.raises(OSError, match="a is a symbolic link, not a file"),
+        atomic_write(tmp_path / "a"),
+    ):
+        pass
+    assert (tmp_path / "a").is_symlink()
+
+
+def write_atomically(path: Path) -> None:
+    with atomic_write(path, follow_links=False) as draft:
+        draft.write_text("new")
+
+
+def lock(path: Path) -> None:
+    with exclusive_lock(path):
+        pass
+
+
+@posix
+@pytest.mark.parametrize("kind", [os.symlink, os.link, lambda _, path: os.mkfifo(path)])
+@pytest.mark.parametrize("write", [write_atomically, lock, lambda path: append_line(path, "new")])
+def test_members_of_folders_of_others_are_files_of_their_own(tmp_path: Path, write, kind):
+    (tmp_path / "outside").write_text("kept")
+    for target in ("outside", "nothing") if kind is os.symlink else ("outside",):
+        member = tmp_path / target[0]
+        kind(tmp_path / target, member)
+        is_replaced = write is write_atomically and kind is os.link
+        with (
+            nullcontext() if is_replaced else pytest.raises(OSError, match=r"is a |No such device")
+        ):
+            write(member)
+    assert (tmp_path / "outside").read_text() == "kept"
+    assert not (tmp_path / "nothing").exists()
+
+
+@posix
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path):
+    """A file may not grow beyond a limit, as on a full disk."""
+    file = tmp_path / "lines"
+    append_line(file, "first")
+    program = (
+        "import pathlib, resource, signal\n"
+        "from gv_engine.scenario.files import append_line\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
+        "append_line(pathlib.Path('lines'), 'x' * 50)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "lines cannot be written: File too large" in done.stderr
+    assert file.read_text() == "first\n"
+
+
+def test_only_a_line_of_ours_is_cut(tmp_path: Path):
+    file = tmp_path / "lines"
+    file.write_text('{"a": 1}\n{"a"')
+    append_line(file, '{"a": 2}')
+    assert file.read_text() == '{"a": 1}\n{"a": 2}\n'
+    file.write_text("a text")
+    with pytest.raises(OSError, match="its last line is not one of ours"):
+        append_line(file, '{"a": 2}')
+    assert file.read_text() == "a text"
+
+
+def acl(*entries: tuple[int, int, int]) -> bytes:
+    """A POSIX ACL of entries (tag, permissions, id), as Linux has it."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
+
+
+ACL = "system.posix_acl_access"
+NOBODY = 2**32 - 1
+FOR_777 = acl((1, 6, NOBODY), (2, 6, 777), (4, 0, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_draft_has_the_access_list_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_kept: bool
+):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    set_attribute = os.setxattr
+    try:
+        set_attribute(file, ACL, FOR_777)
+    except OSError:
+        pytest.skip("this file system has none")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setxattr", set_attribute if is_kept else refuse)
+    with atomic_write(file) as draft:
+        draft.write_text("new")
+    assert stat.S_IMODE(file.stat().st_mode) == (0o660 if is_kept else 0o600)
+    assert (ACL in os.listxattr(file)) is is_kept
+    if is_kept:
+        assert os.getxattr(file, ACL) == FOR_777
+        set_attribute(tmp_path, "system.posix_acl_default", FOR_777)  # for new files
+        os.removexattr(file, ACL)
+        with atomic_write(file) as draft:
+            assert ACL not in os.listxattr(draft)
+
+
+@pytest.mark.parametrize(
+    "name", ["con", "Con .txt", "nul .x", "COM1", "com\xb9", "LPT\xb2.y", "aux.tar.gz"]
+)
+def test_devices_of_windows_are_no_files(name: str):
+    assert not is_file_name(name)
+    assert is_file_name(make_file_name(name))
+    assert is_file_name(f"{name}s".replace(" ", "").replace(".", ""))
 
 
 @posix

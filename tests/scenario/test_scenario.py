@@ -71,16 +71,6 @@ def arguments(scenario, phase):
 # ---- built-in scenarios and where scenarios come from ----------------------------------------
 
 
-@pytest.mark.parametrize("name", list_grid_names())
-def test_built_in_scenario_loads_by_name_and_by_id(name):
-    by_name, by_id = Scenario.load(name), Scenario.load(gym_id(name))
-    assert by_name.name == by_id.name == name
-    assert by_name.source == by_id.source
-    assert by_name.description
-    assert by_name.max_steps
-    assert not by_name.warnings
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.window.app import App
+from tests import ROOT
 from tests.desk import Desk
 from tests.scenario.ways_to_code import OWN, STRANGE, Door, Place, above, module_of_a_package, own
 
@@ -306,3 +310,43 @@ def test_going_on_names_the_level_that_the_card_shows(place: Place):
     card.open(desk.app)
     assert isinstance(desk.app.top, PlayScreen)
     assert desk.app.top.game.position == 1
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+WORKER = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from operator import methodcaller
+from gv_engine.scenario.worker_process import start_worker
+
+if __name__ == "__main__":
+    process, connection = start_worker(methodcaller("send", "sent"))
+    print(connection.recv(), "PYTHONSAFEPATH" in os.environ)
+    process.join()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [([], "sent False"), (["-I"], "sent False"), (["-E"], "python -E lets"), (["-EP"], "sent")],
+)
+def test_a_worker_process_imports_nothing_from_the_current_folder(
+    tmp_path: Path, flags: list[str], told: str
+):
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "own.py").write_text(WORKER)
+    for name in ("multiprocessing", "pickle", "signal", "operator"):
+        (here / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    words = [sys.executable, *flags, str(tmp_path / "own.py")]
+    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+    assert told in done.stdout + done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_all_worker_processes_are_started_in_one_place():
+    own_start = re.compile(r'get_context\("|multiprocessing import .*Process|ProcessPool')
+    files = (ROOT / "gv_engine").rglob("*.py")
+    starting = [file.stem for file in files if own_start.search(file.read_text("utf-8"))]
+    assert starting == ["worker_process"]

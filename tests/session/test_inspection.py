@@ -12,7 +12,6 @@ from gv_engine.domains.grid.stage import GridStage
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.system import REGISTRIES, get_system
-from gv_engine.scenario.library import list_grid_names
 from gv_engine.session.inspection import Entity, Inspection, describe_numbers
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
@@ -180,16 +179,6 @@ def test_actions_are_those_that_would_do_something():
     simulation.valid_actions(mask)
     assert list(inspection.actions().values()) == mask.astype(bool).tolist()
     assert list(inspection.actions())[:2] == ["MOVE_FORWARD", "MOVE_BACKWARD"]
-
-
-@pytest.mark.parametrize("name", list_grid_names())
-def test_every_cell_of_every_scenario_can_be_looked_at(name: str):
-    inspection, simulation = a_look(name, seed=0)
-    world = simulation.world
-    for y in range(world.height):
-        for x in range(world.width):
-            found = [entity.number for entity in inspection.cell(y, x) if entity.name != "agent"]
-            assert found == [e for e in (world.at[y, x], world.ground[y, x]) if e]
 
 
 # The panel

@@ -1,15 +1,19 @@
 """What the GridVerse reference computed comes out equal, bit for bit, in both worlds."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from gv_engine import GridEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS
-from gv_engine.rules.geometry import Area
+from gv_engine.rules.geometry import ACTIONS, Area
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import DISABLED, RESTART
 from tests import DATA, conformance
-from tests.boards import cells_of, content_of, item_of
+from tests.boards import agent_of, cells_of, content_of, item_of
 
 RECORDINGS = DATA / "conformance"
 ENTRIES = conformance.entries(RECORDINGS)
@@ -121,6 +125,78 @@ def test_an_unknown_function_is_skipped(altered):
     assert line.endswith("skipped: no transition function 'levitate'")
 
 
+def test_a_file_that_cannot_be_replayed_is_counted_and_the_next_one_is_replayed(tmp_path):
+    contents = (RECORDINGS / LONG["file"]).read_bytes()
+    (tmp_path / LONG["file"]).write_bytes(contents)
+    (tmp_path / "half.npz").write_bytes(contents[: len(contents) // 2])
+    names = ["half.npz", "missing.npz", LONG["file"]]
+    (tmp_path / "index.json").write_text(json.dumps([{**LONG, "file": name} for name in names]))
+    lines: list[str] = []
+    assert conformance.main([str(tmp_path), "--world", "object"], lines.append) == 1
+    half, missing, whole, counts = lines
+    assert half.startswith("half.npz: FAILED: BadZipFile")
+    assert missing.startswith("missing.npz: FAILED: FileNotFoundError")
+    assert whole.startswith(f"{LONG['file']}: equal")
+    assert counts == "object: 1 equal, 0 different, 2 failed, 0 skipped"
+
+
+NAMES = ["move_agent", "turn_agent", "actuate_door", "pickndrop"]
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A recording of 300 states of a grid of 30 x 17 cells."""
+    area = [[-6, 0], [-3, 3]]
+    functions = {
+        "transition_functions": NAMES,
+        "reward_functions": [],
+        "terminating_function": "reach_exit",
+        "observation_function": {"name": "fully_transparent", "area": area},
+    }
+    picture = "\n".join([">.Kd..o#E".ljust(17, "."), *["." * 17] * 29])
+    played = Scenario.load({**functions, "map": picture, "action_space": list(ACTIONS)})
+    batch = make_batch(played, 1, "object")
+    batch.step(np.array([RESTART]), DISABLED)
+    action = np.random.default_rng(4).integers(0, 8, 299).astype(np.uint8)
+    names = "grid", "content", "agent", "item", "observation_fully_transparent"
+    states: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+    for number in [*action.tolist(), None]:
+        row = batch.snapshot(0)
+        shown = batch.outputs.grid[0].copy()
+        arrays = cells_of, content_of, lambda row, _: agent_of(row), item_of
+        for name, read in zip(names, arrays):
+            states[name].append(read(row, played.layout))
+        states[names[-1]].append(shown)
+        if number is not None:
+            batch.step(np.array([played.actions.index(number)]), DISABLED)
+    entry = {"kind": "soup", "seed": 0, "transitions": NAMES, "area": area}
+    return entry, {"action": action, **{name: np.array(each) for name, each in states.items()}}
+
+
+@pytest.mark.sample("object")
+def test_a_recording_may_be_of_any_size_and_length(large, world):
+    entry, arrays = large
+    report = conformance.replay(entry, arrays, world)
+    assert not report.difference
+    assert report.checked == {*arrays} - {"action"}
+    wrong = {name: array.copy() for name, array in arrays.items()}
+    wrong["observation_fully_transparent"][299, 6, 3] += 1
+    report = conformance.replay(entry, wrong, world)
+    assert report.difference.startswith("observation_fully_transparent[299][6][3]")
+
+
+def test_states_of_a_long_recording_are_seen_in_several_batches(world, monkeypatch):
+    monkeypatch.setattr(conformance, "_STATES_AT_ONCE", 5)
+    assert str(conformance.replay_file(RECORDINGS, LONG, world)) == "equal"
+
+
+def test_a_scenario_may_have_more_transitions_than_twelve(altered):
+    turns = {"name": "chain", "transition_functions": [{"name": "turn_agent"}] * 12}
+    config = {**LONG["config"], "transition_functions": [turns, *NAMES]}
+    code, line = altered({"config": config})  # twelve turns are three times around
+    assert (code, line) == (0, f"{LONG['file']}: equal")
+
+
 def test_an_equal_folder_gives_zero(altered):
     code, line = altered()
     assert code == 0
@@ -128,8 +204,7 @@ def test_an_equal_folder_gives_zero(altered):
 
 
 def test_a_recording_may_begin_from_its_first_grid(world):
-    names = ["move_agent", "turn_agent", "actuate_door", "pickndrop"]
-    soup = {"kind": "soup", "seed": 3, "transitions": names, "area": [[-6, 0], [-3, 3]]}
+    soup = {"kind": "soup", "seed": 3, "transitions": NAMES, "area": [[-6, 0], [-3, 3]]}
     with np.load(RECORDINGS / LONG["file"]) as arrays:
         # soups have boxes, so that no representation of them was recorded
         plain = {key: array for key, array in arrays.items() if "representation" not in key}

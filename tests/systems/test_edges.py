@@ -26,16 +26,10 @@ from gv_engine.rules.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from gv_engine.rules.system import REGISTRIES, TRANSITION
-from tests.boards import RULES, Session, cells_of, drawn, scenario
+from tests.boards import MEASURES, Session, cells_of, distances, drawn, scenario
+from tests.systems import test_things as things
 
-NAMES = REGISTRIES[TRANSITION]
-ALL = {
-    "transition_functions": [
-        name for name in NAMES if not any(given.required for given in NAMES[name].parameters)
-    ]
-}
-MEASURING = ["proportional_to_distance", "getting_closer", "getting_closer_shortest_path"]
+ALL = {**things.RULES, "legend": {}}
 
 
 def state(game):
@@ -49,7 +43,7 @@ def state(game):
 
 @pytest.mark.parametrize("facing", ORIENTATIONS)
 def test_a_single_cell_is_a_world(play, facing):
-    game = play("a", legend={"a": {"agent": facing}}, **ALL)
+    game = play("a", **{**ALL, "legend": {"a": {"agent": facing}}})
     before = state(game)
     for action in (*range(MOVE_RIGHT + 1), ACTUATE, PICK_N_DROP):
         assert state(game.act(action)) == before
@@ -69,7 +63,7 @@ PODS = {"R": {"object": "Telepod", "color": "RED"}, "B": {"object": "Telepod", "
 
 
 def test_a_lone_telepod_leads_nowhere_and_draws_nothing(play):
-    game = play(">RB", legend=PODS, **ALL)
+    game = play(">RB", **{**ALL, "legend": PODS})
     drawn = game.row["rng"].tobytes()
     game.act(MOVE_FORWARD, TURN_LEFT)
     assert game.row["position"]["x"][AGENT] == 1
@@ -77,7 +71,7 @@ def test_a_lone_telepod_leads_nowhere_and_draws_nothing(play):
 
 
 def test_two_telepods_lead_to_each_other_at_every_step(play):
-    game = play(">R\n.R", MOVE_FORWARD, legend=PODS, **ALL)
+    game = play(">R\n.R", MOVE_FORWARD, **{**ALL, "legend": PODS})
     assert game.row["position"]["y"][AGENT] == 1
     assert game.act(TURN_LEFT).row["position"]["y"][AGENT] == 0
 
@@ -101,7 +95,7 @@ def test_an_empty_box_leaves_floor(play):
 
 
 def test_obstacles_with_nowhere_to_go_stay_and_draw_nothing(play):
-    game = play("#o#K\n###o", legend={"K": {"object": "Wall", "agent": "FORWARD"}}, **ALL)
+    game = play("#o#K\n###o", **{**ALL, "legend": {"K": {"object": "Wall", "agent": "FORWARD"}}})
     before = state(game)
     assert state(game.act(ACTUATE)) == before
 
@@ -113,26 +107,17 @@ def test_the_agent_is_in_no_obstacles_way(play):
 # ---- rewards that measure ----------------------------------------------------------------------
 
 
-def measuring(names, object_type="Exit", slams=False):
-    return {
-        "transition_functions": [
-            *RULES["transition_functions"][:-1],
-            {"name": "./rules.py:slam_door", "on": slams},
-        ],
-        "reward_functions": [{"name": name, "object_type": object_type} for name in names],
-    }
-
-
 @pytest.mark.parametrize("picture", ["^EE", "^.."])
 def test_they_need_exactly_one(play, picture):
-    game = play(picture, **measuring(MEASURING))
+    game = play(picture, **distances())
     with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
         game.act(TURN_LEFT)
 
 
-@pytest.mark.parametrize("name", MEASURING)
+@pytest.mark.parametrize("name", MEASURES)
 def test_each_of_them_does(name):
-    game = Session(scenario("^EE", **measuring([name])), "object")
+    rewards = {"reward_functions": [{"name": name, "object_type": "Exit"}]}
+    game = Session(scenario("^EE", **rewards), "object")
     with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
         game.act(TURN_LEFT)
 
@@ -142,19 +127,19 @@ def path_reward(game):
 
 
 def test_a_way_that_is_cut_off_is_infinite_and_stays_so(play):
-    game = play(">_E", ACTUATE, **measuring(MEASURING, slams=True))
+    game = play(">_E", ACTUATE, **distances(slams=True))
     assert game.board == ">dE"
     assert path_reward(game) == -1.0
     assert path_reward(game.act(TURN_LEFT)) == 0.0
 
 
 def test_a_way_that_opens_is_shorter_than_none(play):
-    assert path_reward(play(">dE", ACTUATE, **measuring(MEASURING))) == 1.0
+    assert path_reward(play(">dE", ACTUATE, **distances())) == 1.0
 
 
 def test_to_a_blocking_cell_there_is_a_way_only_for_what_is_in_it(play):
     legend = {"a": {"object": "Wall", "agent": "RIGHT"}}
-    game = play("a.B", legend=legend, **measuring(MEASURING, "Box"))
+    game = play("a.B", legend=legend, **distances(object_type="Box"))
     assert path_reward(game.act(TURN_LEFT)) == 0.0  # from infinite to infinite
     assert path_reward(game.act(TURN_LEFT, TURN_LEFT, TURN_LEFT, MOVE_FORWARD)) == 1.0
     assert game.board == "#>B"

@@ -29,13 +29,6 @@ def test_all_ids_have_a_scenario():
     assert len(list_minigrid_grids()) == 76
 
 
-@pytest.mark.parametrize("name", list_minigrid_grids())
-def test_scenarios_are_called_like_their_ids(name):
-    scenario = Scenario.load(name)
-    assert scenario.name == name
-    assert scenario.success or "Playground" in name
-
-
 def test_the_balls_are_those_that_there_are_whatever_their_number_says():
     simulation = Simulation(Scenario.load("MiniGrid-Dynamic-Obstacles-5x5-v0"))
     simulation.reset(np.random.default_rng(0))

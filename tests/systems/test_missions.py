@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gv_engine.rules.geometry import MOVE_FORWARD, PICK_N_DROP, TURN_LEFT, TURN_RIGHT
+from tests.boards import EVERYTHING
 
 RULES: dict[str, Any] = {
     "legend": {
@@ -12,16 +13,24 @@ RULES: dict[str, Any] = {
         "g": {"object": "Key", "color": "GREEN"},
         "B": {"object": "Beacon", "color": "RED"},
     },
-    "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
+    "transition_functions": EVERYTHING,
     "reward_functions": [
         {"name": "fetch_mission", "reward_good": 2.0, "reward_bad": -3.0},
         {"name": "reach_mission", "reward_on": 0.5, "reward_off": -0.25},
+        {"name": "reach_exit_memory", "reward_good": 0.0, "reward_bad": 0.0},
     ],
     "terminating_function": {
         "name": "reduce_any",
-        "terminating_functions": ["fetch_mission", "fetch_other"],
+        "terminating_functions": ["fetch_mission", "fetch_other", "reach_exit"],
     },
 }
+"""All rules of missions and of memory, which share a program."""
+
+QUIET: list[dict[str, Any]] = [
+    {"name": "fetch_mission", "reward_good": 0.0, "reward_bad": 0.0},
+    {"name": "reach_mission", "reward_on": 0.0, "reward_off": 0.0},
+]
+"""The rewards of missions, which pay nothing."""
 
 
 @pytest.fixture
@@ -30,7 +39,8 @@ def errand(play):
 
     def start(picture: str, what: str, color: str, *actions: int) -> Any:
         mission = {"text": "fetch", "object": what, "color": color}
-        return play(picture, *actions, mission=mission, **RULES)
+        # memory asks for a beacon
+        return play(f"{picture}\n##b", *actions, mission=mission, **RULES)
 
     return start
 

@@ -168,23 +168,30 @@ def test_terms_are_added_from_left_to_right(play):
     assert game.reward != 0.1 + (0.2 + 0.3)
 
 
+CLOSER = distances(getting_closer={})
+
 # ---- distances ---------------------------------------------------------------------------------
 
 
 @SIGNS
 def test_getting_closer(play, sign):
     parameters = {"reward_closer": 0.2 * sign, "reward_further": -0.3 * sign}
-    game = play(">..E", MOVE_FORWARD, **distances(**parameters))
-    assert game.terms == {"getting_closer": 0.2 * sign, "getting_closer_2": 0.2 * sign}
+    game = play(">..E", MOVE_FORWARD, **distances(getting_closer=parameters))
+    assert closer(game) == (0.2 * sign, 0.2 * sign)
     game.act(MOVE_BACKWARD)
-    assert game.terms == {"getting_closer": -0.3 * sign, "getting_closer_2": -0.3 * sign}
+    assert closer(game) == (-0.3 * sign, -0.3 * sign)
     game.act(TURN_LEFT)
-    assert game.terms == {"getting_closer": 0.0, "getting_closer_2": 0.0}
+    assert closer(game) == (0.0, 0.0)
     assert game.reward == 0.0
 
 
+def closer(game: Session) -> tuple[float, float]:
+    """Return the rewards of getting closer by Manhattan and by Euclidean distance."""
+    return game.terms["getting_closer"], game.terms["getting_closer_2"]
+
+
 def test_getting_closer_defaults(play):
-    game = play(">.E", MOVE_FORWARD, **distances())
+    game = play(">.E", MOVE_FORWARD, **CLOSER)
     assert game.reward == 2.0
     assert game.act(MOVE_BACKWARD).reward == -2.0
 
@@ -195,7 +202,7 @@ def test_getting_closer_defaults(play):
 )
 def test_the_straight_line_may_say_otherwise(play, leap, manhattan, euclidean):
     game = play("E..^\n....\n....", **distances(leap=leap)).act(ACTUATE)
-    assert game.terms == {"getting_closer": manhattan, "getting_closer_2": euclidean}
+    assert closer(game) == (manhattan, euclidean)
 
 
 @pytest.mark.parametrize("picture", [">.", ">.EE"])
@@ -205,7 +212,7 @@ def test_getting_closer_needs_exactly_one(play, picture):
 
 
 def test_the_one_object_may_be_carried_away(play):
-    game = play("K<", **distances(object_type="Key"))
+    game = play("K<", **distances(object_type="Key", getting_closer={}))
     assert game.act(MOVE_BACKWARD).reward == 0.0
     with pytest.raises(RuleError, match="exactly one"):
         game.act(PICK_N_DROP)
@@ -214,7 +221,7 @@ def test_the_one_object_may_be_carried_away(play):
 def test_the_one_that_is_left_is_the_one(play):
     two = play("K.<K", TURN_LEFT, TURN_LEFT, PICK_N_DROP)
     assert two.board == "K.>."
-    one = play("^...", **distances(object_type="Key"))
+    one = play("^...", **distances(object_type="Key", getting_closer={}))
     one.batch.restore(1, two.row)
     assert one.act(MOVE_BACKWARD).reward == 2.0
     assert one.act(MOVE_FORWARD).reward == -2.0

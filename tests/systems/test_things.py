@@ -20,12 +20,9 @@ from gv_engine.rules.geometry import (
 from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.world.simulation import Simulation
 from systems.building import random_free_of
-from tests.boards import scenario
+from tests.boards import EVERYTHING, MEASURES, distances, scenario
+from tests.systems import test_missions as missions
 
-TRANSITIONS = [
-    *("move_agent", "turn_agent", "actuate_door", "actuate_box", "pickndrop", "move_obstacles"),
-    "teleport",
-]
 LEGEND = {
     "1": {"object": "Telepod", "color": "RED"},
     "2": {"object": "Telepod", "color": "BLUE"},
@@ -41,7 +38,7 @@ LEGEND = {
 OVERLAP = {"name": "overlap", "object_type": "Key"}
 RULES: dict[str, Any] = {
     "legend": LEGEND,
-    "transition_functions": TRANSITIONS,
+    "transition_functions": EVERYTHING,
     "reward_functions": [
         {**OVERLAP, "reward_on": 2.0, "reward_off": -0.5},
         {"name": "bump_moving_obstacle", "reward": -3.0},
@@ -223,29 +220,14 @@ def test_any_and_all_of_several_ends(things):
 
 # ---- distances ---------------------------------------------------------------------------------
 
-EXIT = {"object_type": "Exit"}
-FAR = {
-    "legend": LEGEND,
-    "transition_functions": TRANSITIONS,
-    "reward_functions": [
-        {"name": "proportional_to_distance", **EXIT, "reward_per_unit_distance": -0.5},
-        {
-            "name": "proportional_to_distance",
-            **EXIT,
-            "distance_function": "euclidean",
-        },
-        {"name": "getting_closer_shortest_path", **EXIT},
-    ],
-    "terminating_function": "reach_exit",
-}
+PATH = MEASURES[2]
+FAR = {"legend": LEGEND, **distances()}
 
 
 @pytest.fixture
 def far(play):
-    """Plays actions on a map under `FAR`; gives what the functions said."""
-    return lambda picture, *actions, **changes: (
-        play(picture, *actions, **{**FAR, **changes}).batch.outputs.terms[1].tolist()
-    )
+    """Return a function that plays actions on a map under `FAR` and returns the rewards."""
+    return lambda picture, *actions: play(picture, *actions, **FAR).terms
 
 
 @pytest.mark.parametrize(
@@ -260,7 +242,14 @@ def far(play):
     ],
 )
 def test_in_proportion_to_the_distance(far, picture, manhattan, euclidean):
-    assert far(picture, TURN_LEFT)[:2] == [-0.5 * manhattan, -euclidean]
+    terms = far(picture, TURN_LEFT)
+    assert terms["proportional_to_distance"] == -manhattan
+    assert terms["proportional_to_distance_2"] == -euclidean
+
+
+def test_a_reward_per_unit_of_distance(play):
+    rewards = distances(proportional_to_distance={"reward_per_unit_distance": -0.5})
+    assert play("^..\n...\n..E", TURN_LEFT, **rewards).reward == -0.5 * (4 + 8**0.5)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +273,7 @@ def test_in_proportion_to_the_distance(far, picture, manhattan, euclidean):
     ],
 )
 def test_the_shortest_path(far, picture, action, worth):
-    assert far(picture, action)[2] == worth
+    assert far(picture, action)[PATH] == worth
 
 
 def test_the_shortest_path_needs_exactly_one(far):
@@ -294,18 +283,19 @@ def test_the_shortest_path_needs_exactly_one(far):
 
 
 def test_the_shortest_path_of_a_grid_of_any_shape(far):
-    assert far(".....E\n######\n>.....", MOVE_FORWARD)[2] == 0.0
-    assert far(".....E\n.#####\n.>....", MOVE_BACKWARD)[2] == 1.0
-    assert far("E\n.\n.\nv\n.", MOVE_FORWARD)[2] == -1.0
+    assert far(".....E\n######\n>.....", MOVE_FORWARD)[PATH] == 0.0
+    assert far(".....E\n.#####\n.>....", MOVE_BACKWARD)[PATH] == 1.0
+    assert far("E\n.\n.\nv\n.", MOVE_FORWARD)[PATH] == -1.0
 
 
 # ---- memory ------------------------------------------------------------------------------------
 
 MEMORY = {
     "legend": LEGEND,
-    "transition_functions": TRANSITIONS,
-    "reward_functions": ["reach_exit_memory"],
-    "terminating_function": "reach_exit",
+    "mission": {"text": "remember", "object": "Key", "color": "RED"},
+    "transition_functions": missions.RULES["transition_functions"],
+    "reward_functions": [*missions.QUIET, "reach_exit_memory"],
+    "terminating_function": missions.RULES["terminating_function"],
 }
 
 
@@ -332,7 +322,8 @@ def test_without_a_beacon_nobody_knows(play):
 
 
 def test_parameters_of_memory(play):
-    rewards = [{"name": "reach_exit_memory", "reward_good": 4.0, "reward_bad": -2.0}]
+    memory = {"name": "reach_exit_memory", "reward_good": 4.0, "reward_bad": -2.0}
+    rewards = [*missions.QUIET, memory]
     for thing, worth in (("R", 4.0), ("G", -2.0), (".", 0.0)):
         game = play(f">{thing}b", MOVE_FORWARD, **{**MEMORY, "reward_functions": rewards})
         assert game.reward == worth

@@ -262,6 +262,7 @@ def test_transitions_run_in_the_order_of_the_list(play):
     assert play(">d", ACTUATE, transition_functions=opened_then_slammed).board == ">d"
 
 
+@pytest.mark.sample("object")  # compiled, test_actions.py has one in any order
 def test_an_action_space_numbers_its_own_actions(play):
     game = play(">d", ACTUATE, action_space=["ACTUATE", "MOVE_FORWARD"])
     assert game.board == ">_"

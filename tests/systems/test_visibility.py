@@ -6,7 +6,7 @@ import pytest
 from components.appearance import HIDDEN
 from gv_engine import ScenarioError
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
-from tests.boards import RULES, drawn, scenario
+from tests.boards import Session, drawn, scenario
 
 # ---- partially_occluded, in a view of 4 rows and 5 columns -------------------------------------
 
@@ -229,7 +229,12 @@ K#.b
 
 
 def transparent(area):
-    return {"observation_function": {"name": "fully_transparent", "area": area}}
+    """Return the changes for a view of everything, by the program of all views of this shape."""
+    call = {"name": "./everything/rules.py:any_visibility", "which": 0, "area": area}
+    return {"observation_function": {**call, "absolute": True, "threshold": 1.0}}
+
+
+AROUND = {"observation_function": {"name": "fully_transparent", "area": [[-2, 2], [-2, 2]]}}
 
 
 @pytest.mark.sample("object-", "area0")
@@ -260,17 +265,15 @@ def test_everything_is_seen_from_a_blocking_cell(play):
 
 
 def test_an_area_may_be_larger_than_the_grid_on_all_sides(play):
-    game = play("^", **transparent([[-2, 1], [-3, 2]]))
-    assert game.view == "??????\n??????\n???.??\n??????"
+    game = play("^", **AROUND)
+    assert game.view == "?????\n?????\n??.??\n?????\n?????"
+    uneven = scenario("^", **transparent([[-2, 1], [-3, 2]]))
+    assert Session(uneven, "object").view == "??????\n??????\n???.??\n??????"
 
 
 def test_turning_around_shows_everything_once(play):
     # a quarter turn in the middle of a square area only rotates what is seen
-    around = {
-        **RULES,
-        "observation_function": {"name": "fully_transparent", "area": [[-2, 2], [-2, 2]]},
-    }
-    game = play(".....\n.K.d.\n..^.E\n.#...\n.....", **around)
+    game = play(".....\n.K.d.\n..^.E\n.#...\n.....", **AROUND)
     before = game.batch.outputs.grid[1].copy()
     for quarters in (1, 2, 3, 0):
         game.act(TURN_RIGHT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from multiprocessing import Pipe
 
 import pytest
@@ -18,6 +17,7 @@ from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.screens.batch import BatchScreen, WorldScreen
 from gv_engine.ui.window.viewer import BatchProcess, RemoteWorlds
 from tests.desk import Desk
+from tests.screen import until
 
 pytestmark = [pytest.mark.compiled, pytest.mark.window]
 
@@ -69,9 +69,7 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     assert worlds.steps == 2
     desk.press("Space")
     assert worlds.pace == math.inf
-    end = time.monotonic() + 20
-    while len(worlds.curves) < 3 and time.monotonic() < end:
-        time.sleep(0.05)
+    until(lambda: len(worlds.curves) >= 3, "three points of the curve")
     assert worlds.curves[-1].length > 0
     desk.press("Down")
     assert worlds.pace == 1000

@@ -77,6 +77,7 @@ def test_key_taken_door_opened_exit_reached(screen: Screen, folder: Path):
     assert said == f"keydoor-5x5: seed 200, well done, {told}\n"
 
 
+@pytest.mark.thorough  # at a desk, the tests of the screens do each part of it
 # imageio leaves the pipes open through which it reads a video
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_from_the_start_screen_to_a_video(screen: Screen, folder: Path):
@@ -121,6 +122,7 @@ def test_from_the_start_screen_to_a_video(screen: Screen, folder: Path):
     assert (pictures[0] != pictures[-1]).any()
 
 
+@pytest.mark.thorough  # at a desk, test_played.py does it
 def test_algebra_hint_by_hint(screen: Screen, folder: Path):
     """Search, take hints to the goal, undo, save the replay, check it."""
     with started(screen, folder, "play") as player:
@@ -158,6 +160,7 @@ def test_another_round_and_an_action_that_the_level_lacks(screen: Screen, folder
         assert player.leaves() == "empty-4x4: seed 0, left, return -0.05 in 1 step\n"
 
 
+@pytest.mark.sample("columns")
 @pytest.mark.parametrize("kind", ["columns", "processor"])
 def test_a_rule_of_ones_own(screen: Screen, folder: Path, kind: str):
     cave = folder / "cave"
@@ -186,7 +189,8 @@ def test_a_level_is_changed_while_it_is_played(screen: Screen, folder: Path):
         text = file.read_text("utf-8")
         file.write_text(text.replace("#...#...#\n  #####", "#..##...#\n  #####"), "utf-8")
         until(lambda: not np.array_equal(player.picture(), before), "the change")
+        before = player.picture().copy()
         file.write_text("map: [\n", "utf-8")
-        time.sleep(0.6)
+        until(lambda: not np.array_equal(player.picture(), before), "the error")
         player.does(TURN)
         assert "left, return" in player.leaves()

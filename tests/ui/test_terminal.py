@@ -24,9 +24,7 @@ from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
 from gv_engine.ui.terminal.tty import Keys
 from tests import ROOT
-
-PATIENCE = 30.0  # s
-
+from tests.screen import PATIENCE
 
 # ---- keys ------------------------------------------------------------------------------------
 

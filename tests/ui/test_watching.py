@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import RolloutScreen
 from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk
+from tests.screen import until
 
 pytestmark = pytest.mark.window
 
@@ -84,10 +84,13 @@ def test_hints_lead_through_a_level(desk: Desk):
     to_go = []
     while not screen.frame.outcome:
         desk.press("F4")
-        hint, end = screen.stage._hint, time.monotonic() + 60  # type: ignore[attr-defined]
-        while hint.is_searching and time.monotonic() < end:
-            time.sleep(0.01)  # it is looked for in another process
+        hint = screen.stage._hint  # type: ignore[attr-defined]
+
+        def is_found(hint=hint) -> bool:  # in another process
             desk.look()
+            return not hint.is_searching
+
+        until(is_found, "the hint")
         action, steps = hint.message.removeprefix("Hint: ").split("; ")
         to_go.append(int(steps.split()[0]))
         screen.take_action(action.upper().replace(" ", "_"))

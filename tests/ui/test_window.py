@@ -52,9 +52,31 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
 
 
 def test_a_held_key_walks_on_until_it_is_let_go(player: Player):
-    player.screen.xdotool("keydown", "Left", "sleep", "1", "keyup", "Left")
+    player.screen.xdotool("keydown", "Left")
+    for _ in range(4):
+        wait_for_change(player)
+    player.screen.xdotool("keyup", "Left")
+    wait_for_rest(player)
     steps = int(player.leaves().split(" in ")[1].split()[0])
-    assert 3 < steps < 15
+    assert steps > 3
+
+
+def wait_for_change(player: Player) -> None:
+    """Wait until the window shows another picture."""
+    before = player.picture().copy()
+    until(lambda: not np.array_equal(player.picture(), before), "another picture")
+
+
+def wait_for_rest(player: Player) -> None:
+    """Wait until the window has shown the same picture for longer than a held key repeats."""
+    pictures = [player.picture().copy()]
+
+    def rests() -> bool:
+        time.sleep(0.5)
+        pictures.append(player.picture().copy())
+        return np.array_equal(pictures[-2], pictures[-1])
+
+    until(rests, "the last picture")
 
 
 def test_the_screen_shows_the_picture_at_every_size(player: Player):
@@ -111,8 +133,9 @@ def test_broken_files_are_told_and_play_goes_on(screen: Screen, folder: Path):
     (config / "settings.toml").write_bytes(b"\xff\xfe")
     with started(screen, folder, "play", "empty-4x4", "--seed", "3") as player:
         until(lambda: len(np.unique(player.picture())) > 50, "a picture")
-        player.screen.xdotool("key", "--delay", "30", "Right", "Up")
-        time.sleep(0.3)
+        for key in ("Right", "Up"):
+            player.screen.xdotool("key", key)
+            wait_for_change(player)
         player.screen.close(player.window)
         said, wrong = player.process.communicate(timeout=PATIENCE)
     assert player.process.returncode == 0
@@ -125,7 +148,7 @@ def test_broken_files_are_told_and_play_goes_on(screen: Screen, folder: Path):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads CPU time from /proc")
 def test_waiting_costs_little(player: Player):
-    time.sleep(1)
+    wait_for_rest(player)
     before = cpu_seconds(player.process)
     time.sleep(2)
     assert cpu_seconds(player.process) - before < 0.5  # a loop without waits would spend about 2
@@ -207,11 +230,10 @@ def test_full_screen_fills_the_screen_without_a_window_manager(player: Player):
     for shown, fills in (("F11", True), ("F11", False)):
         player.screen.xdotool("key", shown)
         until(lambda fills=fills: filled(player.screen) == fills, "another window")  # type: ignore[misc]
-        time.sleep(0.3)
         before = player.screen.pixels()
         player.screen.xdotool("key", "Left")
         until(lambda before=before: (player.screen.pixels() != before).any(), "a step")  # type: ignore[misc]
-        time.sleep(0.7)
+        time.sleep(0.7)  # the key is dead for half a second
     player.window = player.screen.find(player.process)
     assert player.area()[2:] == size
 
@@ -354,6 +376,7 @@ def test_one_plays_with_a_policy(screen: Screen, folder: Path):
     assert "in 3 steps" in said
 
 
+@pytest.mark.thorough  # at a desk, test_compare_screen.py does it
 def test_a_rule_that_is_saved_flows_back(screen: Screen, folder: Path):
     """Real keys and real saves: go to the step that differs, compare, undo the file."""
     level, rules = folder / "scenario.yaml", folder / "rules.py"

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.scenario.library import list_grid_names
 from gv_engine.validation.lint import find_mistakes, find_placed_mistakes
 from tests.boards import scenario
 
@@ -60,11 +58,6 @@ def found(board: str = BOARD, **changes: Any) -> list[tuple[str, str]]:
 
 def test_nothing_is_found_in_what_is_right():
     assert not found()
-
-
-@pytest.mark.parametrize("name", list_grid_names())
-def test_nothing_is_found_in_what_comes_with_the_engine(name: str):
-    assert not find_mistakes(Scenario.load(name))
 
 
 SLIPS = [

@@ -6,7 +6,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from gv_engine.vector import background_compile
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.vector.object_backend import DeferredBackend
 from tests.caches import own_cache
+from tests.screen import until
 from tests.vector.test_worlds_protocol import LEVELS, assert_equal
 from tests.world.test_worlds import assert_same_rows
 
@@ -342,5 +342,4 @@ def test_the_process_ends_with_the_one_that_it_belongs_to(tmp_path, how):
     (compiling,) = running(parent=playing.pid)
     playing.send_signal(how)
     playing.communicate()
-    while running(process=compiling):
-        time.sleep(0.05)
+    until(lambda: not running(process=compiling), "the end of the process that compiles")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import shutil
@@ -200,6 +201,17 @@ def test_what_is_kept_is_plain_and_comes_back(cache):
         shutil.copy(cache / name, other)
     assert program_cache.read_program("other") is None
     assert program_cache.read_unit("other") is None
+
+
+@pytest.mark.parametrize(
+    "header", ["5", "null", "[1]", '["made", [], [], [[1, "Zzz", ""]]]', "[" * 100_000]
+)
+def test_json_of_another_form_is_no_program(cache, header):
+    file = cache / "compiled" / "k" / "program"
+    rest = b'[["k", "program"], ' + header.encode() + b"]\nobject code"
+    file.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
+    assert program_cache.read_program("k") is None
+    assert not file.exists()
 
 
 @posix

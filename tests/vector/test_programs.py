@@ -29,6 +29,7 @@ from gv_engine.rules import component
 from gv_engine.scenario import layout
 from gv_engine.validation.differential import run_differential_test
 from gv_engine.world import simulation
+from tests import ROOT
 from tests.caches import own_cache
 
 pytestmark = pytest.mark.compiled
@@ -411,6 +412,31 @@ def test_numba_tells_its_listeners_again_when_nobody_compiles():
         assert not told.buffer
         compiled(lambda: 2)()
         assert told.buffer
+
+
+def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
+    settings = "opt: '0'\ncache_locator_classes: stranger.Locator\n"
+    (tmp_path / ".numba_config.yaml").write_text(settings)
+    (tmp_path / "stranger.py").write_text("raise SystemExit('it ran')")
+    program = (
+        "import numba, sys\n"
+        "from gv_engine.compiler.function_cache import CompiledFunctionCache\n"
+        "numba.config.reload_config()\n"
+        "print(int(numba.config.OPT), numba.config.SLP_VECTORIZE)\n"
+        "sys.path.insert(0, '')\n"
+        "numba.config.CACHE_LOCATOR_CLASSES = 'stranger.Locator'\n"
+        "from colorsys import rgb_to_hsv\n"
+        "CompiledFunctionCache(rgb_to_hsv, 'k', print, print)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=tmp_path,
+        env=own_cache(tmp_path / "cache") | {"PYTHONPATH": str(ROOT), "NUMBA_SLP_VECTORIZE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("3 1\n", "")
 
 
 def test_what_emits_code_for_a_function_is_a_part_of_it():

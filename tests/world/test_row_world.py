@@ -1,9 +1,6 @@
 """Rows read like worlds: they show what the world of objects shows."""
 
-from dataclasses import fields
-
 import numpy as np
-import pytest
 
 from components.appearance import FLOOR, YELLOW
 from components.objects import EXIT, KEY, WALL
@@ -11,33 +8,9 @@ from gv_engine import Scenario
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
-from gv_engine.scenario.library import list_grid_names
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
-from systems.rendering import draw_state_and_observation
 from tests import boards
-
-
-@pytest.mark.parametrize("name", list_grid_names())
-def test_frames_of_rows_are_those_of_worlds(name: str):
-    scenario = Scenario.load(name)
-    simulation = Simulation(scenario)
-    chance = np.random.default_rng(7)
-    simulation.reset(np.random.default_rng(7))
-    shown = np.zeros((*scenario.area.shape, 3), np.uint8)
-    for _ in range(25):
-        simulation.observe(shown, np.zeros(3, np.uint8))
-        frames: list[Frame] = []
-        simulation.render(frames.append, shown)
-        row = RowWorld(scenario.layout, simulation.world.snapshot())
-        terms = simulation.terms
-        canvas = scenario.canvas(row, frames.append, shown, terms)
-        draw_state_and_observation(row, AGENT, canvas)
-        for field in fields(Frame):
-            one, other = (getattr(frame, field.name) for frame in frames)
-            assert type(one) is type(other), field.name
-            assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
-        simulation.step(int(chance.choice(scenario.actions)))
 
 
 def test_what_is_held_shows_in_a_row():

@@ -247,7 +247,7 @@ def test_broken_promises_are_errors(world, how):
 
 
 def test_after_an_error_a_world_can_begin_anew(world):
-    run = Run(scenario(">K", **distances(object_type="Key")), world, 0)
+    run = Run(scenario(">K", **distances(object_type="Key", getting_closer={})), world, 0)
     run.reset()
     with pytest.raises(RuleError, match="exactly one"):
         run.alone(7)
@@ -260,7 +260,7 @@ def test_after_an_error_a_world_can_begin_anew(world):
 
 @pytest.mark.compiled
 def test_one_world_that_fails_keeps_no_other_from_going_on():
-    played = scenario("v.\nK.", **distances(object_type="Key"))
+    played = scenario("v.\nK.", **distances(object_type="Key", getting_closer={}))
     for kind in ("object", "compiled"):
         batch = make_batch(played, 3, kind)
         batch.step(np.full(3, RESTART), DISABLED)

@@ -15,8 +15,9 @@ from gv_engine.domains.algebra.state import MAX_FLOAT, NUM_TYPES, TYPE_BUCKETS, 
 from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs.arg_checks import check_options
 from gv_engine.envs.environment import ScenarioEnv
-from gv_engine.envs.render_modes import RENDER_MODES, Renderer
+from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import Arrays
+from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.loading import as_scenario
 

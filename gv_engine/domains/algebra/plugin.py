@@ -1,10 +1,8 @@
 """Declaration of the algebra domain, importable without mathy_core."""
 
-from gv_engine.scenario.files import SCENARIOS
 from gv_engine.scenario.library import list_scenarios
 from gv_engine.scenario.plugin import MATH, Domain, KeyCommand, ScenariosByName
-
-_HERE = "gv_engine.domains.algebra"
+from gv_engine.scenario.resources import SCENARIOS
 
 
 def _built_in() -> ScenariosByName:
@@ -16,17 +14,17 @@ def _built_in() -> ScenariosByName:
 DOMAIN = Domain(
     name="algebra",
     title="algebra",
-    plugin_module=f"{_HERE}.hooks",
-    env=f"{_HERE}.gym_env:ExpressionEnv",
-    vector_env=f"{_HERE}.vector_env:ExpressionVectorEnv",
+    plugin_module="gv_engine.domains.algebra.hooks",
+    env="gv_engine.domains.algebra.gym_env:ExpressionEnv",
+    vector_env="gv_engine.domains.algebra.vector_env:ExpressionVectorEnv",
     built_in=_built_in,
-    format=f"{_HERE}.reader:FORMAT",
+    format="gv_engine.domains.algebra.reader:FORMAT",
     rules="systems.algebra",
     extra=MATH,
-    episode=f"{_HERE}.episode:AlgebraEpisode",
-    stage=f"{_HERE}.stage:TreeStage",
+    episode="gv_engine.domains.algebra.episode:AlgebraEpisode",
+    stage="gv_engine.domains.algebra.stage:TreeStage",
     text="gv_engine.rules.frame:expression_to_text",
-    terminal=f"{_HERE}.terminal:TreeTerminalView",
+    terminal="gv_engine.domains.algebra.terminal:TreeTerminalView",
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"
     ),

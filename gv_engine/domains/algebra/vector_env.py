@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs import arg_checks
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.vector_environment import ScenarioVectorEnv, VectorStep, add_presence_masks
+from gv_engine.scenario.worker_process import start_worker
 from gv_engine.world import autoreset
 from gv_engine.world.autoreset import KEEP, RESTART, resets_in_step, starts_episode
 
@@ -166,20 +166,13 @@ class SubprocWorker:
     """`EnvWorker` in a process of its own.
 
     Args:
-        context: context that starts processes.
         memory: shared memory with the rows of all environments.
         dtype: dtype of a row.
         arguments: slice of this worker's rows, and further arguments of `EnvWorker`.
     """
 
-    def __init__(
-        self, context: SpawnContext, memory: Any, dtype: np.dtype[np.void], *arguments: Any
-    ) -> None:
-        self._pipe, child = context.Pipe()
-        args = child, memory, dtype, *arguments
-        process = context.Process(target=_run_worker, args=args, daemon=True)
-        process.start()
-        child.close()
+    def __init__(self, memory: Any, dtype: np.dtype[np.void], *arguments: Any) -> None:
+        process, self._pipe = start_worker(_run_worker, memory, dtype, *arguments)
         self._stop = weakref.finalize(self, _stop_process, self._pipe, process)
 
     def call(self, method: str, *arguments: Any) -> None:
@@ -298,12 +291,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
-        self.single_observation_space = space = one.observation_space
+        space: Any = one.observation_space
+        self.single_observation_space = space
         self._statistics, self._copy = episode_statistics, copy
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
         args = mode, self.scenario, render_mode, None, observation_representation
-        assert isinstance(space, spaces.Dict)
         self._observed = tuple(space)
         dtype = row_dtype(space, len(self.scenario.reward_names))
         parts = [slice(*ends) for ends in itertools.pairwise(self._cuts)]
@@ -312,10 +305,9 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             self._rows = np.zeros(num_envs, dtype)
             self._workers = [EnvWorker(self._rows, *args)]
         else:
-            spawn = multiprocessing.get_context("spawn")
-            memory = spawn.RawArray("b", num_envs * dtype.itemsize)
+            memory = RawArray("b", num_envs * dtype.itemsize)
             self._rows = shared_rows(memory, dtype)
-            self._workers = [SubprocWorker(spawn, memory, dtype, part, *args) for part in parts]
+            self._workers = [SubprocWorker(memory, dtype, part, *args) for part in parts]
 
     @property
     def labels(self) -> dict[str, list[str]]:

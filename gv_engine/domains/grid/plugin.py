@@ -4,23 +4,20 @@ from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.plugin import Domain, KeyCommand
 
-_HERE = "gv_engine.domains.grid"
-
-
 DOMAIN = Domain(
     name="grid",
     title="grid",
-    plugin_module=f"{_HERE}.hooks",
+    plugin_module="gv_engine.domains.grid.hooks",
     env="gv_engine.envs.environment:GridEnv",
     vector_env="gv_engine.envs.vector_environment:GridVectorEnv",
     built_in=list_built_in_grids,
-    format=f"{_HERE}.hooks:FORMAT",
-    episode=f"{_HERE}.episode:GridEpisode",
-    stage=f"{_HERE}.stage:GridStage",
-    sketch=f"{_HERE}.board:EditorMapView",
+    format="gv_engine.domains.grid.hooks:FORMAT",
+    episode="gv_engine.domains.grid.episode:GridEpisode",
+    stage="gv_engine.domains.grid.stage:GridStage",
+    sketch="gv_engine.domains.grid.board:EditorMapView",
     text="gv_engine.scenario.map:frame_to_text",
-    terminal=f"{_HERE}.terminal:GridTerminalView",
-    views=dict.fromkeys(VIEWS, f"{_HERE}.views:make_renderer"),
+    terminal="gv_engine.domains.grid.terminal:GridTerminalView",
+    views=dict.fromkeys(VIEWS, "gv_engine.domains.grid.views:make_renderer"),
     keys=(
         KeyCommand("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
         KeyCommand("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),

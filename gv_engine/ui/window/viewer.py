@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 import time
@@ -10,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -21,6 +21,7 @@ from gv_engine.envs.render_modes import has_screen
 from gv_engine.rules.errors import complain
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.worker_process import start_worker
 from gv_engine.session.batch_viewer import BatchSnapshot, CurvePoint, cell_codes
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
@@ -238,17 +239,13 @@ class BatchProcess:
     """
 
     def __init__(self, batch: CompiledBatch, title: str) -> None:
-        context = multiprocessing.get_context("spawn")
         self._batch = batch
         shape = (len(batch), *batch.scenario.largest_shape)
-        memory = context.RawArray("I", int(np.prod(shape)))
+        memory = RawArray("I", int(np.prod(shape)))
         self._codes = _codes_array(memory, shape)
-        self._connection, remote_end = context.Pipe()
         self._due, self._steps = 0.0, 0
-        args = batch.scenario, memory, shape, remote_end, title
-        self._process = context.Process(target=_run_window, args=args, daemon=True)
-        self._process.start()
-        remote_end.close()
+        args = batch.scenario, memory, shape, title
+        self._process, self._connection = start_worker(_run_window, *args)
 
     def send_state(self) -> None:
         """Send the state of the worlds after a step, if the last picture is old enough."""
@@ -304,12 +301,11 @@ def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
 
 
 def _run_window(
-    scenario: Scenario, memory: Any, shape: tuple[int, ...], messages: Connection, title: str
+    messages: Connection, scenario: Scenario, memory: Any, shape: tuple[int, ...], title: str
 ) -> None:
     """Open the window; the entry point of the process."""
     from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
-    from gv_engine.ui.window.viewer import NoDisplay
 
     app = App.load()
     worlds = RemoteWorlds(scenario, _codes_array(memory, shape), messages)

@@ -1,7 +1,6 @@
 """Algebra as it is played, in a window and in a terminal, and what colours say of moves."""
 
 import itertools
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from gv_engine.ui.terminal.play import TerminalGame
 from gv_engine.ui.window.app import App
 from tests.algebra_games import EASY, game_of, problem
 from tests.desk import Desk, home
+from tests.screen import until
 
 
 def valid_of(game: Session) -> str:
@@ -50,13 +50,13 @@ def playing(desk: Desk, name: str = EASY, seed: int = 1) -> PlayScreen:
 
 def ask(desk: Desk, screen: PlayScreen) -> None:
     desk.press("F")
-    for _ in range(1000):
+
+    def has_answered() -> bool:
         desk.wait(0.05)
         desk.look()
-        if not screen.stage.is_busy:
-            break
-        time.sleep(0.01)
-    assert not screen.stage.is_busy
+        return not screen.stage.is_busy
+
+    until(has_answered, "the hint")
     desk.look()
 
 

@@ -1,0 +1,28 @@
+"""Late imports: code that a package loads by name from a package above it, or only when needed.
+
+Imports go down the layers. Where a package has to reach up, the target is listed here as
+`module:name`, and in no other place; `tests/house/test_imports.py` checks that. A domain's own
+classes are listed in its `plugin` module.
+"""
+
+DOMAIN_PLUGINS = ("gv_engine.domains.grid.plugin:DOMAIN", "gv_engine.domains.algebra.plugin:DOMAIN")
+"""The `gv_engine.scenario.plugin.Domain` of each kind of worlds."""
+
+RENDER_MODES = {
+    "human": "gv_engine.ui.window.viewer:open_viewer",
+    "rgb_array": "gv_engine.ui.drawing.recording:PixelRenderer",
+    "ansi": "gv_engine.envs.render_modes:Text",
+}
+"""The `gv_engine.envs.render_modes.RenderMode` of each name. Stepping imports none of them."""
+
+CELL_RENDERER = "gv_engine.ui.drawing.tile_canvas:render_cells"
+"""Function that draws the cells of pixel observations."""
+
+KEY_READER = "gv_engine.ui.input.bindings:free_key"
+"""Function that reads the key of a custom action."""
+
+STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
+"""Function that makes a system from a function of GridVerse states."""
+
+INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
+"""Factory of the object environment of a scenario."""
