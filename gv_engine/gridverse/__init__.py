@@ -9,86 +9,56 @@ import sys
 
 from gv_engine.envs import representations as representation_classes
 from gv_engine.gridverse import action, outer_env, registry
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.envs.gridworld import GridWorld
-from gv_engine.gridverse.envs.inner_env import InnerEnv
-from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, Transform
-from gv_engine.gridverse.grid import Grid
-from gv_engine.gridverse.grid_object import (
-    Beacon,
-    Box,
-    Color,
-    Door,
-    Exit,
-    Floor,
-    GridObject,
-    Hidden,
-    Key,
-    MovingObstacle,
-    NoneGridObject,
-    Telepod,
-    Wall,
-)
-from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.outer_env import OuterEnv
+from gv_engine.gridverse.action import Action as Action
+from gv_engine.gridverse.agent import Agent as Agent
+from gv_engine.gridverse.envs.gridworld import GridWorld as GridWorld
+from gv_engine.gridverse.envs.inner_env import InnerEnv as InnerEnv
+from gv_engine.gridverse.geometry import Area as Area
+from gv_engine.gridverse.geometry import Orientation as Orientation
+from gv_engine.gridverse.geometry import Position as Position
+from gv_engine.gridverse.geometry import Shape as Shape
+from gv_engine.gridverse.geometry import Transform as Transform
+from gv_engine.gridverse.grid import Grid as Grid
+from gv_engine.gridverse.grid_object import Beacon as Beacon
+from gv_engine.gridverse.grid_object import Box as Box
+from gv_engine.gridverse.grid_object import Color as Color
+from gv_engine.gridverse.grid_object import Door as Door
+from gv_engine.gridverse.grid_object import Exit as Exit
+from gv_engine.gridverse.grid_object import Floor as Floor
+from gv_engine.gridverse.grid_object import GridObject as GridObject
+from gv_engine.gridverse.grid_object import Hidden as Hidden
+from gv_engine.gridverse.grid_object import Key as Key
+from gv_engine.gridverse.grid_object import MovingObstacle as MovingObstacle
+from gv_engine.gridverse.grid_object import NoneGridObject as NoneGridObject
+from gv_engine.gridverse.grid_object import Telepod as Telepod
+from gv_engine.gridverse.grid_object import Wall as Wall
+from gv_engine.gridverse.observation import Observation as Observation
+from gv_engine.gridverse.outer_env import OuterEnv as OuterEnv
+from gv_engine.gridverse.registry import FunctionRegistry as FunctionRegistry
 from gv_engine.gridverse.registry import (
-    FunctionRegistry,
-    observation_function_registry,
-    reset_function_registry,
-    reward_function_registry,
-    terminating_function_registry,
-    transition_function_registry,
-    visibility_function_registry,
+    observation_function_registry as observation_function_registry,
 )
-from gv_engine.gridverse.rng import choice, choices, get_gv_rng_if_none, make_rng, shuffle
-from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace, debugging
-from gv_engine.gridverse.state import State
-
-__all__ = [
-    "Action",
-    "ActionSpace",
-    "Agent",
-    "Area",
-    "Beacon",
-    "Box",
-    "Color",
-    "Door",
-    "Exit",
-    "Floor",
-    "FunctionRegistry",
-    "Grid",
-    "GridObject",
-    "GridWorld",
-    "Hidden",
-    "InnerEnv",
-    "Key",
-    "MovingObstacle",
-    "NoneGridObject",
-    "Observation",
-    "ObservationSpace",
-    "Orientation",
-    "OuterEnv",
-    "Position",
-    "Shape",
-    "State",
-    "StateSpace",
-    "Telepod",
-    "Transform",
-    "Wall",
-    "choice",
-    "choices",
-    "debugging",
-    "get_gv_rng_if_none",
-    "make_rng",
-    "observation_function_registry",
-    "reset_function_registry",
-    "reward_function_registry",
-    "shuffle",
-    "terminating_function_registry",
-    "transition_function_registry",
-    "visibility_function_registry",
-]
+from gv_engine.gridverse.registry import reset_function_registry as reset_function_registry
+from gv_engine.gridverse.registry import reward_function_registry as reward_function_registry
+from gv_engine.gridverse.registry import (
+    terminating_function_registry as terminating_function_registry,
+)
+from gv_engine.gridverse.registry import (
+    transition_function_registry as transition_function_registry,
+)
+from gv_engine.gridverse.registry import (
+    visibility_function_registry as visibility_function_registry,
+)
+from gv_engine.gridverse.rng import choice as choice
+from gv_engine.gridverse.rng import choices as choices
+from gv_engine.gridverse.rng import get_gv_rng_if_none as get_gv_rng_if_none
+from gv_engine.gridverse.rng import make_rng as make_rng
+from gv_engine.gridverse.rng import shuffle as shuffle
+from gv_engine.gridverse.spaces import ActionSpace as ActionSpace
+from gv_engine.gridverse.spaces import ObservationSpace as ObservationSpace
+from gv_engine.gridverse.spaces import StateSpace as StateSpace
+from gv_engine.gridverse.spaces import debugging as debugging
+from gv_engine.gridverse.state import State as State
 
 _PATHS = {
     "actions": action,

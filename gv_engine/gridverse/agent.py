@@ -74,6 +74,7 @@ class Agent(Value):
 
     @position.setter
     def position(self, position: tuple[int, int]) -> None:
+        """Move the agent to (y, x); raise ValueError outside the grid of its world."""
         y, x = position
         store = self._store
         if store is not None and not store.world.inside(y, x):
@@ -109,20 +110,21 @@ class Agent(Value):
         return NoneGridObject() if held == NOTHING else self._store.get_object(held)
 
     @grid_object.setter
-    def grid_object(self, thing: GridObject) -> None:
-        if not isinstance(thing, GridObject):
-            raise TypeError(f"agent.grid_object = {thing!r}: expected a grid object")
-        empty = isinstance(thing, NoneGridObject)
-        if not empty and (not thing.kind.in_grid or isinstance(thing, Floor)):
-            raise ValueError(f"{thing!r} cannot be held; NoneGridObject() stands for nothing")
+    def grid_object(self, obj: GridObject) -> None:
+        """Replace the held object; raise ValueError if the object cannot be held."""
+        if not isinstance(obj, GridObject):
+            raise TypeError(f"agent.grid_object = {obj!r}: expected a grid object")
+        empty = isinstance(obj, NoneGridObject)
+        if not empty and (not obj.kind.in_grid or isinstance(obj, Floor)):
+            raise ValueError(f"{obj!r} cannot be held; NoneGridObject() stands for nothing")
         if self._store is None:
-            self._item = thing.copy() if thing.is_in_world else thing
+            self._item = obj.copy() if obj.is_in_world else obj
             return
         looks = self._components()[0]
         before = looks.holding
-        if not empty and thing is self._store.get_object(before):
+        if not empty and obj is self._store.get_object(before):
             return
-        held = NOTHING if empty else self._store.add(thing)
+        held = NOTHING if empty else self._store.add(obj)
         self._store.remove(before)
         looks.holding = held
 

@@ -51,28 +51,28 @@ class ComponentNumber:
         self.name = name
         self.kind = kind
 
-    def __get__(self, thing: Any, owner: type) -> Any:
-        if thing is None:
+    def __get__(self, obj: Any, owner: type) -> Any:
+        if obj is None:
             return self
-        value = getattr(thing.part(self.part), self.name)
+        value = getattr(obj.part(self.part), self.name)
         return value if self.kind is None else self.kind(value)
 
-    def __set__(self, thing: Any, value: Any) -> None:
+    def __set__(self, obj: Any, value: Any) -> None:
         number = float(value) if isinstance(value, float) else int(value)
-        setattr(thing.part(self.part), self.name, number if self.kind is None else self.kind(value))
+        setattr(obj.part(self.part), self.name, number if self.kind is None else self.kind(value))
 
 
 class StateNumber(ComponentNumber):
     """Descriptor of the number that is an object's state. Setting it adds and removes
     components."""
 
-    def __set__(self, thing: Any, value: Any) -> None:
-        super().__set__(thing, value)
-        for part, values in thing.kind.component_changes(int(value)).items():
+    def __set__(self, obj: Any, value: Any) -> None:
+        super().__set__(obj, value)
+        for part, values in obj.kind.component_changes(int(value)).items():
             if values is None:
-                thing.discard(part)
+                obj.discard(part)
             else:
-                thing.add(part, *values)
+                obj.add(part, *values)
 
 
 class Flag:
@@ -83,21 +83,21 @@ class Flag:
         self.__doc__ = doc
 
     @overload
-    def __get__(self, thing: None, owner: type) -> Flag: ...
+    def __get__(self, obj: None, owner: type) -> Flag: ...
     @overload
-    def __get__(self, thing: object, owner: type) -> bool: ...
-    def __get__(self, thing: object, owner: type) -> Flag | bool:
-        return self if thing is None else self.of(thing)
+    def __get__(self, obj: object, owner: type) -> bool: ...
+    def __get__(self, obj: object, owner: type) -> Flag | bool:
+        return self if obj is None else self.of(obj)
 
-    def of(self, thing: Any) -> bool:
+    def of(self, obj: Any) -> bool:
         """Return the value of the flag for an object."""
-        return bool(thing.has(self.part))
+        return bool(obj.has(self.part))
 
-    def __set__(self, thing: Any, value: bool) -> None:
+    def __set__(self, obj: Any, value: bool) -> None:
         if value:
-            thing.add(self.part)
+            obj.add(self.part)
         else:
-            thing.discard(self.part)
+            obj.discard(self.part)
 
 
 def state_field(kind: ObjectType) -> StateNumber | None:
@@ -117,12 +117,10 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
     for part, _ in kind.components:
         for column in fields_of(part):
             if part is not components.Color and column.dtype is not None:
-                is_state = kind.state == (column_name(part), column.name)
-                fields[column.name] = (
-                    StateNumber(part, column.name, status)
-                    if is_state
-                    else ComponentNumber(part, column.name)
-                )
+                if kind.state == (column_name(part), column.name):
+                    fields[column.name] = StateNumber(part, column.name, status)
+                else:
+                    fields[column.name] = ComponentNumber(part, column.name)
     cls._fields = fields
     for name, field in fields.items():
         if name not in cls.__dict__:
@@ -164,15 +162,12 @@ def register_class(cls: Any) -> None:
             name: [part(*values) for part, values in added]
             for name, added in zip(base.states, base.state_components, strict=True)
         }
-        parts = {
-            part: values for part, values in parts.items() if part not in base.component_changes(0)
-        }
+        for part in base.component_changes(0):
+            parts.pop(part, None)
     status = cls.__dict__.get("Status")
     if status is not None:
-        states, state = (
-            tuple(member.name for member in status),
-            ComponentNumber(own, "status", status),
-        )
+        states = tuple(member.name for member in status)
+        state = ComponentNumber(own, "status", status)
     kind = declare_type(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),

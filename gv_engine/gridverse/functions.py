@@ -16,38 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.gridverse import protocols
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid import Grid
-from gv_engine.gridverse.grid_object import Color, Hidden, class_of, index_of
+from gv_engine.gridverse.grid_object import Color, GridObject, Hidden, class_of, index_of
 from gv_engine.gridverse.object_store import get_store, new_world, use_object_types
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.protocols import (
-    Rng,
-    arg_names,
-    call_function,
-    function_name,
-    parameters_of,
-)
+from gv_engine.gridverse.protocols import Rng, arg_names
 from gv_engine.gridverse.state import State, load_state, state_of
 from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError, describe_allowed
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    Phase,
-    System,
-    is_nested_call,
-    system_of,
-)
+from gv_engine.rules.system import Call, Parameter, Phase, System, is_nested_call, system_of
 from gv_engine.scenario.calls import NESTED, TYPES
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resolver import DISTANCES
@@ -163,21 +145,11 @@ class BuiltInFunction:
         first = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in arg_names(system.phase)]
         # resets have no arg_names arguments, so their parameters may be positional
         own = kind.KEYWORD_ONLY if first else kind.POSITIONAL_OR_KEYWORD
-        self.__signature__ = inspect.Signature(
-            [
-                *first,
-                # parameters without a default first, as signatures require
-                *sorted(
-                    (
-                        kind(p.name, own, default=p.default)
-                        for p in system.parameters
-                        if p.name not in system.tables
-                    ),
-                    key=lambda p: p.default is not kind.empty,
-                ),
-                kind("rng", kind.KEYWORD_ONLY, default=None),
-            ]
-        )
+        given = [p for p in system.parameters if p.name not in system.tables]
+        given.sort(key=lambda p: not p.required)  # without a default first, as signatures require
+        further = [kind(p.name, own, default=p.default) for p in given]
+        rng = kind("rng", kind.KEYWORD_ONLY, default=None)
+        self.__signature__ = inspect.Signature([*first, *further, rng])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -239,19 +211,19 @@ def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     system = call_.system
     if system.is_processor:
         raise RuleError(f"{system.name} is an esper.Processor; only functions work on states")
-    if system.phase is OBSERVATION and system.objects is None:
+    if system.phase is Phase.OBSERVATION and system.objects is None:
         raise RuleError(
             f"{system.name} is an observation function of columns; the object API asks for one of "
             f"states, `(state, *, rng=None)`"
         )
-    if system.phase not in (OBSERVATION, VISIBILITY):
+    if system.phase not in (Phase.OBSERVATION, Phase.VISIBILITY):
         return functools.partial(run, call_, layout=layout)
     types = OBJECT_TYPES if layout is None else layout.object_types
     values = {k: v for k, v in call_.arguments.items() if k not in system.tables}
     arguments = {k: to_function_arg(k, v, to_function, types) for k, v in values.items()}
     if system.objects is None:
         return functools.partial(BuiltInFunction(system), **arguments)
-    return lambda *first, rng=None: call_function(system.objects, first, arguments, rng)
+    return lambda *first, rng=None: protocols.call_function(system.objects, first, arguments, rng)
 
 
 # ---- systems on states ---------------------------------------------------------------------------
@@ -265,7 +237,7 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
         rng: generator; None for that of the world.
         layout: layout of the world that a reset creates; None for one with all types.
     """
-    if call_.system.phase is RESET:
+    if call_.system.phase is Phase.RESET:
         return _run_reset(call_, rng, layout)
     return _RUNNERS[call_.system.phase](call_, *first, rng)
 
@@ -300,7 +272,7 @@ def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: 
         store.before = None
     with _use_rng_and_action(next_state.world, rng, action):
         value = bound.run(next_state.world, AGENT)
-    return float(value) if call_.system.phase is REWARD else bool(value)
+    return float(value) if call_.system.phase is Phase.REWARD else bool(value)
 
 
 def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
@@ -347,10 +319,10 @@ def _check_arguments(call_: Call, area: Area | None = None) -> None:
 
 
 _RUNNERS: dict[Phase, Callable[..., Any]] = {
-    TRANSITION: _run_transition,
-    REWARD: _run_reward,
-    TERMINATING: _run_reward,
-    VISIBILITY: _run_visibility,
+    Phase.TRANSITION: _run_transition,
+    Phase.REWARD: _run_reward,
+    Phase.TERMINATING: _run_reward,
+    Phase.VISIBILITY: _run_visibility,
 }
 
 
@@ -362,7 +334,7 @@ def apply_visibility(
     Raises:
         RuleError: the function returned something else than (h, w) bool.
     """
-    _run_on_view(to_call(visibility, VISIBILITY), world, view, rng)
+    _run_on_view(to_call(visibility, Phase.VISIBILITY), world, view, rng)
 
 
 # ---- functions of states as systems --------------------------------------------------------------
@@ -377,7 +349,7 @@ def make_system(function: Callable[..., Any], phase: Phase, name: str = "") -> S
     Raises:
         TypeError: the function does not fit the protocol of the phase.
     """
-    return _adapt(function, phase, parameters_of(function, phase), name)
+    return _adapt(function, phase, protocols.parameters_of(function, phase), name)
 
 
 def _adapt(
@@ -394,19 +366,18 @@ def _adapt(
 
         def fn(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
             """Call the user-defined function with its scenario arguments converted."""
-            pairs = zip((p.name for p in parameters), arguments, strict=True)
-            types = w.layout.object_types
             kwargs = {
-                name: to_function_arg(name, value, to_function, types) for name, value in pairs
+                p.name: to_function_arg(p.name, value, to_function, w.layout.object_types)
+                for p, value in zip(parameters, arguments, strict=True)
             }
             with use_object_types(w.layout):
-                return call_function(function, first, kwargs, rng)
+                return protocols.call_function(function, first, kwargs, rng)
 
         return _ADAPTERS[phase](system, fn, w, agent, *further)
 
-    adapted.__name__ = name or function_name(function)
+    adapted.__name__ = name or protocols.function_name(function)
     adapted.__doc__ = function.__doc__
-    remember = _state_before if phase in (REWARD, TERMINATING) else None
+    remember = _state_before if phase in (Phase.REWARD, Phase.TERMINATING) else None
     system = System(adapted, phase, adapted.__name__, parameters, remember, objects=function)
     return system
 
@@ -455,13 +426,12 @@ def _call_visibility(system: System, fn: _Fn, w: Any, agent: int, view: Any, *ar
 
 def _view_grid(world: ObjectWorld, view: ObjectView) -> Grid:
     """Return the cells of a view as a separate grid, with copies of the objects."""
-    store = get_store(world)
-    return Grid(
-        [
-            [Hidden() if e == OUTSIDE else store.get_object(e).copy() for e in row]
-            for row in view.entity.tolist()
-        ]
-    )
+
+    def copy_of(e: int) -> GridObject:
+        """Return a copy of an entity's object; Hidden outside the grid."""
+        return Hidden() if e == OUTSIDE else get_store(world).get_object(e).copy()
+
+    return Grid([list(map(copy_of, row)) for row in view.entity.tolist()])
 
 
 def _call_observation(
@@ -485,10 +455,10 @@ def _call_observation(
 
 
 _ADAPTERS: dict[Phase, Callable[..., Any]] = {
-    RESET: _call_reset,
-    TRANSITION: _call_transition,
-    REWARD: _call_reward,
-    TERMINATING: _call_reward,
-    VISIBILITY: _call_visibility,
-    OBSERVATION: _call_observation,
+    Phase.RESET: _call_reset,
+    Phase.TRANSITION: _call_transition,
+    Phase.REWARD: _call_reward,
+    Phase.TERMINATING: _call_reward,
+    Phase.VISIBILITY: _call_visibility,
+    Phase.OBSERVATION: _call_observation,
 }

@@ -42,13 +42,13 @@ class Grid(Value):
                 f"Grid: expected rows of one length, at least one object each; found lengths "
                 f"{sorted(widths)}"
             )
-        things: list[object] = [thing for row in (*rows, *ground) for thing in row]
-        wanted = [thing.kind for thing in things if isinstance(thing, GridObject)]
+        objects: list[object] = [obj for row in (*rows, *ground) for obj in row]
+        wanted = [obj.kind for obj in objects if isinstance(obj, GridObject)]
         self._attach(new_world(len(rows), widths.pop(), wanted))
         for cells, layer in ((self, rows), (self.ground, ground)):
             for y, row in enumerate(layer):
-                for x, thing in enumerate(row):
-                    cells[y, x] = thing
+                for x, obj in enumerate(row):
+                    cells[y, x] = obj
 
     def _attach(self, world: ObjectWorld) -> None:
         """Attach the grid to a world."""
@@ -118,7 +118,7 @@ class Grid(Value):
         """Return the ground layer: `grid.ground[y, x]` can be read and assigned."""
         return Ground(self)
 
-    def __setitem__(self, position: tuple[int, int], thing: GridObject) -> None:
+    def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
         """Replace the object in a cell, on the layer of its type. The replaced object remains
         usable.
 
@@ -129,34 +129,34 @@ class Grid(Value):
             RuleError: the world does not have the type.
         """
         cell = self._check_position(position)
-        self._check_object(cell, thing)
+        self._check_object(cell, obj)
         world = self._world
-        before = (world.ground if thing.kind.layer == GROUND else world.at)[cell]
-        if thing is self._store.get_object(before):
+        before = (world.ground if obj.kind.layer == GROUND else world.at)[cell]
+        if obj is self._store.get_object(before):
             return
-        e = self._store.add(thing)
+        e = self._store.add(obj)
         self._store.remove(before)
         if e != NOTHING:
             self._world.place(e, *cell)
 
-    def _check_object(self, cell: tuple[int, int], thing: object) -> None:
+    def _check_object(self, cell: tuple[int, int], obj: object) -> None:
         """Raise an error if an object cannot be in a cell."""
-        if not isinstance(thing, GridObject):
-            raise TypeError(f"grid[{cell}] = {thing!r}: expected a grid object")
-        if isinstance(thing, NoneGridObject) or (self._in_state and isinstance(thing, Hidden)):
-            raise ValueError(f"grid[{cell}] = {thing!r}: no cell of a state holds that; Floor()?")
+        if not isinstance(obj, GridObject):
+            raise TypeError(f"grid[{cell}] = {obj!r}: expected a grid object")
+        if isinstance(obj, NoneGridObject) or (self._in_state and isinstance(obj, Hidden)):
+            raise ValueError(f"grid[{cell}] = {obj!r}: no cell of a state holds that; Floor()?")
 
     def get(self, position: tuple[int, int], factory: Callable[[], GridObject]) -> GridObject:
         """Return the object in a cell; outside the grid a new object of the factory."""
         return self[position] if position in self else factory()
 
-    def swap(self, one: tuple[int, int], other: tuple[int, int]) -> None:
+    def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
         """Swap the upper objects of two cells.
 
         Raises:
             IndexError: a cell is outside the grid.
         """
-        cells = self._check_position(one), self._check_position(other)
+        cells = self._check_position(first), self._check_position(second)
         entities = [self._world.at[cell] for cell in cells]
         for e in entities:
             self._world.lift(e)
@@ -176,7 +176,7 @@ class Grid(Value):
 
     def object_types(self) -> set[type[GridObject]]:
         """Return the types of the objects in the grid."""
-        return {type(thing) for thing in self}
+        return {type(obj) for obj in self}
 
     # ---- copies and parts --------------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class Ground:
         world = self._grid.world
         return get_store(world).get_object(world.ground[self._grid._check_position(position)])
 
-    def __setitem__(self, position: tuple[int, int], thing: GridObject) -> None:
+    def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
         """Replace the object on the ground of a cell; a Floor removes the object.
 
         Raises:
@@ -273,13 +273,13 @@ class Ground:
             RuleError: the world does not have the type.
         """
         cell = self._grid._check_position(position)
-        if isinstance(thing, Floor):
+        if isinstance(obj, Floor):
             get_store(self._grid.world).remove(self._grid.world.ground[cell])
             return
-        self._grid._check_object(cell, thing)
-        if thing.kind.layer != GROUND:
+        self._grid._check_object(cell, obj)
+        if obj.kind.layer != GROUND:
             raise ValueError(
-                f"grid.ground[{cell}] = {thing!r}: its layer is {thing.kind.layer!r}; write "
+                f"grid.ground[{cell}] = {obj!r}: its layer is {obj.kind.layer!r}; write "
                 f"grid[{cell}] for what stands above the ground"
             )
-        self._grid[cell] = thing
+        self._grid[cell] = obj

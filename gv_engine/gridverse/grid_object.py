@@ -49,13 +49,13 @@ class Exit(GridObject, kind=EXIT):
 class UnlessOpen(Flag):
     """Flag that is True while a door is not open."""
 
-    def of(self, thing: Any) -> bool:
+    def of(self, obj: Any) -> bool:
         """Return True if a door is not open."""
-        return bool(thing.part(components.Door).status != OPEN)
+        return bool(obj.part(components.Door).status != OPEN)
 
-    def __set__(self, thing: Any, value: bool) -> None:
+    def __set__(self, obj: Any, value: bool) -> None:
         raise AttributeError(
-            f"a {type(thing).__name__} blocks because of its status; set the status instead"
+            f"a {type(obj).__name__} blocks because of its status; set the status instead"
         )
 
 
@@ -119,6 +119,7 @@ class Box(GridObject, kind=BOX):
 
     @content.setter
     def content(self, content: GridObject) -> None:
+        """Replace the object in the box; raise ValueError if no cell can hold the object."""
         if not content.kind.in_grid:
             raise ValueError(f"a Box holds an object that can stand in a cell, found {content!r}")
         floor = isinstance(content, Floor)

@@ -16,15 +16,7 @@ import components
 from components.appearance import FLOOR, NONE, Kind
 from components.matter import Opaque, Portable, Solid
 from components.objects import built_in_components
-from gv_engine.gridverse.attributes import (
-    CLASSES,
-    ComponentNumber,
-    Flag,
-    Value,
-    adopt_type,
-    register_class,
-    state_field,
-)
+from gv_engine.gridverse import attributes
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.objects import OBJECT_TYPES, Color, ObjectType, ObjectTypes
@@ -51,21 +43,21 @@ class ObjectStore:
         self.world = world
         self.state: Any = None
         self.before: Any = None
-        self._things: dict[int, GridObject] = {}
+        self._objects: dict[int, GridObject] = {}
         self._classes: dict[int, type[GridObject]] = {}
 
     def get_object(self, e: int) -> GridObject:
         """Return the object of an entity; a Floor for NOTHING."""
         if e == NOTHING:
             return self._class_of_index(FLOOR)()
-        thing = self._things.get(e)
+        obj = self._objects.get(e)
         # the entity may have been removed and its number used again
-        if thing is None or thing.entity != e:
-            thing = object.__new__(self._class_of_index(self.world.kind.value[e]))
-            thing._init_components(self.components_of(e))
-            thing._store, thing._entity = self, e
-            self._things[e] = thing
-        return thing
+        if obj is None or obj.entity != e:
+            obj = object.__new__(self._class_of_index(self.world.kind.value[e]))
+            obj._init_components(self.components_of(e))
+            obj._store, obj._entity = self, e
+            self._objects[e] = obj
+        return obj
 
     def _class_of_index(self, index: int) -> type[GridObject]:
         """Return the object class of a type index."""
@@ -82,7 +74,7 @@ class ObjectStore:
                 parts[cls] = columns.rows[e]
         return parts
 
-    def add(self, thing: GridObject) -> int:
+    def add(self, obj: GridObject) -> int:
         """Create the entity of an object, without a place, and return it; NOTHING for a Floor.
 
         From then on the world's columns read the object's own components. An object that is in a
@@ -92,20 +84,20 @@ class ObjectStore:
             CapacityError: the world is full.
             RuleError: the world does not have the type or one of its components.
         """
-        if thing.kind.index == FLOOR:
+        if obj.kind.index == FLOOR:
             return NOTHING
-        if thing.is_in_world:
-            thing = thing.copy()
-        self.check(thing.kind)
+        if obj.is_in_world:
+            obj = obj.copy()
+        self.check(obj.kind)
         e = self.world.claim()
         with self.world.context:
-            for part in thing._parts.values():
+            for part in obj._parts.values():
                 self.world.attach(e, part)
-        for (cls, name), held in thing._content.items():
-            setattr(thing._parts[cls], name, self.add(held))
-        thing._content.clear()
-        thing._store, thing._entity = self, e
-        self._things[e] = thing
+        for (cls, name), held in obj._content.items():
+            setattr(obj._parts[cls], name, self.add(held))
+        obj._content.clear()
+        obj._store, obj._entity = self, e
+        self._objects[e] = obj
         return e
 
     def remove(self, e: int) -> None:
@@ -113,17 +105,17 @@ class ObjectStore:
         world."""
         if e == NOTHING:
             return
-        thing = self.get_object(e)
-        thing._parts = self.components_of(e)
-        for cls, name in entity_fields(thing._parts):
-            held = self.get_object(getattr(thing._parts[cls], name))
+        obj = self.get_object(e)
+        obj._parts = self.components_of(e)
+        for cls, name in entity_fields(obj._parts):
+            held = self.get_object(getattr(obj._parts[cls], name))
             if held.is_in_world:
                 self.remove(held.entity)
-                thing._content[cls, name] = held
-                setattr(thing._parts[cls], name, NOTHING)
+                obj._content[cls, name] = held
+                setattr(obj._parts[cls], name, NOTHING)
         self.world.remove(e)
-        thing._store = None
-        del self._things[e]
+        obj._store = None
+        del self._objects[e]
 
     def check(self, kind: ObjectType) -> None:
         """Raise an error if the world does not have a type.
@@ -132,10 +124,8 @@ class ObjectStore:
             RuleError: the world does not have the type.
         """
         layout = self.world.layout
-        classes = set(layout.components)
-        if (kind.in_grid and kind not in layout.types) or not classes.issuperset(
-            kind.component_classes
-        ):
+        has_components = set(layout.components).issuperset(kind.component_classes)
+        if (kind.in_grid and kind not in layout.types) or not has_components:
             names = ", ".join(other.name for other in layout.types if other.in_grid)
             raise RuleError(
                 f"{kind.name} cannot be in this world, which has {names}: list it in the "
@@ -217,20 +207,19 @@ def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
 # ---- base object ---------------------------------------------------------------------------------
 
 
-class GridObject(Value):
+class GridObject(attributes.Value):
     """Base class of grid objects. Each subclass is an object type, registered in order of
     definition.
 
     A subclass may define, as class attributes,
 
     - numbers with annotation and default, `value: int = 1`: fields of a component that is named
-    after
-      the class, so that rules find them at `w.coin.value[e]`; `w.coin.has[e]` is True for entities
-      of the class; the component's own class is `Coin.Part`;
+      after the class, so that rules find them at `w.coin.value[e]`; `w.coin.has[e]` is True for
+      entities of the class; the component's own class is `Coin.Part`;
     - `class Status(IntEnum)` and a field `status: Status = Status.…` that starts at 0: its states;
     - `colored = True`, or `color = Color.RED` for an initial colour; else the colour is always
-    NONE; - `blocks_movement`, `blocks_vision`, `holdable`, False by default; an object can change
-    its own
+      NONE;
+    - `blocks_movement`, `blocks_vision`, `holdable`, False by default; an object can change its own
       later, `self.blocks_movement = False`;
     - `sprite`: base name of its sprite file;
     - `layer = "ground"` for objects that lie beneath others.
@@ -249,18 +238,18 @@ class GridObject(Value):
 
     kind: ClassVar[ObjectType]
     Part: ClassVar[type]
-    _fields: ClassVar[dict[str, ComponentNumber]] = {}
+    _fields: ClassVar[dict[str, attributes.ComponentNumber]] = {}
 
-    blocks_movement = Flag(Solid, "True if no agent can enter its cell.")
-    blocks_vision = Flag(Opaque, "True if it hides the cells behind it.")
-    holdable = Flag(Portable, "True if it can be picked up.")
+    blocks_movement = attributes.Flag(Solid, "True if no agent can enter its cell.")
+    blocks_vision = attributes.Flag(Opaque, "True if it hides the cells behind it.")
+    holdable = attributes.Flag(Portable, "True if it can be picked up.")
 
     def __init_subclass__(cls, *, kind: ObjectType | int | None = None, **rest: Any) -> None:
         super().__init_subclass__(**rest)
         if kind is None:
-            register_class(cls)
+            attributes.register_class(cls)
         else:
-            adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
+            attributes.adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
 
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
         if type(self) is GridObject:
@@ -272,10 +261,8 @@ class GridObject(Value):
             )
         for name, value in (*zip(self._fields, values), *fields.items()):
             if name not in self._fields:
-                raise TypeError(
-                    f"{type(self).__name__} has no field {name!r} "
-                    f"(fields: {', '.join(self._fields) or 'none'})"
-                )
+                names = ", ".join(self._fields) or "none"
+                raise TypeError(f"{type(self).__name__} has no field {name!r} (fields: {names})")
             setattr(self, name, value)
         if color is not None and (color != NONE or self.kind.colored):
             self.color = Color(color)
@@ -368,6 +355,7 @@ class GridObject(Value):
 
     @color.setter
     def color(self, color: Color) -> None:
+        """Set the colour; raise ValueError for a type without colours."""
         if not self.kind.colored:
             raise ValueError(f"{type(self).__name__} has no colour; found {Color(color).name}")
         self.part(components.Color).value = int(Color(color))
@@ -375,12 +363,13 @@ class GridObject(Value):
     @property
     def state_index(self) -> int:
         """Return the number of the state, 0 for types with one state."""
-        field = state_field(self.kind)
+        field = attributes.state_field(self.kind)
         return 0 if field is None else int(getattr(self.part(field.part), field.name))
 
     @state_index.setter
     def state_index(self, state: int) -> None:
-        field = state_field(self.kind)
+        """Set the number of the state; raise ValueError if the type has no such state."""
+        field = attributes.state_field(self.kind)
         if not 0 <= state < self.kind.num_states:
             raise ValueError(
                 f"{type(self).__name__} has states 0 to {self.kind.num_states - 1}, found {state}"
@@ -417,18 +406,18 @@ class GridObject(Value):
             return None if e == NOTHING else store.get_object(e)
         return self._content.get((cls, name))
 
-    def _set_held(self, cls: type, name: str, thing: GridObject | None) -> None:
+    def _set_held(self, cls: type, name: str, obj: GridObject | None) -> None:
         """Set the object that a field of entity ids refers to; None to remove it."""
         if store := self._active_store:
             part = self.part(cls)
             before = getattr(part, name)
-            e = NOTHING if thing is None else store.add(thing)
+            e = NOTHING if obj is None else store.add(obj)
             store.remove(before)
             setattr(part, name, e)
-        elif thing is None:
+        elif obj is None:
             self._content.pop((cls, name), None)
         else:
-            self._content[cls, name] = thing.copy() if thing.is_in_world else thing
+            self._content[cls, name] = obj.copy() if obj.is_in_world else obj
 
     def __reduce__(self) -> tuple[Any, ...]:
         bare = self.copy()
@@ -458,11 +447,11 @@ def _unpickle(
 ) -> GridObject:
     """Return a pickled object, from its class or type, components and content."""
     cls = class_of(kind) if isinstance(kind, ObjectType) else kind
-    thing: GridObject = object.__new__(cls)
-    thing._init_components(parts)
+    obj: GridObject = object.__new__(cls)
+    obj._init_components(parts)
     parts[Kind].value = cls.kind.index
-    thing._content = content
-    return thing
+    obj._content = content
+    return obj
 
 
 def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
@@ -484,25 +473,25 @@ def class_of(kind: ObjectType | int) -> type[GridObject]:
         KeyError: no type has this index.
     """
     kind = kind if isinstance(kind, ObjectType) else OBJECT_TYPES[kind]
-    return CLASSES.get(kind) or type(
+    return attributes.CLASSES.get(kind) or type(
         kind.name, (GridObject,), {"__module__": kind.module}, kind=kind
     )
 
 
-def index_of(thing: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
+def index_of(obj: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
     """Return the type index of a class of objects, of a type's name, or of an index.
 
     Args:
-        thing: class, name or index.
+        obj: class, name or index.
         types: types that names and indices refer to.
 
     Raises:
         TypeError: the value is none of these.
     """
-    if isinstance(thing, type) and issubclass(thing, GridObject) and thing is not GridObject:
-        return thing.kind.index
-    if isinstance(thing, str):
-        return types[thing].index
-    if isinstance(thing, int | np.integer):
-        return types[int(thing)].index
-    raise TypeError(f"{thing!r} is no type of objects: expected a subclass of GridObject")
+    if isinstance(obj, type) and issubclass(obj, GridObject) and obj is not GridObject:
+        return obj.kind.index
+    if isinstance(obj, str):
+        return types[obj].index
+    if isinstance(obj, int | np.integer):
+        return types[int(obj)].index
+    raise TypeError(f"{obj!r} is no type of objects: expected a subclass of GridObject")

@@ -40,12 +40,12 @@ def objects_from_array(
     for y, (line, line_inside) in enumerate(zip(cells.tolist(), inside.tolist(), strict=True)):
         rows.append([])
         for x, (cell, held) in enumerate(zip(line, line_inside, strict=True)):
-            thing = _make_object(types, f"grid[{y}, {x}]", cell, seen)
+            obj = _make_object(types, f"grid[{y}, {x}]", cell, seen)
             if any(held):
-                if not isinstance(thing, Box):
-                    raise ValueError(f"content[{y}, {x}] is {held}, but the cell has {thing!r}")
-                thing.content = _make_object(types, f"content[{y}, {x}]", held, False)
-            rows[-1].append(thing)
+                if not isinstance(obj, Box):
+                    raise ValueError(f"content[{y}, {x}] is {held}, but the cell has {obj!r}")
+                obj.content = _make_object(types, f"content[{y}, {x}]", held, False)
+            rows[-1].append(obj)
     return rows
 
 
@@ -58,10 +58,10 @@ def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
     cell = _check_integers("item", item, (3,)).tolist()
     if cell[0] == NONE_GRID_OBJECT:
         return NoneGridObject()
-    thing = _make_object(types, "item", cell, False)
-    if isinstance(thing, Floor):
+    obj = _make_object(types, "item", cell, False)
+    if isinstance(obj, Floor):
         raise ValueError(f"item is {cell}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
-    return thing
+    return obj
 
 
 def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
@@ -93,18 +93,18 @@ def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) ->
         raise ValueError(f"{where} has state {state}: a {name} has {object_type.num_states}")
     if not 0 <= color < (len(COLORS) if object_type.colored else 1):
         raise ValueError(f"{where} has colour {color}, which no {name} has")
-    thing = _default_object(class_of(object_type))
-    thing.state_index = state
+    obj = _default_object(class_of(object_type))
+    obj.state_index = state
     if color:
-        thing.color = Color(color)
-    return thing
+        obj.color = Color(color)
+    return obj
 
 
 def _default_object(cls: type[GridObject]) -> GridObject:
     """Return an object with default components, without calling the constructor of its class."""
-    thing = object.__new__(cls)
-    GridObject.__init__(thing)
-    return thing
+    obj = object.__new__(cls)
+    GridObject.__init__(obj)
+    return obj
 
 
 def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:

@@ -13,18 +13,7 @@ from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Parameter,
-    Phase,
-    has_parameter,
-    unwrap_partials,
-)
+from gv_engine.rules.system import Parameter, Phase, has_parameter, unwrap_partials
 
 Rng = np.random.Generator | None
 
@@ -70,12 +59,12 @@ class VisibilityFunction(Protocol):
 
 
 PROTOCOLS: dict[Phase, type] = {
-    RESET: ResetFunction,
-    TRANSITION: TransitionFunction,
-    REWARD: RewardFunction,
-    TERMINATING: TerminatingFunction,
-    OBSERVATION: ObservationFunction,
-    VISIBILITY: VisibilityFunction,
+    Phase.RESET: ResetFunction,
+    Phase.TRANSITION: TransitionFunction,
+    Phase.REWARD: RewardFunction,
+    Phase.TERMINATING: TerminatingFunction,
+    Phase.OBSERVATION: ObservationFunction,
+    Phase.VISIBILITY: VisibilityFunction,
 }
 
 
@@ -135,7 +124,7 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")
     hints = _get_type_hints(function)
-    if phase is TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
+    if phase is Phase.TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
         raise refuse("it says that it returns something, and transitions edit the state instead")
     return tuple(
         Parameter(p.name, hints.get(p.name, Any), p.default) for p in further if p.name != "rng"

@@ -29,17 +29,7 @@ from gv_engine.gridverse.state import State
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
-from gv_engine.rules.system import (
-    OBSERVATION,
-    REGISTRIES,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Phase,
-    system_of,
-)
+from gv_engine.rules.system import REGISTRIES, Phase, system_of
 from gv_engine.world.view import ObjectView
 
 
@@ -79,8 +69,8 @@ def make_shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
 
 
 SHORTHANDS = {
-    name: make_shorthand(BuiltInFunction(REGISTRIES[VISIBILITY][name]))
-    for name in REGISTRIES[VISIBILITY]
+    name: make_shorthand(BuiltInFunction(REGISTRIES[Phase.VISIBILITY][name]))
+    for name in REGISTRIES[Phase.VISIBILITY]
 }
 """Observation function of each built-in visibility function, by name."""
 
@@ -197,12 +187,12 @@ class _Functions(ModuleType):
 
 
 FUNCTION_REGISTRIES = {phase: FunctionRegistry(phase) for phase in PROTOCOLS}
-reset_function_registry = FUNCTION_REGISTRIES[RESET]
-transition_function_registry = FUNCTION_REGISTRIES[TRANSITION]
-reward_function_registry = FUNCTION_REGISTRIES[REWARD]
-terminating_function_registry = FUNCTION_REGISTRIES[TERMINATING]
-observation_function_registry = FUNCTION_REGISTRIES[OBSERVATION]
-visibility_function_registry = FUNCTION_REGISTRIES[VISIBILITY]
+reset_function_registry = FUNCTION_REGISTRIES[Phase.RESET]
+transition_function_registry = FUNCTION_REGISTRIES[Phase.TRANSITION]
+reward_function_registry = FUNCTION_REGISTRIES[Phase.REWARD]
+terminating_function_registry = FUNCTION_REGISTRIES[Phase.TERMINATING]
+observation_function_registry = FUNCTION_REGISTRIES[Phase.OBSERVATION]
+visibility_function_registry = FUNCTION_REGISTRIES[Phase.VISIBILITY]
 
 reset_functions = _Functions(reset_function_registry)
 transition_functions = _Functions(transition_function_registry)

@@ -95,9 +95,9 @@ class State(Value):
         Raises:
             ValueError: a shape or an index is wrong, or content lies outside of boxes.
         """
-        things = objects_from_array(grid, types, content)
+        objects = objects_from_array(grid, types, content)
         below = () if ground is None else objects_from_array(ground, types)
-        return cls(Grid(things, below), agent_from_array(agent, item_from_array(item, types)))
+        return cls(Grid(objects, below), agent_from_array(agent, item_from_array(item, types)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arguments of `from_arrays`: uint8, `agent` int64; `ground` only if any object

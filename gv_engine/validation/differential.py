@@ -19,17 +19,7 @@ from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import RandomPolicy, load_policies
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    System,
-    source_location,
-    unwrap_partials,
-)
+from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
 from gv_engine.rules.world import World
 from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.scenario.scenario import Scenario
@@ -42,9 +32,9 @@ from gv_engine.world.simulation import Simulation
 
 # ---- contracts -----------------------------------------------------------------------------------
 
-_MAY_EDIT = (RESET, TRANSITION)
-_MAY_USE_RNG = (*_MAY_EDIT, VISIBILITY, OBSERVATION)
-_ENGINE_FIELDS = [name for name, thing in vars(World).items() if isinstance(thing, property)]
+_MAY_EDIT = (Phase.RESET, Phase.TRANSITION)
+_MAY_USE_RNG = (*_MAY_EDIT, Phase.VISIBILITY, Phase.OBSERVATION)
+_ENGINE_FIELDS = [name for name, obj in vars(World).items() if isinstance(obj, property)]
 _WATCHED_STEPS = 50  # steps of an episode; contracts break early
 
 
@@ -85,14 +75,14 @@ def _watch_function(
 
     def watched(w: Any, *arguments: Any) -> Any:
         """Call the function, and report broken contracts."""
-        worlds = [w, *(thing.world for thing in arguments if hasattr(thing, "world"))]
+        worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
         rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
         field_values = [_read_field(w, name) for name in engines]
         rng_state = _global_rng_state()
         result = function(w, *arguments)
         if _global_rng_state() != rng_state:
             report("draws from a global generator, which no seed of the world reaches")
-        if phase is TRANSITION and result is not None:
+        if phase is Phase.TRANSITION and result is not None:
             report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
         for name, value in zip(engines, field_values, strict=True):
             new_value = _read_field(w, name)
@@ -156,8 +146,6 @@ class Report(NamedTuple):
 class _Fault(Exception):
     """Error that a check found."""
 
-    pass
-
 
 def run_differential_test(
     scenario: Scenario,
@@ -188,11 +176,9 @@ def run_differential_test(
         PolicyError: there is no such policy.
         DoesNotCompileError: the scenario does not compile, and `compiled` is True.
     """
-    worlds = {"object": _make_env(scenario, "object", False)}
-    if compiled:
-        worlds["compiled"] = _make_env(scenario, "compiled", True)
-    else:
-        worlds[_AGAIN] = _make_env(scenario, "object", False)
+    second = _make_env(scenario, "compiled" if compiled else "object", checked=compiled)
+    name = "compiled" if compiled else _AGAIN
+    worlds = {"object": _make_env(scenario, "object", False), name: second}
     steps = 0
     player = _PolicyActions(scenario, policy) if policy else _RandomActions(scenario)
     with HardTimeout(limit) as timeout:
@@ -223,12 +209,12 @@ class _RandomActions:
     def __init__(self, scenario: Scenario) -> None:
         agents, actions = scenario.layout.agents, len(scenario.actions)
         self._agents = agents
-        self._kinds = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
-        self._current = self._kinds[0]
+        self._policies = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
+        self._current = self._policies[0]
 
     def begin(self, seed: int, number: int) -> None:
         """Start an episode with its own RNG."""
-        self._current = self._kinds[number % 2]
+        self._current = self._policies[number % 2]
         first = self._agents * number
         self._current.begin(range(self._agents), seed, range(first, first + self._agents))
 
@@ -254,15 +240,10 @@ class _PolicyActions:
         observations = outputs["observation"]
         if self._several:
             per_agent = list(observations.values())
-            observations = {
-                name: np.stack([observation[name] for observation in per_agent])
-                for name in per_agent[0]
-            }
+            observations = {name: np.stack([o[name] for o in per_agent]) for name in per_agent[0]}
         batched = {name: np.asarray(array)[None] for name, array in observations.items()}
-        actions: NDArray[np.int64] = self._policy.act(
-            batched, {"action_mask": outputs["action_mask"][None]}
-        )
-        return actions.reshape(-1)
+        info = {"action_mask": outputs["action_mask"][None]}
+        return np.asarray(self._policy.act(batched, info)).reshape(-1)
 
 
 class _MultiAgentEnv:
@@ -305,11 +286,8 @@ class _MultiAgentEnv:
         """Return reward terms, success and action masks of the last step."""
         out = self._batch.outputs
         terms = dict(zip(self.scenario.reward_names, out.terms.T.copy(), strict=True))
-        return {
-            "reward_terms": terms,
-            "success": out.success.copy(),
-            "action_mask": out.mask.copy(),
-        }
+        success, mask = out.success.copy(), out.mask.copy()
+        return {"reward_terms": terms, "success": success, "action_mask": mask}
 
 
 def _make_env(scenario: Scenario, world: str, checked: bool) -> GridEnv | _MultiAgentEnv:
@@ -344,10 +322,8 @@ def _step_all(
                 if action is None:
                     observation, info = env.reset(seed=seed)
                 else:
-                    result = (
-                        env.step(int(action[0])) if isinstance(env, GridEnv) else env.step(action)
-                    )
-                    observation, reward, terminated, truncated, info = result
+                    taken: Any = int(action[0]) if isinstance(env, GridEnv) else action
+                    observation, reward, terminated, truncated, info = env.step(taken)
         except RuleError as error:
             errors[name] = str(error)
             continue
@@ -378,11 +354,11 @@ def _step_all(
 
 def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
     """Return the message about a compiled step that takes too long."""
-    acting = (RESET,) if resets else (TRANSITION, REWARD, TERMINATING)
+    acting = (Phase.RESET,) if resets else (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
     rules = [
         call.name
         for member in scenario.members
-        for phase in (*acting, VISIBILITY, OBSERVATION)
+        for phase in (*acting, Phase.VISIBILITY, Phase.OBSERVATION)
         for call in member.calls(phase)
     ]
     return (
@@ -470,12 +446,8 @@ def _read_outputs(batch: Backend, i: int, actions: NDArray[np.int64], mode: int)
     own_slots = slice(i * agents, (i + 1) * agents) if agents > 1 else i
     is_over = np.all(out.terminated[own_slots] | out.truncated[own_slots])
     has_final = actions[0] >= 0 and mode == SAME_STEP and is_over
-    shown = {
-        name: array[own_slots]
-        for name, array in vars(out).items()
-        if has_final or not name.startswith("final_")
-    }
-    return {**shown, "row": batch.snapshot(i)}
+    names = (name for name in vars(out) if has_final or not name.startswith("final_"))
+    return {name: vars(out)[name][own_slots] for name in names} | {"row": batch.snapshot(i)}
 
 
 def _differences(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:

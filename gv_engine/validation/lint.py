@@ -22,30 +22,14 @@ from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
-from gv_engine.rules.system import (
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-    get_system,
-    is_nested_call,
-    source_location,
-)
+from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
 from gv_engine.scenario.fields import YamlNode, format_message, mapping, suggestion
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_missing_sprites
-from gv_engine.validation.invariants import (
-    cells_in_all_levels,
-    find_mask_faults,
-    find_objects,
-    find_reachable,
-    make_level,
-)
+from gv_engine.validation import invariants
+from gv_engine.validation.invariants import find_objects
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
 from systems.movers import let_pass
@@ -121,10 +105,10 @@ _LEVELS = 20
 _STEPS = 100
 _MIN_MATCHES = 10  # number of true conditions before a conclusion
 _RULE_KEYS = {
-    TRANSITION: "transition_functions",
-    REWARD: "reward_functions",
-    TERMINATING: "terminating_function",
-    SUCCESS: "success_function",
+    Phase.TRANSITION: "transition_functions",
+    Phase.REWARD: "reward_functions",
+    Phase.TERMINATING: "terminating_function",
+    Phase.SUCCESS: "success_function",
 }
 # Columns too common to tell rules apart
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
@@ -158,7 +142,7 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
     others = [("action", message) for message in actions]
-    others += [("mask", message) for message in find_mask_faults(scenario)]
+    others += [("mask", message) for message in invariants.find_mask_faults(scenario)]
     return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
 
 
@@ -194,8 +178,10 @@ class _Linter:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
-        calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
+        self._levels = [invariants.make_level(scenario, seed) for seed in range(_LEVELS)]
+        calls = (
+            call for phase in (Phase.RESET, Phase.TRANSITION) for call in scenario.calls(phase)
+        )
         parts = (part.system for call in calls for part in call.walk())
         # custom rules may make anything
         self._known = all(
@@ -252,12 +238,15 @@ class _Linter:
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
         """Return the map cells that are True in the masks of all levels; none without a map."""
-        return cells_in_all_levels(masks) if "map" in self._top else []
+        return invariants.cells_in_all_levels(masks) if "map" in self._top else []
+
+    def _scalars_of(self, *keys: str) -> list[YamlNode]:
+        """Return all scalars under some keys of the scenario."""
+        return [scalar for key in keys if key in self._top for scalar in _scalars(self._top[key])]
 
     def _map_texts(self) -> list[str]:
         """Return the texts of all maps."""
-        nodes = [self._top[key] for key in ("map", "maps") if key in self._top]
-        return [scalar.text for node in nodes for scalar in _scalars(node)]
+        return [scalar.text for scalar in self._scalars_of("map", "maps")]
 
     # ---- rules -------------------------------------------------------------------------------
 
@@ -267,7 +256,9 @@ class _Linter:
             return
         kinds, types = self._possible_types(), self._scenario.types
         columns = {column_name(cls) for kind in kinds for cls in types[kind].component_classes}
-        for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
+        for node, call in self._rules(
+            Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.SUCCESS
+        ):
             types_used = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
             missing = [f"a {types[kind].name}" for kind in types_used if kind not in kinds]
             columns_of_rule = _columns_used(call, types) - _COMMON
@@ -283,7 +274,7 @@ class _Linter:
     def check_order(self) -> Iterator[_Mistake]:
         """Yield rules that clear the cell for a move but come after the move, and rules that follow
         a move but come before it."""
-        rules = [*self._rules(TRANSITION)]
+        rules = [*self._rules(Phase.TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
             moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
@@ -301,7 +292,7 @@ class _Linter:
         """Yield objects that follow others by colour, where no object to follow has their
         colour."""
         follows: dict[int, list[tuple[YamlNode, Call]]] = {}
-        for node, call in self._rules(TRANSITION) if self._known else ():
+        for node, call in self._rules(Phase.TRANSITION) if self._known else ():
             if call.system is _FOLLOW:
                 follows.setdefault(call.arguments["object_type"], []).append((node, call))
         types = self._scenario.types
@@ -333,10 +324,10 @@ class _Linter:
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
             if not any(matches_mission(w, agent, e) for w, e in entities for agent in w.agents()):
-                yield _Mistake(
-                    self._top["mission"],
-                    "no level has what it asks for; put one into the level, or ask for another",
+                message = (
+                    "no level has what it asks for; put one into the level, or ask for another"
                 )
+                yield _Mistake(self._top["mission"], message)
 
     def _possible_types(self) -> set[int]:
         """Return the object types that the text names or the levels show, with those that they turn
@@ -344,31 +335,24 @@ class _Linter:
         types = {FLOOR}
         for world in self._levels:
             types |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
-        keys = ("legend", "place", "draw", "reset_function")
-        names = {
-            part.text.rpartition(":")[2]
-            for key in keys
-            if key in self._top
-            for part in _scalars(self._top[key])
-        }
+        scalars = self._scalars_of("legend", "place", "draw", "reset_function")
+        names = {scalar.text.rpartition(":")[2] for scalar in scalars}
         types |= {kind.index for kind in self._scenario.layout.types if kind.name in names}
         characters = {character for text in self._map_texts() for character in text}
         types |= {symbol.kind for character, symbol in LEGEND.items() if character in characters}
-        while True:
-            new_types = {self._scenario.types[kind].leaves for kind in types} - {None, *types}
-            if not new_types:
-                return types
+        while new_types := {self._scenario.types[kind].leaves for kind in types} - {None, *types}:
             types |= {kind for kind in new_types if kind is not None}
+        return types
 
     def check_actions(self) -> Iterator[_Mistake]:
         """Yield rules whose condition holds only for actions that the scenario lacks."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
-        rules = [
-            (node, call, call.make_condition(call.system.when))
-            for node, call in self._rules(TRANSITION)
+        conditional_rules = [
+            (node, call, when)
+            for node, call in self._rules(Phase.TRANSITION)
+            if (when := call.make_condition(call.system.when))
         ]
-        conditional_rules = [(node, call, when) for node, call, when in rules if when]
         counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
         for world in self._random_worlds(tried):
             for number, (_, _, when) in enumerate(conditional_rules):
@@ -405,9 +389,11 @@ class _Linter:
         types = self._scenario.types
         leaps = any(
             "telepod" in _columns_used(call, types) or WALL in call.arguments.values()
-            for _, call in self._rules(TRANSITION)
+            for _, call in self._rules(Phase.TRANSITION)
         )
-        for node, call in self._rules(TERMINATING, SUCCESS) if self._known and not leaps else ():
+        for node, call in (
+            self._rules(Phase.TERMINATING, Phase.SUCCESS) if self._known and not leaps else ()
+        ):
             columns = _columns_used(call, types) - _COMMON
             goal_types = {call.arguments.get("object_type", -1)} | {
                 kind.index
@@ -415,7 +401,7 @@ class _Linter:
                 if columns & {column_name(cls) for cls in kind.component_classes}
             }
             goal_masks = [find_objects(world, goal_types) for world in self._levels]
-            areas = map(find_reachable, self._levels)
+            areas = map(invariants.find_reachable, self._levels)
             reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
             if all(goal.any() for goal in goal_masks) and not any(reached):
                 message = f"{call.name} is never met: walls are around all that it waits for"
@@ -423,7 +409,7 @@ class _Linter:
 
     def check_rewards(self) -> Iterator[_Mistake]:
         """Yield rewards that always cancel an earlier reward."""
-        rules = [*enumerate(self._scenario.calls(REWARD))]
+        rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
             is_equal = one.system is other.system and one.agent_mask == other.agent_mask
             if is_equal and is_engine_module(one.system.function.__module__):
@@ -435,7 +421,7 @@ class _Linter:
                 is_equal = all(one.arguments[name] == other.arguments[name] for name in other_names)
                 if is_equal and any(a for a, _ in pairs) and all(a == -b for a, b in pairs):
                     yield _Mistake(
-                        self._entry(_RULE_KEYS[REWARD], number),
+                        self._entry(_RULE_KEYS[Phase.REWARD], number),
                         f"{one.name} always cancels {one.name} above; take both out, or change one",
                     )
 
@@ -469,12 +455,11 @@ def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]
 
 def _scalars(node: YamlNode) -> Iterator[YamlNode]:
     """Yield all scalars of a node."""
-    if isinstance(node.value, dict | list):
-        parts = node.value.values() if isinstance(node.value, dict) else node.value
-        for part in parts:
-            yield from _scalars(part)
-    else:
+    if not isinstance(node.value, dict | list):
         yield node
+        return
+    for part in node.value.values() if isinstance(node.value, dict) else node.value:
+        yield from _scalars(part)
 
 
 def _columns_used(call: Call, types: ObjectTypes) -> set[str]:

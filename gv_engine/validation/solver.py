@@ -15,30 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.compiler.program_cache import uses_name
+from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT
-from gv_engine.rules.errors import (
-    BuiltInDoesNotCompileError,
-    DoesNotCompileError,
-    SeveralAgentsError,
-)
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
 from gv_engine.rules.system import OBSERVATION, REGISTRIES, VISIBILITY, Call
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
 from gv_engine.session.autoplay import SolutionPath
+from gv_engine.vector import planning
 from gv_engine.vector.backend import Backend, make_batch, view_as_words
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.planning import (
-    depends_on_steps,
-    expand_states,
-    get_expansion_size,
-    hash_states,
-)
 from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
     from gv_engine.session.session import Session
 
 
@@ -113,7 +103,7 @@ class Solver:
         self._scenario = scenario
         self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
         self._actions = _joint_actions(scenario)
-        self._by_steps = depends_on_steps(scenario)
+        self._by_steps = planning.depends_on_steps(scenario)
         self._worlds = _make_worlds(scenario, checked)
         # random observations do not change the effect of actions
         blind = _make_blind(scenario)
@@ -124,7 +114,7 @@ class Solver:
 
     @property
     def num_levels(self) -> int:
-        """Number of different levels without random steps searched so far."""
+        """Return the number of different levels without random steps searched so far."""
         return len(self._searched)
 
     def solve(self, seed: int, ends: float | None = None) -> Solution:
@@ -153,7 +143,7 @@ class Solver:
             RuleError: a rule failed on a state.
         """
         start = row[None]
-        level = int(hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
+        level = int(planning.hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
         if level not in self._searched:
             ends = time.process_time() + self._seconds if ends is None else ends
             try:
@@ -175,19 +165,17 @@ class Solver:
             _RandomStep: a step used the RNG although `draws` is False.
         """
         key_options = draws, self._by_steps, worlds.uses_compiled_code
-        states, seen_keys = start, hash_states(start, *key_options)
+        states, seen_keys = start, planning.hash_states(start, *key_options)
         steps: list[Any] = []  # for each step (n,) parents and actions
-        while len(states):
-            if len(steps) == self._limit:
-                break
+        while len(states) and len(steps) < self._limit:
             layer: list[Any] = []
             for begin in range(0, len(states), self._together):
                 if len(seen_keys) > self._states or time.process_time() > ends:
                     return Solution(Verdict.UNKNOWN, (), len(seen_keys), len(steps), draws)
                 chunk = states[begin : begin + self._together]
-                successors = expand_states(worlds, chunk, self._actions)
+                successors = planning.expand_states(worlds, chunk, self._actions)
                 rows, num_actions = successors.rows.reshape(-1), successors.rows.shape[1]
-                if not draws and _used_rng(chunk, successors.rows):
+                if not draws and (successors.rows["rng"] != chunk["rng"][:, None]).any():
                     raise _RandomStep
                 won = self._wins(rows)
                 if won.any():
@@ -196,7 +184,7 @@ class Solver:
                     path = self._actions[indices].tolist()
                     path = [tuple(each) if isinstance(each, list) else each for each in path]
                     return Solution(Verdict.WON, tuple(path), len(seen_keys), len(path), draws)
-                keys, first = np.unique(hash_states(rows, *key_options), return_index=True)
+                keys, first = np.unique(planning.hash_states(rows, *key_options), return_index=True)
                 place = np.searchsorted(seen_keys, keys)
                 unknown = seen_keys.take(place, mode="clip") != keys
                 seen_keys = np.insert(seen_keys, place[unknown], keys[unknown])
@@ -223,7 +211,7 @@ def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
     if agents == 1:
         return np.arange(count)
     if count**agents > _MAX_JOINT_ACTIONS:
-        raise SeveralAgentsError(
+        raise errors.SeveralAgentsError(
             f"{scenario.name}: {agents} agents have {count**agents:,} ways to act at once, and a "
             f"search tries {_MAX_JOINT_ACTIONS:,} at most; take fewer agents or actions"
         )
@@ -271,13 +259,13 @@ class Survey:
 
     @property
     def all_alike(self) -> bool:
-        """True if all seeds give the same level without random steps."""
+        """Return True if all seeds give the same level, without random steps."""
         by_chance = any(solution.by_chance for solution in self.solutions.values())
         return self._asked > 1 and not by_chance and self._solver.num_levels == 1
 
     @property
     def extent(self) -> str:
-        """Number of searched levels, and the limits, as text."""
+        """Return the number of searched levels, and the limits, as text."""
         limits = f"{_SURVEY_STATES:,} states of each and {self._seconds:g} s of computing in all"
         extent = f"{len(self.solutions)} of {self._asked} levels"
         return f"{'the one level' if self.all_alike else extent}, within {limits}"
@@ -291,7 +279,7 @@ class Survey:
         parts = []
         if won:
             steps = sorted({len(self.solutions[seed].actions) for seed in won})
-            length = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else f"{steps[0]}"
+            length = " to ".join(map(str, dict.fromkeys((steps[0], steps[-1]))))
             count = "" if self.all_alike else f"{len(won)} of {len(self.solutions)} levels, "
             parts.append(f"{count}in {length} steps at least")
         if lost:
@@ -337,25 +325,20 @@ def _trace_back(steps: list[Any], state: int) -> Iterator[int]:
         state = parents[state]
 
 
-def _used_rng(states: NDArray[Any], followers: NDArray[Any]) -> bool:
-    """Return whether any successor's RNG state differs from its parent's."""
-    return bool((followers["rng"] != states["rng"][:, None]).any())
-
-
 def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
     """Return compiled worlds, checked ones of `gv-engine check` if these are cached and others are
     not; object worlds if a custom rule does not compile."""
     try:
-        size = get_expansion_size(scenario)
+        size = planning.get_expansion_size(scenario)
         worlds = CompiledBatch(scenario, size, checked=checked)
         if not (checked or worlds.load()):
             cached = CompiledBatch(scenario, size, checked=True)
             worlds = cached if cached.load() else worlds
         worlds.prepare()
         return worlds
-    except BuiltInDoesNotCompileError:
+    except errors.BuiltInDoesNotCompileError:
         raise
-    except DoesNotCompileError:
+    except errors.DoesNotCompileError:
         return make_batch(scenario, 1, "object", checked=checked)
 
 
@@ -424,7 +407,7 @@ def _serve(connection: Connection, scenario: Scenario) -> None:
     """Search from each row that arrives, until the connection closes; the main function of the
     process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
-    solver: Any = None
+    solver: Solver | None = None
     while True:
         try:
             number, row = connection.recv()

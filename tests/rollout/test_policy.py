@@ -51,7 +51,8 @@ def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
 
 def test_the_compiled_sampler_takes_allowed_actions_in_their_order():
     masks = np.array([[0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0]], np.int8)
-    counts, seen = (1, 2, 4), [set(), set(), set()]
+    counts = 1, 2, 4
+    seen: list[set[int]] = [set(), set(), set()]
     for number in range(40):
         records = make_paired_generators(5, [number] * 3).view(np.recarray)
         draw = np.random.default_rng([5, number]).random()

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
+import operator
+import traceback
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gv_engine.domains.algebra import library, types
 from gv_engine.domains.algebra.expression import is_equivalent
-from gv_engine.domains.algebra.goals import Goals
-from gv_engine.domains.algebra.library import (
-    DEFAULT_ORDER,
-    BaseRule,
-    ExpressionChangeRule,
-    bind_order,
-)
+from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
 from gv_engine.domains.algebra.library import expressions as lib
+from gv_engine.domains.algebra.library import rules as lib_rules
+from gv_engine.domains.algebra.parsing import from_library, to_library
 from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules
-from gv_engine.domains.algebra.state import START, MathyEnvState, check_max_moves
+from gv_engine.domains.algebra.state import (
+    START,
+    MathyEnvState,
+    MathyObservation,
+    check_max_moves,
+    observe,
+)
 from gv_engine.domains.algebra.types import (
-    INVALID_ACTION_RESPONSES,
     EnvRewards,
-    LazyValue,
     MathyAction,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
     TimeStep,
-    code_location,
-    is_terminal_transition,
-    termination,
-    transition,
 )
 from gv_engine.rules.component import NOTHING
+from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.rewriting import Rewriting
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Call, Phase
+
+RuleType = type[BaseRule]
+
+
+class GoalError(GVEngineError, TypeError):
+    """`transition_fn` returned something that is no timestep."""
 
 
 class Move(Rewriting):
@@ -54,7 +62,7 @@ class Move(Rewriting):
     last_call: Call
 
     def __init__(
-        self, env: Goals, state: MathyEnvState, action: tuple[int, int], valid: bool = True
+        self, env: MathyEnv, state: MathyEnvState, action: tuple[int, int], valid: bool = True
     ) -> None:
         self.env = env
         self.reward = 0.0
@@ -127,11 +135,11 @@ class Move(Rewriting):
     def score(self, reward: float, discount: float | None = None) -> None:
         """Set the verdict: the episode goes on, with this reward."""
         discount = self.env.discount if discount is None else discount
-        self.verdict = transition(self._observation(), reward, discount)
+        self.verdict = types.transition(self._lazy_observation(), reward, discount)
 
     def end(self, reward: float) -> None:
         """Set the verdict: the episode ends, with this reward."""
-        self.verdict = termination(self._observation(), reward)
+        self.verdict = types.termination(self._lazy_observation(), reward)
 
     def lose(self) -> None:
         """Set the verdict: the episode is lost."""
@@ -152,22 +160,21 @@ class Move(Rewriting):
         verdict = self.verdict
         assert verdict is not None
         self.reward = verdict.reward
-        self.state._over = is_terminal_transition(verdict)
+        self.state._over = types.is_terminal_transition(verdict)
         if self.valid:
             self.state.agent.reward = verdict.reward
         return verdict
 
-    def _observation(self) -> LazyValue:
-        """Return the observation of the state, computed when it is first read."""
-        env, state = self.env, self.state
-        return LazyValue(lambda: env.state_to_observation(state))
+    def _lazy_observation(self) -> partial[MathyObservation]:
+        """Return a call that computes the observation of the state."""
+        return partial(self.env.state_to_observation, self.state)
 
 
 _MAX_ATTEMPTS = 100
 """Attempts to sample a problem that is neither solved already nor too long."""
 
 
-class MathyEnv(Goals):
+class MathyEnv:
     """Environment of simplifying expressions, with functions from state to state.
 
     A move applies one rewrite rule to one node. An episode is won by reaching the environment's
@@ -196,7 +203,7 @@ class MathyEnv(Goals):
         ValueError: the response, a rule, `max_moves` or `max_seq_len` is not allowed.
     """
 
-    order = bind_order(DEFAULT_ORDER)
+    order = library.bind_order(library.DEFAULT_ORDER)
     """Systems of a move. The first of TERMINATING or REWARD that sets the verdict decides."""
 
     takes_equations = True
@@ -217,10 +224,10 @@ class MathyEnv(Goals):
         rewards: EnvRewards | None = None,
         seed: int | None = None,
     ) -> None:
-        if invalid_action_response not in INVALID_ACTION_RESPONSES:
+        if invalid_action_response not in types.INVALID_ACTION_RESPONSES:
             raise ValueError(
                 f"invalid_action_response={invalid_action_response!r}: allowed are "
-                f"{', '.join(INVALID_ACTION_RESPONSES)}"
+                f"{', '.join(types.INVALID_ACTION_RESPONSES)}"
             )
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
@@ -234,6 +241,248 @@ class MathyEnv(Goals):
         self.invalid_action_response = "raise" if error_invalid else invalid_action_response
         self.rewards = rewards or EnvRewards()
         self.rng = np.random.default_rng(seed)
+
+    # ---- goals, for subclasses to override ----------------------------------------------------
+
+    def get_env_namespace(self) -> str:
+        """Return the unique name of the environment, with dots: `mycompany.envs.differentiate`.
+
+        Raises:
+            NotImplementedError: by default.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no namespace: override this method")
+
+    def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
+        """Sample a problem, with `self.rng` as the only source of randomness.
+
+        Raises:
+            NotImplementedError: by default.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no problems: override this method")
+
+    def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
+        """Return the number of moves allowed in an episode with this problem."""
+        return problem.complexity * 3
+
+    def transition_fn(
+        self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
+    ) -> TimeStep | None:
+        """Return the timestep that the environment itself decides for a state, before all reward
+        rules.
+
+        Args:
+            env_state: state reached by a move.
+            expression: tree of the state, in mathy_core's nodes.
+            features: observation of the state.
+
+        Returns:
+            A `transition` or `termination`; None to let the reward rules decide.
+        """
+        return None
+
+    def may_decide(self, env_state: MathyEnvState) -> bool:
+        """Return False if `transition_fn` returns None for a state: a quick test to skip the
+        call."""
+        return type(self).transition_fn is not MathyEnv.transition_fn
+
+    def get_rewarding_actions(self, state: MathyEnvState) -> list[RuleType]:
+        """Return the classes of rules whose moves are rewarded."""
+        return [
+            lib_rules.ConstantsSimplifyRule,
+            lib_rules.DistributiveFactorOutRule,
+            lib_rules.VariableMultiplyRule,
+            lib_rules.RestateSubtractionRule,
+        ]
+
+    def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
+        """Return the classes of rules whose moves are penalised."""
+        return [lib_rules.DistributiveMultiplyRule, lib_rules.AssociativeSwapRule]
+
+    def get_win_signal(self, env_state: MathyEnvState) -> float:
+        """Return the reward of a win after k moves: 1 plus a bonus of 1/k for speed, at most 2.
+
+        The bonus counts twice if more than ten moves are allowed and fewer than half are used.
+        """
+        allowed = env_state.max_moves
+        used = allowed - env_state.agent.moves_remaining
+        if used <= 0:
+            return 2.0 * self.rewards.win
+        bonus = 1.0 / used
+        if allowed > 10 and used < allowed / 2:
+            bonus *= 2
+        return min(2.0, 1.0 + bonus) * self.rewards.win
+
+    def get_lose_signal(self, env_state: MathyEnvState) -> float:
+        """Return the reward of a loss."""
+        return self.rewards.lose
+
+    def goal(self, state: MathyEnvState) -> TimeStep | None:
+        """Return the timestep of `transition_fn` for a state; None if mathy_core cannot read its
+        terms.
+
+        Raises:
+            GoalError: `transition_fn` returned something else than a timestep or None.
+        """
+        if not self.may_decide(state):
+            return None
+        try:
+            timestep = self.transition_fn(
+                state, to_library(state.root).root, self.state_to_observation(state)
+            )
+        except AssertionError as error:
+            if traceback.extract_tb(error.__traceback__)[-1].filename == util.__file__:
+                return None
+            raise
+        if timestep is None or isinstance(timestep, TimeStep):
+            return timestep
+        raise GoalError(
+            f"{code_location(self.transition_fn)}: transition_fn of {type(self).__name__} "
+            f"returned {timestep!r}: expected a transition(...), a termination(...), or None"
+        )
+
+    def state_to_observation(self, state: MathyEnvState) -> MathyObservation:
+        """Return the observation of a state."""
+        return observe(state, self.mask(state), self.max_seq_len)
+
+    # ---- actions ------------------------------------------------------------------------------
+
+    @property
+    def action_size(self) -> int:
+        """Return the number of rules."""
+        return len(self.rules)
+
+    def get_agent_actions_count(self, env_state: MathyEnvState) -> int:
+        """Return the number of all actions, valid or not: rules × nodes."""
+        return len(self.rules) * env_state.root.size
+
+    def get_action_indices(self, action: MathyAction) -> tuple[int, int]:
+        """Return (rule, node) of an action `node * number_of_rules + rule`.
+
+        Raises:
+            ValueError: the value is no action, or negative.
+        """
+        pair = self.to_action(action)
+        if min(pair) < 0:
+            raise ValueError(f"action {action!r}: actions count from 0")
+        return pair
+
+    def to_action(self, action: MathyAction) -> tuple[int, int]:
+        """Return (rule, node) of an action that is given as a number or as a pair.
+
+        Raises:
+            ValueError: the action is neither a number nor a pair of numbers.
+        """
+        try:
+            if isinstance(action, tuple | list):
+                rule, node = map(operator.index, action)
+                return rule, node
+            node, rule = divmod(operator.index(action), len(self.rules))
+            return rule, node
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"action {action!r}: allowed are node * {len(self.rules)} + rule, and (rule, node)"
+            ) from None
+
+    def check(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
+        """Return (rule, node) of an action, and True if the action is valid.
+
+        Raises:
+            ValueError: the value is no action; or the action is invalid and the environment's
+                `invalid_action_response` is "raise".
+        """
+        pair = self.to_action(action)
+        valid = self.is_valid(state, pair)
+        if not valid and self.invalid_action_response == "raise":
+            raise ValueError(self._explain_invalid(state, action, pair))
+        return pair, valid
+
+    def is_valid(self, state: MathyEnvState, pair: tuple[int, int]) -> bool:
+        """Return True if the mask allows the pair (rule, node)."""
+        rule, node = pair
+        mask = self.mask(state)
+        return 0 <= node < len(mask) and 0 <= rule < len(self.rules) and bool(mask[node, rule])
+
+    def mask(self, state: MathyEnvState) -> NDArray[np.int8]:
+        """Return (nodes, rules) int8: 1 where the rule applies to the node. Callers must not write
+        to it."""
+        cached = state._mask
+        if cached is None or cached[0] is not self.rules:
+            cached = state._mask = self.rules, self.rules.mask(state.root)
+        return cached[1]
+
+    def get_valid_moves(self, env_state: MathyEnvState) -> list[int]:
+        """Return (nodes × rules,) 0 or 1 for every action, those of the first node first."""
+        return list(self.mask(env_state).ravel().tolist())
+
+    def get_valid_rules(self, env_state: MathyEnvState) -> list[int]:
+        """Return (rules,) 1 for every rule that applies to any node."""
+        return list(self.mask(env_state).any(axis=0).astype(int).tolist())
+
+    def get_actions_for_node(
+        self, expression: lib.MathExpression, rule_list: Sequence[RuleType] | None = None
+    ) -> list[int]:
+        """Return 0 or 1 for every action on the nodes of a subtree.
+
+        Args:
+            expression: root of the subtree; actions count from its first node in order.
+            rule_list: classes of rules; the entries of other rules are 0. None for all.
+        """
+        only = None if rule_list is None else tuple(rule_list)
+        return list(self._subtree_mask(expression, only).ravel().tolist())
+
+    def _subtree_mask(
+        self, expression: lib.MathExpression, only: tuple[RuleType, ...] | None
+    ) -> NDArray[np.int8]:
+        """Return (nodes, rules) int8 for the nodes of a subtree; 0 for rules of other classes than
+        `only`."""
+        root = expression.get_root()
+        everywhere = root.to_list("inorder")
+        first = everywhere.index(expression.to_list("inorder")[0])
+        mask = self.rules.mask(from_library(root))[first : first + len(expression.to_list())]
+        if only is not None:
+            mask[:, [not isinstance(rule, only) for rule in self.rules]] = 0
+        return mask
+
+    def random_action(
+        self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None
+    ) -> int:
+        """Sample one of the valid actions on a subtree, all with equal probability.
+
+        Args:
+            expression: root of the subtree.
+            rule: class or classes of rules to choose from; None for all.
+
+        Raises:
+            ValueError: no such action is valid.
+        """
+        only = rule if rule is None or isinstance(rule, tuple) else (rule,)
+        actions = np.flatnonzero(self._subtree_mask(expression, only))
+        if not len(actions):
+            names = "rule" if only is None else " or ".join(kind.__name__ for kind in only)
+            raise ValueError(f"no {names} applies anywhere in {expression}")
+        return int(actions[self.rng.integers(len(actions))])
+
+    def get_token_at_index(
+        self, expression: lib.MathExpression, index: int
+    ) -> lib.MathExpression | None:
+        """Return the node at an index of an expression, in order; None if there is none."""
+        nodes = expression.to_list("inorder")
+        return nodes[index] if 0 <= index < len(nodes) else None
+
+    def _explain_invalid(
+        self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]
+    ) -> str:
+        """Return the error message for an invalid action: what is wrong, and what is allowed."""
+        rule, node = pair
+        text = state.agent.problem
+        start = f"action {action!r} is invalid in {text!r}: "
+        if not 0 <= rule < len(self.rules):
+            return f"{start}rule {rule}, allowed are 0 to {len(self.rules) - 1}"
+        if not 0 <= node < state.root.size:
+            return f"{start}node {node}, allowed are 0 to {state.root.size - 1}"
+        places = np.flatnonzero(self.mask(state)[:, rule]).tolist()
+        where = f"to the nodes {', '.join(map(str, places))}" if places else "nowhere"
+        return f"{start}{self.rules[rule].name} does not apply to node {node}; it applies {where}"
 
     # ---- episodes -----------------------------------------------------------------------------
 
@@ -260,8 +509,7 @@ class MathyEnv(Goals):
                     f"{code_location(self.problem_fn)}: problem_fn of {type(self).__name__} "
                     f"returned {problem!r}: expected a MathyEnvProblem"
                 )
-            moves = self.max_moves_fn(problem, config)
-            state = self._first_state(problem, moves)
+            state = self._first_state(problem, self.max_moves_fn(problem, config))
             if state.root.size <= self.max_seq_len and not self.is_terminal_state(state):
                 break
         else:
@@ -349,7 +597,7 @@ class MathyEnv(Goals):
 
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:
         """Return True if the episode is over in a state."""
-        return is_terminal_transition(self.get_state_transition(env_state))
+        return types.is_terminal_transition(self.get_state_transition(env_state))
 
     def _is_over(self, state: MathyEnvState) -> bool:
         """Return True if the episode is over in a state; cached in the state."""

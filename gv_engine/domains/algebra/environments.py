@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, ClassVar
 
-from gv_engine.domains.algebra import expression
-from gv_engine.domains.algebra.env import MathyEnv
+from gv_engine.domains.algebra import expression, problems
+from gv_engine.domains.algebra.env import MathyEnv, RuleType
 from gv_engine.domains.algebra.library import BaseRule, util
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.parsing import parse, to_library
-from gv_engine.domains.algebra.problems import (
-    Sampler,
-    sample_adjacent_pair,
-    sample_binomial_and_monomial,
-    sample_binomials,
-    sample_blocked_pair,
-    sample_like_terms,
-    sample_scattered_pair,
-    sample_separated_pair,
-)
-from gv_engine.domains.algebra.state import MathyEnvState, MathyObservation, RuleType
+from gv_engine.domains.algebra.problems import Sampler
+from gv_engine.domains.algebra.state import MathyEnvState, MathyObservation
 from gv_engine.domains.algebra.types import (
     MathyEnvDifficulty,
     MathyEnvProblem,
@@ -108,7 +100,7 @@ class PolySimplify(SampledMathyEnv):
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample groups of like terms with some unlike terms; return the text and its
         complexity."""
-        return sample_like_terms(sampler, **self.sample_arguments(sampler, difficulty))
+        return problems.sample_like_terms(sampler, **self.sample_arguments(sampler, difficulty))
 
 
 class ComplexSimplify(PolySimplify):
@@ -129,7 +121,7 @@ class ComplexSimplify(PolySimplify):
         """Sample groups of like terms in a product; return the text and its complexity."""
         if difficulty is not HARD:
             return super().sample_text(sampler, difficulty)
-        return sample_like_terms(
+        return problems.sample_like_terms(
             sampler,
             sampler.integer(4, 7),
             sign="*",
@@ -151,7 +143,7 @@ class PolySimplifyBlockers(PolySimplify):
         ]
         ends = sampler.chance(0.5)
         blockers = sampler.integer(*(few if ends else many))
-        return sample_blocked_pair(
+        return problems.sample_blocked_pair(
             sampler, blockers, powers=0.1 if difficulty is EASY else 0.5, ends=ends
         )
 
@@ -173,7 +165,7 @@ class PolyCombineInPlace(PolySimplify):
             NORMAL: ((9, 16), 0.4, 0.15),
             HARD: ((16, 22), 0.6, 0.05),
         }[difficulty]
-        text = sample_adjacent_pair(
+        text = problems.sample_adjacent_pair(
             sampler,
             sampler.integer(*terms),
             powers=sampler.chance(powers),
@@ -196,8 +188,8 @@ class BinomialDistribute(PolySimplify):
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a product of sums, or of a sum and a term; return the text and its complexity."""
         if difficulty is EASY and sampler.chance(0.5):
-            return sample_binomial_and_monomial(sampler, sampler.integer(2, 3))
-        return sample_binomials(sampler, **self.sample_arguments(sampler, difficulty))
+            return problems.sample_binomial_and_monomial(sampler, sampler.integer(2, 3))
+        return problems.sample_binomials(sampler, **self.sample_arguments(sampler, difficulty))
 
 
 class PolyCommuteLikeTerms(PolySimplify):
@@ -224,7 +216,7 @@ class PolyCommuteLikeTerms(PolySimplify):
             HARD: ((5, 9), (6, 12), 0.6),
         }[difficulty]
         between = sampler.integer(*blockers)
-        text = sample_separated_pair(
+        text = problems.sample_separated_pair(
             sampler, sampler.integer(*terms), between, powers=sampler.chance(powers)
         )
         return text, between + 1
@@ -242,14 +234,9 @@ class PolyGroupLikeTerms(PolySimplify):
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
         """Return True if there are like terms, and all like terms are adjacent."""
-        places = _term_keys(expression)
-        keys = [key for _, key in sorted(places)]
-        like_keys = [key for key in keys if key is not None]
-        runs = sum(
-            key is not None and key != before
-            for before, key in zip([None, *keys], keys, strict=False)
-        )
-        return bool(runs == len(set(like_keys)) < len(like_keys))
+        keys = [key for _, key in sorted(_term_keys(expression))]
+        runs = [key for key, _ in groupby(keys) if key is not None]
+        return len(set(runs)) == len(runs) < len(keys) - keys.count(None)
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a pair of like terms with one between; the complexity depends on the
@@ -260,7 +247,7 @@ class PolyGroupLikeTerms(PolySimplify):
             HARD: ((3, 5), (11, 16)),
         }[difficulty]
         easy = difficulty is EASY
-        text = sample_separated_pair(
+        text = problems.sample_separated_pair(
             sampler, sampler.integer(*terms), 1, powers=not easy, parentheses=0.5 if easy else 0.1
         )
         return text, sampler.integer(*blockers) + 2
@@ -300,7 +287,7 @@ class PolyHaystackLikeTerms(PolySimplify):
         a loss that grows with the distance to such a term."""
         before, after = env_state.agent.history[-2:]
         touched = after.action[1]
-        places = _term_keys(_parse_to_library(before.raw))
+        places = _term_keys(to_library(parse(before.raw)).root)
         keys = [key for _, key in places]
         like = [place for place, key in places if key is not None and keys.count(key) > 1]
         if touched in like:
@@ -317,12 +304,9 @@ class PolyHaystackLikeTerms(PolySimplify):
         terms, exponents = {EASY: ((3, 8), 0.3), NORMAL: ((4, 7), 0.5), HARD: ((5, 12), 0.4)}[
             difficulty
         ]
-        return sample_scattered_pair(sampler, sampler.integer(*terms), exponents=exponents), 2
-
-
-def _parse_to_library(text: str) -> lib.MathExpression:
-    """Return the mathy_core tree of a text."""
-    return to_library(parse(text)).root
+        return problems.sample_scattered_pair(
+            sampler, sampler.integer(*terms), exponents=exponents
+        ), 2
 
 
 def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:

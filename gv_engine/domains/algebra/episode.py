@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from functools import cached_property
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.expression import ADD, CA, CONSTANT, MULTIPLY, POWER, VARIABLE, Node
 from gv_engine.domains.algebra.gym_env import ExpressionEnv
 from gv_engine.domains.algebra.rule_set import RewriteError
+from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.state import MathyEnvState
 from gv_engine.domains.algebra.types import is_terminal_transition
 from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, action_names
@@ -24,10 +25,6 @@ from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.autoplay import SolutionPath
 from gv_engine.session.episode import PolicyInput, SingleAgentEpisode, add_world_axis
-
-if TYPE_CHECKING:
-    from gv_engine.domains.algebra.scenario import AlgebraScenario
-
 
 # ---- cursor --------------------------------------------------------------------------------------
 
@@ -79,19 +76,20 @@ class TreeCursor:
             The action to take; empty if the command only moves the cursor, or the rule does not
             apply.
         """
+        nodes, rules, last = self.frame.nodes, self.chosen.rules, len(self.frame.nodes) - 1
+        step = -1 if name in ("node_before", "previous_usable", "previous_rule") else 1
         if name in ("node_before", "node_after"):
-            step = 1 if name == "node_after" else -1
-            self.choose(max(0, min(len(self.frame.nodes) - 1, self.node + step)))
+            self.choose(max(0, min(last, self.node + step)))
         elif name == "node_above":
             self.choose(max(0, self.chosen.parent) if self.chosen.y else self.node)
         elif name == "node_below":
-            below = [node.x for node in self.frame.nodes if node.parent == self.node]
-            self.choose(below[0] if below else self.node)
+            self.choose(
+                next((x for x, node in enumerate(nodes) if node.parent == self.node), self.node)
+            )
         elif name in ("next_usable", "previous_usable"):
-            self._select_usable(1 if name == "next_usable" else -1)
-        elif name in ("next_rule", "previous_rule") and self.chosen.rules:
-            rules = self.chosen.rules
-            step = 1 if name == "next_rule" else -1
+            ring = ((self.node + step * distance) % (last + 1) for distance in range(1, last + 2))
+            self.choose(next((x for x in ring if nodes[x].rules), self.node))
+        elif name in ("next_rule", "previous_rule") and rules:
             self.rule = rules[(rules.index(self.rule) + step) % len(rules)]
         elif name == "apply":
             return self.action(self.rule)
@@ -102,12 +100,6 @@ class TreeCursor:
     def action(self, rule: int) -> str:
         """Return the action of a rule at the selected node; empty if the rule does not apply."""
         return f"{self.frame.actions[rule]} {self.node}" if rule in self.chosen.rules else ""
-
-    def _select_usable(self, step: int) -> None:
-        """Select the next node in order, or the previous one, that any rule applies to."""
-        count = len(self.frame.nodes)
-        ring = ((self.node + step * distance) % count for distance in range(1, count + 1))
-        self.choose(next((x for x in ring if self.frame.nodes[x].rules), self.node))
 
 
 def _changed_or_usable_node(frame: ExpressionFrame) -> int:
@@ -168,13 +160,12 @@ class AlgebraEpisode(SingleAgentEpisode):
     def refusal_reason(self, action: str) -> str:
         """Return why an action is invalid, as a sentence; empty if the action is valid."""
         pair = self._parse_action(action)
-        env, state = self.world.env, self.world.state
         if pair is None:
             return f"{action}: no rule of this level"
-        if env.is_valid(state, pair):
+        if self.world.env.is_valid(self.world.state, pair):
             return ""
         rule, node = pair
-        return f"{env.rules[rule].name} does not apply to node {node}"
+        return f"{self.world.env.rules[rule].name} does not apply to node {node}"
 
     def _parse_action(self, action: str) -> tuple[int, int] | None:
         """Return (rule, node) of an action; None for a text that is no action."""
@@ -273,11 +264,7 @@ def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) 
     Returns:
         The hint; None if no win was found within the budget and the remaining moves.
     """
-    for greed in (1, 2):
-        hint = _search(env, state, greed, budget // 2)
-        if hint is not None:
-            return hint
-    return None
+    return _search(env, state, 1, budget // 2) or _search(env, state, 2, budget // 2)
 
 
 def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hint | None:
@@ -315,13 +302,11 @@ def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hin
 
 def _estimate_moves(node: Node) -> int:
     """Return an estimate of the number of moves that it takes to simplify an expression."""
-    if node.kind is ADD:
-        parts = list(_flatten_operands(node))
-        return _estimate_sum_moves(parts) + sum(map(_estimate_moves, parts))
-    if node.kind is MULTIPLY:
-        parts = list(_flatten_operands(node))
-        return _estimate_product_moves(parts) + sum(map(_estimate_moves, parts))
-    return bool(node.rule_bits & CA) + sum(map(_estimate_moves, node.children()))
+    if node.kind not in (ADD, MULTIPLY):
+        return bool(node.rule_bits & CA) + sum(map(_estimate_moves, node.children()))
+    parts = list(_flatten_operands(node))
+    estimate = _estimate_sum_moves if node.kind is ADD else _estimate_product_moves
+    return estimate(parts) + sum(map(_estimate_moves, parts))
 
 
 def _estimate_sum_moves(terms: list[Node]) -> int:

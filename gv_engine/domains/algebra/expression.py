@@ -197,13 +197,9 @@ class Node:
 
     def _is_compact(self) -> bool:
         """Return True if a product is written without its sign, as 4x or 4x^2."""
-        left, right = self.left, self.right
-        return (
-            left is not None
-            and left.kind is CONSTANT
-            and right is not None
-            and (right.kind is VARIABLE or (right.kind is POWER and _kind(right.left) is VARIABLE))
-        )
+        right = self.right
+        base = right.left if right is not None and right.kind is POWER else right
+        return _kind(self.left) is CONSTANT and _kind(base) is VARIABLE
 
     def _is_exponent(self) -> bool:
         """Return True if this node can be the exponent of a plain expression: a number, variable or
@@ -223,7 +219,7 @@ class Node:
         kind = self.kind
         if kind is parent and (kind is ADD or kind is MULTIPLY):
             rule_bits |= AG
-            if kind is MULTIPLY and sibling is not None and sibling.kind is MULTIPLY:
+            if kind is MULTIPLY and _kind(sibling) is MULTIPLY:
                 rule_bits |= CS
         elif kind is SUBTRACT and parent in (None, EQUAL, ADD):
             rule_bits |= RS

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.state import NUM_TYPES, TYPE_BUCKETS, tree_edges
+from gv_engine.domains.algebra.state import MAX_FLOAT, NUM_TYPES, TYPE_BUCKETS, tree_edges
 from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs.arg_checks import check_options
 from gv_engine.envs.environment import ScenarioEnv
@@ -23,9 +23,6 @@ from gv_engine.scenario.loading import as_scenario
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """Kinds of observations: nodes alone, or nodes with the edges between them."""
-
-
-_MAX_FLOAT = float(np.finfo(np.float32).max)
 
 
 def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
@@ -52,7 +49,7 @@ def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict
     length = env.max_seq_len
     boxes: dict[str, spaces.Space[Any]] = {
         "nodes": spaces.Box(0, NUM_TYPES - 1, (length,), np.int64),
-        "values": spaces.Box(-_MAX_FLOAT, _MAX_FLOAT, (length,), np.float32),
+        "values": spaces.Box(-MAX_FLOAT, MAX_FLOAT, (length,), np.float32),
         "mask": spaces.Box(0, 1, (length, len(env.rules)), np.int8),
         "type": spaces.Box(0, TYPE_BUCKETS - 1, (2,), np.int64),
         "time": spaces.Box(0.0, 1.0, (1,), np.float32),

@@ -5,17 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-
-from gv_engine.ui.drawing.sprites import (
-    OVERSAMPLING,
-    LineFont,
-    blit_text,
-    cached_font,
-    load_font,
-    pygame,
-)
-
-from pygame import freetype  # isort: skip
 from typing import Any, NamedTuple
 
 from gv_engine.domains.algebra.episode import TreeCursor
@@ -23,8 +12,11 @@ from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import draw_text_line, rounded_rect
+from gv_engine.ui.drawing import sprites
+from gv_engine.ui.drawing.sprites import OVERSAMPLING, LineFont, clipped, draw_text_line, pygame
 from gv_engine.ui.drawing.widgets import wrap_text
+
+from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
 
 _EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
 """Caret with its exponent, which is drawn raised without the caret. Before parentheses the caret
@@ -38,7 +30,7 @@ class FormulaFont(LineFont):
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
-        self._small = load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
+        self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
         """Yield (text, font) of each part of an expression that is drawn in one font, from the
@@ -68,14 +60,14 @@ class FormulaFont(LineFont):
         x = 0
         for piece, font in self._pieces(text):
             if piece:
-                blit_text(large, (x, 0), font, piece, color)
+                sprites.blit_text(large, (x, 0), font, piece, color)
                 x += font.get_rect(piece).w
         return pygame.transform.smoothscale(large, size)
 
 
 def formula_font(line: int) -> LineFont:
     """Return the font of expressions for lines of a height in pixels."""
-    return cached_font(FormulaFont, line)
+    return sprites.cached_font(FormulaFont, line)
 
 
 NOTCH_LINES = 3  # lines that one notch of the wheel scrolls
@@ -158,11 +150,11 @@ class TreeInspector:
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
         """Draw the panel; `line` is the line height in pixels."""
-        theme, before = self._theme, surface.get_clip()
-        surface.set_clip(rect.clip(before))
-        surface.blit(rounded_rect(rect.size, line // 2, theme.card), rect)
-        inner = rect.inflate(-line, -line)
-        if min(inner.size) >= line:
+        theme, inner = self._theme, rect.inflate(-line, -line)
+        with clipped(surface, rect):
+            surface.blit(sprites.rounded_rect(rect.size, line // 2, theme.card), rect)
+            if min(inner.size) < line:
+                return
             rows = self.rows(line, inner.w)
             self._page = inner.h // line
             self._scrolled = max(0, min(self._scrolled, len(rows) - self._page))
@@ -171,7 +163,6 @@ class TreeInspector:
                 slot = pygame.Rect(inner.x + level * line, inner.y + number * line, 0, line)
                 slot.w = inner.right - slot.x
                 draw_text_line(surface, slot, text, line, getattr(theme, ink), letters=formula_font)
-        surface.set_clip(before)
 
     def event(self, event: pygame.event.Event) -> bool:
         """Handle a mouse event; return True if the panel has changed."""
@@ -179,9 +170,8 @@ class TreeInspector:
 
     def command(self, name: str) -> bool:
         """Run a command of the group `inspector`; return True if the panel has changed."""
-        if name not in ("scroll_up", "scroll_down"):
-            return False
-        return self._scroll(self._page // 2 if name == "scroll_down" else -self._page // 2)
+        half_pages = {"scroll_down": self._page // 2, "scroll_up": -self._page // 2}
+        return name in half_pages and self._scroll(half_pages[name])
 
     def _scroll(self, lines: int) -> bool:
         """Scroll by some lines and return True."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import typing
 import warnings
 from collections.abc import Mapping
 from types import ModuleType
+from typing import Any
 
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.rules.system import TERMINATING, Call, Phase, System, get_system, system_of
@@ -36,6 +38,15 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mathy_core":
         raise
     raise MissingExtraError(MATH.install_message, name=error.name) from None
+
+
+def code_location(function: Any) -> str:
+    """Return `file:line` of a function or class for messages, or its name if it has no source
+    file."""
+    try:
+        return f"{inspect.getsourcefile(function)}:{inspect.getsourcelines(function)[1]}"
+    except (OSError, TypeError):  # typed in, or built in
+        return str(getattr(function, "__qualname__", function))
 
 
 # ---- systems -------------------------------------------------------------------------------------

@@ -126,9 +126,8 @@ def sample_like_terms(
     chosen = [groups[place % count] for place in range(terms)] + extra
     if noisy:
         many = min(5, max(1, terms // 3)) if noise_terms is None else noise_terms
-        others = [
-            letter + sampler.power(powers) for letter in sampler.letters(many, but="".join(letters))
-        ]
+        free = sampler.letters(many, but="".join(letters))
+        others = [letter + sampler.power(powers) for letter in free]
         front = sampler.smaller_part(many)
         chosen = others[:front] + chosen + others[front:]
     if sampler.chance(shuffle):
@@ -162,11 +161,9 @@ def sample_binomials(
     return f"({' + '.join(first)}) * ({' + '.join(second)})", 8 if coefficients else 6
 
 
-def sample_binomial_and_monomial(
-    sampler: Sampler, variables: int, *, powers: float = 0.33, like: float = 1.0
-) -> tuple[str, int]:
+def sample_binomial_and_monomial(sampler: Sampler, variables: int) -> tuple[str, int]:
     """Sample a product of a sum and a term, `(x + 2) * x`; return the text and its complexity."""
-    one, two, three = _sample_factors(sampler, 3, variables, powers, like, False)
+    one, two, three = _sample_factors(sampler, 3, variables, 0.33, 1.0, False)
     return f"({' + '.join(sampler.shuffle([one, three]))}) * {two}", 3
 
 

@@ -13,7 +13,13 @@ import numpy as np
 
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.environments import ENVIRONMENTS
-from gv_engine.domains.algebra.library import DEFAULT_ORDER, SUCCESS_SYSTEMS, SYSTEMS, BaseRule
+from gv_engine.domains.algebra.library import (
+    DEFAULT_ORDER,
+    SUCCESS_SYSTEMS,
+    SYSTEMS,
+    BaseRule,
+    code_location,
+)
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.parsing import ExpressionError, parse
 from gv_engine.domains.algebra.types import (
@@ -21,54 +27,17 @@ from gv_engine.domains.algebra.types import (
     EnvRewards,
     MathyEnvDifficulty,
     MathyEnvProblemArgs,
-    code_location,
 )
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.objects import is_engine_module
-from gv_engine.rules.system import (
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-    System,
-    is_nested_call,
-)
+from gv_engine.rules.system import Call, Phase, System, is_nested_call
+from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import FILE_KEYS, Document
-from gv_engine.scenario.fields import (
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    boolean,
-    integer,
-    items,
-    mapping,
-    number,
-    optional_text,
-    read_choice,
-    read_fields,
-    read_name,
-    suggestion,
-    text,
-)
+from gv_engine.scenario.fields import FieldError, YamlNode
 from gv_engine.scenario.grid_reader import SHARED_KEYS
-from gv_engine.scenario.json_schema import (
-    BOOLEAN,
-    NUMBER,
-    REFERENCE,
-    TEXT,
-    FunctionSchema,
-    Key,
-    KeyTable,
-    ScenarioFormat,
-    any_of,
-    definition_ref,
-    enum_schema,
-    integer_schema,
-    list_of,
-    object_schema,
-)
+from gv_engine.scenario.json_schema import FunctionSchema, Key, KeyTable, ScenarioFormat
 from gv_engine.scenario.resolver import NameResolver, TypeIds
 from gv_engine.scenario.rule_modules import list_source_files
 
@@ -98,14 +67,16 @@ class _AlgebraNames(NameResolver):
         systems, label = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             systems, label = SUCCESS_SYSTEMS, "success function"
-        if ":" not in text(node):
+        if ":" not in fields.text(node):
             return _choose_by_name(node, systems, label)
         system = self._resolve_own_system(node, phase)
         if system not in systems.values() and is_engine_module(system.function.__module__):
-            raise FieldError(node, f"{system.title} is for grids{suggestion(system.name, systems)}")
+            raise FieldError(
+                node, f"{system.title} is for grids{fields.suggestion(system.name, systems)}"
+            )
         return system
 
-    def _adapt_state_function(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+    def _adapt_state_function(self, node: YamlNode, value: Any, phase: Phase) -> System:
         """Raise an error: algebra has no functions of states."""
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
@@ -121,9 +92,9 @@ class AlgebraReader:
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
         self.document = document
         self.changes = changes
-        self.problems = document.problems or ErrorCollector(document.label)
+        self.problems = document.problems or fields.ErrorCollector(document.label)
         self.names = _AlgebraNames(document, TypeIds.assign([document]), self.problems)
-        self.entries = read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
+        self.entries = fields.read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
         for key in ("environment", "problem_function", "rules", *_PHASES):
@@ -140,7 +111,7 @@ class AlgebraReader:
         if "environment" not in self.entries:
             node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
-                node, f"missing; an algebra scenario needs it{suggestion('', ENVIRONMENTS)}"
+                node, f"missing; an algebra scenario needs it{fields.suggestion('', ENVIRONMENTS)}"
             )
         options = {
             name: value
@@ -156,7 +127,7 @@ class AlgebraReader:
             if key in self.entries
         }
         summary = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
-        fields = {
+        arguments = {
             "environment": environment,
             "difficulty": self.read_key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
             "problem": self.read_key("problem", _read_expression, None),
@@ -170,17 +141,17 @@ class AlgebraReader:
             "source": self.document.source,
             "code": tuple(list_source_files(self.names.modules.values())),
             "name": self.read_name(),
-            "description": self.read_key("description", optional_text, summary),
+            "description": self.read_key("description", fields.optional_text, summary),
         }
         self.check_problem_source(environment)
         self.problems.raise_if_any()
-        return fields
+        return arguments
 
     def read_name(self) -> str:
         """Return the scenario's name; without the suffix of its variant if any other key was
         replaced."""
-        name: str = self.read_key("name", read_name, self.document.default_name)
-        before, variant = mapping(self.document.root), self.document.variant
+        name: str = self.read_key("name", fields.read_name, self.document.default_name)
+        before, variant = fields.mapping(self.document.root), self.document.variant
         replaced = any(
             key not in before or before[key].value != value
             for key, value in self.changes.items()
@@ -226,7 +197,7 @@ class AlgebraReader:
         """Return the call of the success function, by name or reference."""
         names = copy.copy(self.names)
         names.successes = True
-        return CallReader(names).read_call(node, TERMINATING)
+        return CallReader(names).read_call(node, Phase.TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
         """Return the calls of a phase's systems, in order."""
@@ -264,7 +235,7 @@ class AlgebraReader:
 
     def read_environment(self, node: YamlNode) -> type[MathyEnv]:
         """Return the class of the environment, by name or reference."""
-        if ":" not in text(node):
+        if ":" not in fields.text(node):
             return _choose_by_name(node, ENVIRONMENTS, "environment")
         thing = self.names.resolve_object(node)
         if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
@@ -274,20 +245,20 @@ class AlgebraReader:
     def read_rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
         """Return the rules of a list, in order."""
         rules = []
-        for item in items(node):
+        for item in fields.items(node):
             with self.problems.collect():
                 rules.append(self.read_rule(item))
-        if not items(node):
+        if not fields.items(node):
             raise FieldError(node, "found an empty list, expected at least one rule")
         return tuple(rules)
 
     def read_rule(self, node: YamlNode) -> BaseRule:
         """Return a rule from its name, or from `{name: …}` with the arguments of its class."""
-        entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
+        entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
         name = entries["name"]
-        if ":" in text(name):
+        if ":" in fields.text(name):
             rule = self.names.resolve_object(name)
             if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
                 raise FieldError(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
@@ -304,18 +275,18 @@ class AlgebraReader:
     def read_rewards(self, node: YamlNode) -> EnvRewards:
         """Return the rewards, with the default for each that is not listed."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
-        entries = read_fields(self.problems, node, names)
+        entries = fields.read_fields(self.problems, node, names)
         rewards = {}
         for key, value in entries.items():
             with self.problems.collect():
-                rewards[key] = number(value)
+                rewards[key] = fields.number(value)
         return EnvRewards(**rewards)
 
 
 def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T:
     """Return the value whose name a node holds; raise FieldError with a suggestion if there is
     none."""
-    return list(options.values())[read_choice(node, options, label)]
+    return list(options.values())[fields.read_choice(node, options, label)]
 
 
 def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
@@ -326,37 +297,44 @@ def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
 def _read_expression(node: YamlNode) -> str:
     """Return the text of an expression; raise FieldError if it cannot be parsed."""
     try:
-        parse(text(node))
+        parse(fields.text(node))
     except ExpressionError as error:
         raise FieldError(node, str(error)) from None
-    return text(node)
+    return fields.text(node)
 
 
 def _read_moves(node: YamlNode) -> int:
     """Return a number of moves or steps; raise FieldError if it is out of range."""
-    return integer(node, 1, MAX_MOVES)
+    return fields.integer(node, 1, MAX_MOVES)
 
 
 def _read_response(node: YamlNode) -> str:
     """Return the response to invalid actions that a node names."""
-    return INVALID_ACTION_RESPONSES[read_choice(node, INVALID_ACTION_RESPONSES, "response")]
+    return INVALID_ACTION_RESPONSES[fields.read_choice(node, INVALID_ACTION_RESPONSES, "response")]
 
 
-_PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
+_PHASES = {
+    f"{phase.name.lower()}_functions": phase
+    for phase in (Phase.TRANSITION, Phase.TERMINATING, Phase.REWARD)
+}
 """Keys that list the systems of a phase, in order."""
 _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
-    "max_seq_len": lambda node: integer(node, 1, _MAX_NODES),
+    "max_seq_len": lambda node: fields.integer(node, 1, _MAX_NODES),
     "invalid_action_response": _read_response,
-    "previous_state_penalty": boolean,
-    "preferred_term_commute": boolean,
-    "reward_discount": number,
+    "previous_state_penalty": fields.boolean,
+    "preferred_term_commute": fields.boolean,
+    "reward_discount": fields.number,
 }
 """Keys that are keyword arguments of the environment."""
 _RULE: KeyTable = {
-    "name": Key("Name of the rule.", any_of(enum_schema(RULES), REFERENCE), required=True)
+    "name": Key(
+        "Name of the rule.",
+        schema.any_of(schema.enum_schema(RULES), schema.REFERENCE),
+        required=True,
+    )
 }
 _REWARDS: KeyTable = {
-    field.name: Key(f"{field.default} if left out.", NUMBER)
+    field.name: Key(f"{field.default} if left out.", schema.NUMBER)
     for field in dataclasses.fields(EnvRewards)
 }
 _SYSTEMS = {
@@ -365,49 +343,56 @@ _SYSTEMS = {
     "reward_functions": "Systems that may reward a move; the first that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("Always `algebra`.", enum_schema(["algebra"]), required=True),
+    "domain": Key("Always `algebra`.", schema.enum_schema(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
         "Environment that samples problems and defines the goal: a name, or a class.",
-        any_of(enum_schema(ENVIRONMENTS), REFERENCE),
+        schema.any_of(schema.enum_schema(ENVIRONMENTS), schema.REFERENCE),
         required=True,
     ),
-    "difficulty": Key("Difficulty of the problems.", enum_schema(MathyEnvDifficulty.__members__)),
-    "problem": Key("Problem of every episode; sampled if left out.", TEXT),
-    "problem_function": Key("User-defined function that samples the problems.", REFERENCE),
-    "max_moves": Key(
-        "Moves allowed in an episode, instead of the problem's.", integer_schema(1, MAX_MOVES)
+    "difficulty": Key(
+        "Difficulty of the problems.", schema.enum_schema(MathyEnvDifficulty.__members__)
     ),
-    "max_steps": Key("Step limit of an episode.", integer_schema(1, MAX_MOVES)),
+    "problem": Key("Problem of every episode; sampled if left out.", schema.TEXT),
+    "problem_function": Key("User-defined function that samples the problems.", schema.REFERENCE),
+    "max_moves": Key(
+        "Moves allowed in an episode, instead of the problem's.",
+        schema.integer_schema(1, MAX_MOVES),
+    ),
+    "max_steps": Key("Step limit of an episode.", schema.integer_schema(1, MAX_MOVES)),
     "rules": Key(
         "Rules; their order numbers the actions.",
-        list_of(
-            any_of(
+        schema.list_of(
+            schema.any_of(
                 *_RULE["name"].schema["anyOf"],
-                {**object_schema(_RULE), "additionalProperties": True},
+                {**schema.object_schema(_RULE), "additionalProperties": True},
             ),
             minItems=1,
         ),
     ),
-    "rewards": Key("Rewards of moves.", object_schema(_REWARDS), nested=_REWARDS),
+    "rewards": Key("Rewards of moves.", schema.object_schema(_REWARDS), nested=_REWARDS),
     "success_function": Key(
         "Condition of success at the end: `solve`, or a user-defined one.",
-        definition_ref("mathy_success"),
+        schema.definition_ref("mathy_success"),
     ),
     **{
-        key: Key(_SYSTEMS[key], list_of(definition_ref(f"mathy_{phase.name.lower()}")))
+        key: Key(
+            _SYSTEMS[key], schema.list_of(schema.definition_ref(f"mathy_{phase.name.lower()}"))
+        )
         for key, phase in _PHASES.items()
     },
-    "max_seq_len": Key("Greatest number of nodes of an expression.", integer_schema(1, _MAX_NODES)),
+    "max_seq_len": Key(
+        "Greatest number of nodes of an expression.", schema.integer_schema(1, _MAX_NODES)
+    ),
     "invalid_action_response": Key(
-        "Response to an invalid move.", enum_schema(INVALID_ACTION_RESPONSES)
+        "Response to an invalid move.", schema.enum_schema(INVALID_ACTION_RESPONSES)
     ),
     "previous_state_penalty": Key(
-        "True if returning to an earlier expression is penalised.", BOOLEAN
+        "True if returning to an earlier expression is penalised.", schema.BOOLEAN
     ),
-    "preferred_term_commute": Key("True if 4x may become x * 4.", BOOLEAN),
-    "reward_discount": Key("Discount that is reported while the episode goes on.", NUMBER),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", schema.BOOLEAN),
+    "reward_discount": Key("Discount that is reported while the episode goes on.", schema.NUMBER),
 }
 """Keys of algebra scenarios."""
 
@@ -418,6 +403,8 @@ FORMAT = ScenarioFormat(
             f"mathy_{phase.name.lower()}": FunctionSchema(phase, tuple(SYSTEMS[phase].values()))
             for phase in _PHASES.values()
         },
-        "mathy_success": FunctionSchema(TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS),
+        "mathy_success": FunctionSchema(
+            Phase.TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS
+        ),
     },
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gv_engine.domains.algebra import expression
 from gv_engine.domains.algebra.expression import Node, NodeKind, is_equivalent
-from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule
+from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location
 from gv_engine.domains.algebra.library import rules as lib
 from gv_engine.domains.algebra.parsing import (
     LibraryNode,
@@ -25,7 +25,6 @@ from gv_engine.domains.algebra.parsing import (
     parse,
     to_library,
 )
-from gv_engine.domains.algebra.types import code_location
 from gv_engine.rules.errors import GVEngineError
 
 # ---- rewrite templates ---------------------------------------------------------------------------
@@ -38,36 +37,26 @@ Template = int | tuple[NodeKind, "Template | None", "Template | None"] | None
 """Template of a tree: the index of a part, or the kind of a new node with its operands."""
 
 
-class SplitExpression(NamedTuple):
-    """Expression split into its shape and its nodes, in the order of the shape."""
-
-    shape: TreeShape
-    parts: list[Node]
-
-
-def split_expression(node: Node, depth: int) -> SplitExpression:
-    """Return the shape and the nodes of an expression down to a depth."""
+def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
+    """Return the shape of an expression down to a depth, and its nodes in the order of the
+    shape."""
     shape: list[NodeKind | None] = []
     parts: list[Node] = []
-    _collect_nodes(node, depth, shape, parts)
-    return SplitExpression(tuple(shape), parts)
 
+    def visit(node: Node | None, depth: int) -> None:
+        """Append the shape and the nodes of a subtree, in preorder."""
+        if node is None:
+            shape.append(None)
+            return
+        parts.append(node)
+        is_leaf = node.left is None and node.right is None
+        shape.append(node.kind if is_leaf or depth else Stub)
+        if depth and not is_leaf:
+            visit(node.left, depth - 1)
+            visit(node.right, depth - 1)
 
-def _collect_nodes(node: Node, depth: int, shape: list[NodeKind | None], parts: list[Node]) -> None:
-    """Append the shape and the nodes of an expression to `shape` and `parts`, in preorder."""
-    parts.append(node)
-    left, right = node.left, node.right
-    if left is None and right is None:
-        shape.append(node.kind)
-    elif not depth:
-        shape.append(Stub)
-    else:
-        shape.append(node.kind)
-        for operand in (left, right):
-            if operand is None:
-                shape.append(None)
-            else:
-                _collect_nodes(operand, depth - 1, shape, parts)
+    visit(node, depth)
+    return tuple(shape), parts
 
 
 def copy_nodes(node: Node, depth: int) -> Node:
@@ -81,8 +70,10 @@ def copy_nodes(node: Node, depth: int) -> Node:
 
 def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
     """Return the template that builds `result` from `parts`. Each part must be a distinct node."""
-    if result is None or result in parts:
-        return None if result is None else parts.index(result)
+    if result is None:
+        return None
+    if result in parts:
+        return parts.index(result)
     assert result.left or result.right, "a rule that moves parts makes no numbers"
     return result.kind, make_template(result.left, parts), make_template(result.right, parts)
 
@@ -178,10 +169,8 @@ class RuleSet(Sequence[BaseRule]):
                 )
         self.failures: dict[int, str] = {}
         self._properties = [core_rule_properties(rule) for rule in self._rules]
-        self._other_rules = [
-            number for number, properties in enumerate(self._properties) if not properties
-        ]
-        bits = [0 if properties is None else properties.bit for properties in self._properties]
+        self._other_rules = [n for n, known in enumerate(self._properties) if known is None]
+        bits = [0 if known is None else known.bit for known in self._properties]
         # (256, rules): 1 where a byte of rule bits includes the rule
         self._table = (np.arange(256)[:, None] & np.array(bits, np.int64) > 0).astype(np.int8)
 
@@ -222,10 +211,10 @@ class RuleSet(Sequence[BaseRule]):
         except RewriteError as error:
             self._record_failure(number, root, node, error)
             return False
-        same = is_equivalent(root, result)
-        if not same:
-            self._record_failure(number, root, node, f"it changes the value: {text}")
-        return same
+        if is_equivalent(root, result):
+            return True
+        self._record_failure(number, root, node, f"it changes the value: {text}")
+        return False
 
     def _record_failure(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
         """Store the first failure of a user-defined rule in `failures`."""
@@ -264,10 +253,8 @@ class RuleSet(Sequence[BaseRule]):
         if properties.up and above:
             part, on_right = above.pop()
             side, depth = "right" if on_right else "left", depth + 1
-        if properties.only_moves:
-            result = _apply_cached(rule, part, side, depth)
-        else:
-            result = _apply_to_part(rule, part, side, depth)
+        apply = _apply_cached if properties.only_moves else _apply_to_part
+        result = apply(rule, part, side, depth)
         for parent, on_right in reversed(above):
             left, right = (parent.left, result) if on_right else (result, parent.right)
             result = Node(parent.kind, left, right, parent.value)
@@ -319,7 +306,7 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
     above: list[tuple[Node, bool]] = []
     node = root
     while True:
-        own = _inorder_index(node)
+        own = node.left.size if node.left is not None else 0
         if index == own:
             return above, node
         on_right = index > own
@@ -330,11 +317,6 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
         if child is None:
             raise RewriteError(f"{root.text} has {root.size} nodes, none of them is {index}")
         node = child
-
-
-def _inorder_index(node: Node) -> int:
-    """Return the index of a node among the nodes of its own subtree, in order."""
-    return node.left.size if node.left is not None else 0
 
 
 _TEMPLATES: dict[tuple[type[BaseRule], str, TreeShape], Template] = {}
@@ -349,7 +331,7 @@ def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
     if key not in _TEMPLATES:
         distinct = copy_nodes(part, depth)
         template_result = _apply_to_part(rule, distinct, side, depth)
-        _TEMPLATES[key] = make_template(template_result, split_expression(distinct, depth).parts)
+        _TEMPLATES[key] = make_template(template_result, split_expression(distinct, depth)[1])
     result = apply_template(_TEMPLATES[key], parts)
     assert result is not None, "a rule has a result"
     return result

@@ -9,18 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gv_engine.domains.algebra import types
 from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.library import BaseRule, Order, bind_order
+from gv_engine.domains.algebra.library import BaseRule, Order, bind_order, code_location
 from gv_engine.domains.algebra.parsing import parse
 from gv_engine.domains.algebra.reader import MAX_MOVES, AlgebraReader, ProblemFunction
 from gv_engine.domains.algebra.state import MathyEnvState, check_max_moves
-from gv_engine.domains.algebra.types import (
-    MathyEnvDifficulty,
-    MathyEnvProblem,
-    MathyEnvProblemArgs,
-    ProblemError,
-    code_location,
-)
+from gv_engine.domains.algebra.types import MathyEnvProblem, MathyEnvProblemArgs
 from gv_engine.rules.system import REWARD, TERMINATING, Call
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario.document import Document, ScenarioIdentity, list_watched_files
@@ -61,7 +56,7 @@ class AlgebraScenario:
     name: str
     description: str
     environment: type[MathyEnv]
-    difficulty: MathyEnvDifficulty
+    difficulty: types.MathyEnvDifficulty
     problem: str | None
     problem_function: ProblemFunction | None
     max_moves: int | None
@@ -156,11 +151,11 @@ class AlgebraScenario:
                 return state
             return MathyEnvState(state.agent.problem, max_moves, state.agent.problem_type)
         if not isinstance(text, str):
-            raise ProblemError(f"problem={text!r}: expected the text of an expression")
+            raise types.ProblemError(f"problem={text!r}: expected the text of an expression")
         env_problem = _to_problem(text, env)
         state = env.begin(env_problem, max_moves or env.max_moves_fn(env_problem, config))
         if env.is_terminal_state(state):
-            raise ProblemError(f"{text!r} is solved already; give another problem")
+            raise types.ProblemError(f"{text!r} is solved already; give another problem")
         return state
 
     @cached_property
@@ -212,7 +207,7 @@ def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> 
         value = fn(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
-        raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
+        raise types.ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
     return _to_problem(value, env, fn)
 
 
@@ -220,7 +215,7 @@ def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
     """Return the result of a problem function as a tuple (text, complexity, ...)."""
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
-        raise ProblemError(
+        raise types.ProblemError(
             f"{code_location(fn)}: the problem function "
             f"{getattr(fn, '__name__', fn)} returned {value!r}: expected a text or "
             f"(text, complexity)"

@@ -3,7 +3,8 @@ node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from gv_engine.domains.algebra.inspector import TreeInspector, formula_font
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.map import format_reward
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import draw_text_line, font, pygame, rounded_rect
+from gv_engine.ui.drawing.sprites import clipped, draw_text_line, font, pygame, rounded_rect
 from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
 from gv_engine.ui.drawing.widgets import Pixel, wrap_text
 
@@ -20,9 +21,6 @@ from gv_engine.ui.drawing.widgets import Pixel, wrap_text
 
 MIN_LINE, MAX_LINE = 3, 40
 """Smallest and largest height of the text in a node, in pixels."""
-
-Measure = Callable[[str, int], int]
-"""Function that returns the width of a text for a line height, both in pixels."""
 
 
 class TreeLayout(NamedTuple):
@@ -39,29 +37,31 @@ class TreeLayout(NamedTuple):
     size: tuple[int, int]
 
 
-def fit_tree(
-    nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int, width: Measure
-) -> TreeLayout:
+def measure_text(text: str, line: int) -> int:
+    """Return the width of a text for a line height, both in pixels."""
+    return font(line).size(text)[0]
+
+
+def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) -> TreeLayout:
     """Return the largest layout that fits into a room; the smallest possible one if none fits.
 
     Args:
         nodes: nodes of the tree, in order.
         room: width and height of the room in pixels.
         max_line: greatest line height in pixels.
-        width: function that measures texts.
     """
-    low, high = MIN_LINE, max(MIN_LINE, min(max_line, MAX_LINE))
-    while low < high:  # binary search: higher lines need more room
-        middle = (low + high + 1) // 2
-        size = lay_out_tree(nodes, middle, width).size
-        if size[0] <= room[0] and size[1] <= room[1]:
-            low = middle
-        else:
-            high = middle - 1
-    return _stretch(lay_out_tree(nodes, low, width), room)
+
+    def is_too_large(line: int) -> bool:
+        """Return True if the layout with lines of this height does not fit into the room."""
+        width, height = lay_out_tree(nodes, line).size
+        return width > room[0] or height > room[1]
+
+    lines = range(MIN_LINE + 1, min(max_line, MAX_LINE) + 1)
+    line = MIN_LINE + bisect_left(lines, True, key=is_too_large)
+    return _stretch(lay_out_tree(nodes, line), room)
 
 
-def lay_out_tree(nodes: Sequence[TreeNode], line: int, width: Measure) -> TreeLayout:
+def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
     """Return the narrowest layout with text of a line height in pixels.
 
     Between two nodes of one row there is always a node of another row, so a node may be wider than
@@ -69,41 +69,47 @@ def lay_out_tree(nodes: Sequence[TreeNode], line: int, width: Measure) -> TreeLa
     """
     gap = max(2, line // 3)
     high = line + max(2, line // 3)
-    wide = [max(high, width(node.text, line) + max(2, line // 2)) for node in nodes]
+    wide = [max(high, measure_text(node.text, line) + max(2, line // 2)) for node in nodes]
     pitch = high / 2
     latest: dict[int, int] = {}
     for node, side in zip(nodes, wide, strict=True):
-        left = latest.get(node.y)
-        if left is not None:
+        if (left := latest.get(node.y)) is not None:
             pitch = max(pitch, ((wide[left] + side) / 2 + gap) / (node.x - left))
         latest[node.y] = node.x
     row = high + max(3, line * 2 // 3)
-    before = max((side / 2 - node.x * pitch for node, side in zip(nodes, wide, strict=True)))
-    places = []
-    for node, side in zip(nodes, wide, strict=True):
-        place = pygame.Rect(0, node.y * row, side, high)
-        place.centerx = round(before + node.x * pitch)
-        places.append(place)
-    whole = places[0].unionall(places)
-    return TreeLayout(line, tuple(place.move(-whole.x, 0) for place in places), whole.size)
+    before = max(side / 2 - node.x * pitch for node, side in zip(nodes, wide, strict=True))
+    return _make_layout(
+        line,
+        (
+            (round(before + node.x * pitch), node.y * row, side, high)
+            for node, side in zip(nodes, wide, strict=True)
+        ),
+    )
 
 
 def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
     """Return a layout stretched towards the size of a room, at most to twice its size."""
     (width, height), line = layout.size, layout.line
     high = layout.rects[0].h
-    across = min(room[0], width * 2) - line * 2
-    down = min(room[1], height * 2)
-    stretch_x = max(1.0, across / width)
-    stretch_y = max(1.0, (down - high) / max(1, height - high))
-    places = []
-    for place in layout.rects:
-        moved = place.copy()
-        moved.centerx = round(place.centerx * stretch_x)
-        moved.y = round(place.y * stretch_y)
-        places.append(moved)
-    whole = places[0].unionall(places)
-    return TreeLayout(line, tuple(place.move(-whole.x, 0) for place in places), whole.size)
+    stretch_x = max(1.0, (min(room[0], width * 2) - line * 2) / width)
+    stretch_y = max(1.0, (min(room[1], height * 2) - high) / max(1, height - high))
+    return _make_layout(
+        line,
+        (
+            (round(rect.centerx * stretch_x), round(rect.y * stretch_y), *rect.size)
+            for rect in layout.rects
+        ),
+    )
+
+
+def _make_layout(line: int, boxes: Iterable[tuple[int, int, int, int]]) -> TreeLayout:
+    """Return the layout of boxes (x of the center, top, width, height), moved to begin at x = 0."""
+    rects = []
+    for center, top, width, height in boxes:
+        rects.append(pygame.Rect(0, top, width, height))
+        rects[-1].centerx = center
+    whole = rects[0].unionall(rects)
+    return TreeLayout(line, tuple(rect.move(-whole.x, 0) for rect in rects), whole.size)
 
 
 # ---- written expression --------------------------------------------------------------------------
@@ -208,14 +214,13 @@ class WrappedText:
 
     def _draw_span(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
         """Draw the characters of a span in a colour."""
-        before, letters = surface.get_clip(), formula_font(self._line)
+        letters = formula_font(self._line)
         for place in self.rects_of(span):
             number = (place.y - self._topleft[1]) // self._line
             picture = letters.render(self._text[slice(*self._rows[number])], color)
             whole = pygame.Rect(self._topleft[0], place.y, picture.get_width(), self._line)
-            surface.set_clip(place.inflate(0, self._line // 4).clip(before))
-            surface.blit(picture, picture.get_rect(midleft=whole.midleft))
-        surface.set_clip(before)
+            with clipped(surface, place.inflate(0, self._line // 4)):
+                surface.blit(picture, picture.get_rect(midleft=whole.midleft))
 
 
 # ---- stage ---------------------------------------------------------------------------------------
@@ -224,11 +229,6 @@ MIN_ROOMY_LINES = 14  # lines of text: in a lower stage, notes cover the tree
 ZOOM = 1.25
 FIT_TOLERANCE = 1.15  # text of a fitted tree may be smaller than readable by this factor
 NODE_DOT = 2  # smallest size of a node on the map, in pixels
-
-
-def measure_text(text: str, line: int) -> int:
-    """Return the width of a text for a line height, both in pixels."""
-    return font(line).size(text)[0]
 
 
 class TreeStage(Stage):
@@ -299,45 +299,43 @@ class TreeStage(Stage):
 
     def _select_hint(self) -> None:
         """Select the node and rule of the hint if the search has ended, and show its answer."""
-        if self._hint_search is None or self._hint_search.is_alive():
-            return
-        advice, self._hint_search = self._hint_search, None
-        self._note = advice.answer
-        if advice.hint is not None:
-            self._cursor.choose(advice.hint.node, advice.hint.rule)
+        search = self._hint_search
+        if search and not search.is_alive():
+            self._hint_search = None
+            self._note = search.answer
+            if search.hint is not None:
+                self._cursor.choose(search.hint.node, search.hint.rule)
 
     def facts(self) -> list[str]:
         """Return a line with the number of moves left."""
-        frame = self._frame
-        return [f"Moves left: {frame.moves_remaining} of {frame.max_moves}"]
+        return [f"Moves left: {self._frame.moves_remaining} of {self._frame.max_moves}"]
 
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
         """Draw the text, the tree, and the rules that apply to the selected node."""
-        theme, line = self._theme, self.line
-        before = surface.get_clip()
-        surface.set_clip(rect.clip(before))
-        surface.fill(theme.background, rect)
+        line = self.line
         self._select_hint()
         rest = rect.copy()
         self._text = self._layout = None
         self._buttons = []
-        note = pygame.Rect(rect.x, rect.bottom, rect.w, 0)
-        if rect.h >= 6 * line:
-            bar = pygame.Rect(rect.x, rect.bottom - line * 7 // 4, rect.w, line * 7 // 4)
-            self._draw_rules(surface, bar)
-            note = pygame.Rect(rect.x, bar.y - line * 5 // 4, rect.w, line * 5 // 4)
-            # in a low stage the note covers part of the tree
-            rest.h = (note.y if rect.h >= MIN_ROOMY_LINES * line else bar.y) - rest.y
-        if self.view != "tree":
-            self._draw_text(surface, rest)
-        if self.view == "expression":
-            self.draw_history(surface, rest)
-        else:
-            self._draw_tree(surface, rest, progress * (2 - progress))
-        self._draw_note(surface, note)
-        surface.set_clip(before)
+        with clipped(surface, rect):
+            surface.fill(self._theme.background, rect)
+            note = pygame.Rect(rect.x, rect.bottom, rect.w, 0)
+            if rect.h >= 6 * line:
+                bar = pygame.Rect(rect.x, rect.bottom - line * 7 // 4, rect.w, line * 7 // 4)
+                self._draw_rules(surface, bar)
+                note = pygame.Rect(rect.x, bar.y - line * 5 // 4, rect.w, line * 5 // 4)
+                # in a low stage the note covers part of the tree
+                rest.h = (note.y if rect.h >= MIN_ROOMY_LINES * line else bar.y) - rest.y
+            if self.view != "tree":
+                self._draw_text(surface, rest)
+            if self.view == "expression":
+                self.draw_history(surface, rest)
+            else:
+                with clipped(surface, rest):
+                    self._draw_tree(surface, rest, progress * (2 - progress))
+            self._draw_note(surface, note)
 
     def _draw_note(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the current note, if any, on a plate."""
@@ -402,40 +400,55 @@ class TreeStage(Stage):
         """Draw the tree with moving and vanishing nodes, and a map if only a part is visible."""
         if min(room.size) < 8:
             return
-        before = surface.get_clip()
-        surface.set_clip(room.clip(before))
-        frame = self._frame
         layout = self._lay_out(room.size)
         self._layout, self._room = layout, room
         self._corner = self._tree_corner(layout, room)
-        ends = {
-            node.identity: (place.centerx + self._corner[0], place.centery + self._corner[1])
-            for node, place in zip(frame.nodes, layout.rects, strict=True)
-        }
-        centers = dict(self._animate(ends, progress)) if progress < 1 else ends
-        self._draw_edges(surface, layout, centers)
-        for node in self._removed if progress < 1 else ():
-            if node.identity in self._starts:
-                self._draw_fading(surface, self._starts[node.identity], layout.line, 1 - progress)
-        for node, place in zip(frame.nodes, layout.rects, strict=True):
-            moved = place.copy()
-            x, y = centers[node.identity]
-            moved.center = x + room.x, y + room.y
-            self._draw_node(surface, node, moved, layout.line)
-        self._centers = centers
+        ends = self._node_centers(layout, self._corner)
+        self._centers = dict(self._animate(ends, progress)) if progress < 1 else ends
+        self._draw_nodes(surface, layout, self._centers, progress)
         if self._has_map and (layout.size[0] > room.w or layout.size[1] > room.h):
             self._draw_map(surface, layout, room)
-        surface.set_clip(before)
+
+    def _node_centers(self, layout: TreeLayout, corner: Pixel) -> dict[int, Pixel]:
+        """Return the center of each node by identity, for a layout at a corner in the room."""
+        return {
+            node.identity: (rect.centerx + corner[0], rect.centery + corner[1])
+            for node, rect in zip(self._frame.nodes, layout.rects, strict=True)
+        }
+
+    def _draw_nodes(
+        self,
+        surface: pygame.Surface,
+        layout: TreeLayout,
+        centers: Mapping[int, Pixel],
+        progress: float,
+    ) -> None:
+        """Draw edges and nodes around centers in the room, and during an animation the removed
+        nodes, shrunk."""
+        self._draw_edges(surface, layout, centers)
+        for node in self._removed if progress < 1 else ():
+            side = round(layout.line * (1 - progress))
+            if node.identity in self._starts and side > 1:
+                dot = pygame.Rect(0, 0, side, side)
+                dot.center = self._in_room(self._starts[node.identity])
+                surface.blit(rounded_rect(dot.size, side // 2, self._theme.outline), dot)
+        for node, rect in zip(self._frame.nodes, layout.rects, strict=True):
+            place = rect.copy()
+            place.center = self._in_room(centers[node.identity])
+            self._draw_node(surface, node, place, layout.line)
+
+    def _in_room(self, position: Pixel) -> Pixel:
+        """Return the position on the surface of a position in the room."""
+        return position[0] + self._room.x, position[1] + self._room.y
 
     def _lay_out(self, room: tuple[int, int]) -> TreeLayout:
         """Return the layout: zoomed by the player, else as large as fits but readable."""
-        nodes, line = self._frame.nodes, self.line
-        whole = fit_tree(nodes, room, line * 3 // 2, measure_text)
-        if self._zoomed_line is not None and self._zoomed_line > whole.line:
-            return lay_out_tree(nodes, self._zoomed_line, measure_text)
-        if self._zoomed_line is None and whole.line * FIT_TOLERANCE < self._readable:
-            return lay_out_tree(nodes, self._readable, measure_text)
-        return whole
+        whole = fit_tree(self._frame.nodes, room, self.line * 3 // 2)
+        if self._zoomed_line is None:
+            line = self._readable if whole.line * FIT_TOLERANCE < self._readable else whole.line
+        else:
+            line = max(whole.line, self._zoomed_line)
+        return whole if line == whole.line else lay_out_tree(self._frame.nodes, line)
 
     @property
     def _readable(self) -> int:
@@ -470,17 +483,15 @@ class TreeStage(Stage):
         self, surface: pygame.Surface, layout: TreeLayout, centers: Mapping[int, Pixel]
     ) -> None:
         """Draw the lines between parents and children."""
-        room, nodes = self._room, self._frame.nodes
-        thick = max(1, layout.line // 10)
+        nodes, thick = self._frame.nodes, max(1, layout.line // 10)
         for node in nodes:
-            if node.parent < 0:
-                continue
-            (x1, y1), (x2, y2) = centers[nodes[node.parent].identity], centers[node.identity]
-            color = self._theme.gain if node.changed else self._theme.outline
-            start, end = (x1 + room.x, y1 + room.y), (x2 + room.x, y2 + room.y)
-            if thick > 1:
-                pygame.draw.line(surface, color, start, end, thick)
-            pygame.draw.aaline(surface, color, start, end)
+            if node.parent >= 0:
+                start = self._in_room(centers[nodes[node.parent].identity])
+                end = self._in_room(centers[node.identity])
+                color = self._theme.gain if node.changed else self._theme.outline
+                if thick > 1:
+                    pygame.draw.line(surface, color, start, end, thick)
+                pygame.draw.aaline(surface, color, start, end)
 
     def _draw_node(
         self, surface: pygame.Surface, node: TreeNode, place: pygame.Rect, line: int
@@ -514,42 +525,28 @@ class TreeStage(Stage):
             shown.center = place.center
             surface.blit(picture, shown, picture.get_bounding_rect())
 
-    def _draw_fading(self, surface: pygame.Surface, middle: Pixel, line: int, share: float) -> None:
-        """Draw a removed node, shrunk to a share of its size."""
-        side = round(line * share)
-        if side > 1:
-            place = pygame.Rect(0, 0, side, side)
-            place.center = middle[0] + self._room.x, middle[1] + self._room.y
-            surface.blit(rounded_rect(place.size, side // 2, self._theme.outline), place)
-
     def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
         """Draw the whole tree small, in the corner that covers the fewest nodes."""
         theme = self._theme
         side = min(room.size) // MAP_SHARE
         scale = min(side * 2 / layout.size[0], side / layout.size[1])
         card = pygame.Rect(0, 0, int(layout.size[0] * scale) + 4, int(layout.size[1] * scale) + 4)
-        corner = self._corner[0] + room.x, self._corner[1] + room.y
-        moved = [place.move(corner) for place in layout.rects]
+        moved = [place.move(self._in_room(self._corner)) for place in layout.rects]
         cards = []
         for name in ("bottomright", "topleft", "bottomleft", "topright"):
             setattr(card, name, getattr(room, name))
             cards.append(card.copy())
-        card = min(cards, key=lambda one: len(one.collidelistall(moved)))
+        card = min(cards, key=lambda rect: len(rect.collidelistall(moved)))
         surface.blit(rounded_rect(card.size, 2, theme.outline), card)
         surface.fill(theme.well, card.inflate(-2, -2))
         inner = card.inflate(-4, -4)
-        shown = pygame.Rect(
-            inner.x - self._corner[0] * scale,
-            inner.y - self._corner[1] * scale,
-            room.w * scale,
-            room.h * scale,
-        ).clip(inner)
+        left, top = inner.x - self._corner[0] * scale, inner.y - self._corner[1] * scale
+        shown = pygame.Rect(left, top, room.w * scale, room.h * scale).clip(inner)
         surface.fill(theme.card, shown)
         pygame.draw.rect(surface, theme.select, shown, 1)
         for node, place in zip(self._frame.nodes, layout.rects, strict=True):
-            dot = pygame.Rect(
-                0, 0, max(NODE_DOT, int(place.h * scale)), max(NODE_DOT, int(place.h * scale))
-            )
+            side = max(NODE_DOT, int(place.h * scale))
+            dot = pygame.Rect(0, 0, side, side)
             dot.center = inner.x + int(place.centerx * scale), inner.y + int(place.centery * scale)
             chosen = node.x == self._cursor.node
             color = theme.accent if chosen else theme.gain if node.changed else theme.muted
@@ -584,16 +581,10 @@ class TreeStage(Stage):
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the tree alone, centered and as large as fits."""
-        layout = fit_tree(self._frame.nodes, rect.size, rect.h // 5, measure_text)
+        layout = fit_tree(self._frame.nodes, rect.size, rect.h // 5)
         self._room = rect
-        x, y = ((space - size) // 2 for space, size in zip(rect.size, layout.size, strict=True))
-        centers = {
-            node.identity: (place.centerx + x, place.centery + y)
-            for node, place in zip(self._frame.nodes, layout.rects, strict=True)
-        }
-        self._draw_edges(surface, layout, centers)
-        for node, place in zip(self._frame.nodes, layout.rects, strict=True):
-            self._draw_node(surface, node, place.move(x + rect.x, y + rect.y), layout.line)
+        corner = (rect.w - layout.size[0]) // 2, (rect.h - layout.size[1]) // 2
+        self._draw_nodes(surface, layout, self._node_centers(layout, corner), 1.0)
 
     # ---- input ---------------------------------------------------------------------------
 
@@ -659,7 +650,8 @@ class TreeStage(Stage):
             y = position[1] - self._room.y - self._corner[1]
             index = pygame.Rect(x, y, 1, 1).collidelist(self._layout.rects)
             return None if index < 0 else index
-        if self._text is not None and (character := self._text.character_at(position)) is not None:
-            covers = [n for n in self._frame.nodes if n.whole[0] <= character < n.whole[1]]
-            return min(covers, key=lambda n: n.whole[1] - n.whole[0]).x if covers else None
-        return None
+        character = self._text.character_at(position) if self._text else None
+        if character is None:
+            return None
+        covers = [n for n in self._frame.nodes if n.whole[0] <= character < n.whole[1]]
+        return min(covers, key=lambda n: n.whole[1] - n.whole[0]).x if covers else None

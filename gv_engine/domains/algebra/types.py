@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import GVEngineError
@@ -49,15 +49,6 @@ class ProblemError(GVEngineError, ValueError):
     """A problem cannot begin an episode."""
 
 
-def code_location(thing: Any) -> str:
-    """Return `file:line` of a function or class for messages, or its name if it has no source
-    file."""
-    try:
-        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
-    except (OSError, TypeError):  # typed in, or built in
-        return str(getattr(thing, "__qualname__", thing))
-
-
 class MathyEnvProblem(NamedTuple):
     """Problem that an environment has sampled.
 
@@ -87,6 +78,8 @@ class TimeStep:
         step_type: LAST at the end of an episode.
         reward: reward of the move.
         discount: discount of future rewards; reported, not applied.
+        observation: observation of the state after the move; a `functools.partial` is called when
+            the attribute is first read.
     """
 
     __slots__ = ("_observation", "discount", "reward", "step_type")
@@ -100,8 +93,8 @@ class TimeStep:
     @property
     def observation(self) -> Any:
         """Return the observation, computed on first access."""
-        if isinstance(self._observation, LazyValue):
-            self._observation = self._observation.compute()
+        if isinstance(self._observation, partial):
+            self._observation = self._observation()
         return self._observation
 
     def __iter__(self) -> Iterator[Any]:
@@ -109,13 +102,6 @@ class TimeStep:
 
     def __repr__(self) -> str:
         return f"TimeStep({self.step_type.name}, reward={self.reward}, discount={self.discount})"
-
-
-@dataclass(slots=True)
-class LazyValue:
-    """Value that is computed when it is first read."""
-
-    compute: Callable[[], Any]
 
 
 def transition(observation: Any, reward: float, discount: float = 1.0) -> TimeStep:

@@ -17,16 +17,10 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario, expression_space
+from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot
-from gv_engine.envs.arg_checks import (
-    ArraySpecs,
-    Seeds,
-    as_output_arrays,
-    check_at_least,
-    copy_to_output,
-)
+from gv_engine.domains.algebra.world import WorldSnapshot
+from gv_engine.envs import arg_checks
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.vector_environment import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.scenario.worker_process import start_worker
@@ -127,7 +121,9 @@ class EnvWorker:
                 self._write_state(i, world.success)
                 continue
             world.step(action)
-            self._write_step(i, world)
+            results = world.reward, world.terminated, world.truncated, world.total, world.steps
+            for name, value in zip(_STEP, results, strict=True):
+                self._columns[name][i] = value
             success = world.success
             if resets_in_step(self._mode, bool(world.outcome)):
                 final_steps.append(FinalStep(i, env.observation(), env.info()))
@@ -135,27 +131,19 @@ class EnvWorker:
             self._write_state(i, success)
         return WorkerReply(self._texts, final_steps)
 
-    def _write_step(self, i: int, world: ExpressionWorld) -> None:
-        """Write the results of a step into the row of environment `i`."""
-        results = world.reward, world.terminated, world.truncated, world.total, world.steps
-        for name, value in zip(_STEP, results, strict=True):
-            self._columns[name][i] = value
-
     def _write_state(self, i: int, success: bool) -> None:
         """Write observation and info of environment `i` into its row; `success` is that of the last
         step."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
-        world = env.simulation
-        state = world.state.agent
-        columns["moves_remaining"][i] = state.moves_remaining
-        columns["discount"][i] = world.discount
-        columns["success"][i] = success
-        columns["reward_terms"][i] = 0.0
+        world, agent = env.simulation, env.simulation.state.agent
+        info = {"moves_remaining": agent.moves_remaining, "discount": world.discount}
+        for name, value in (info | {"success": success, "reward_terms": 0.0}).items():
+            columns[name][i] = value
         if world.decided_by in self._terms:
             columns["reward_terms"][i, self._terms[world.decided_by]] = world.reward
-        self._texts[i] = state.problem, world.outcome, world.decided_by
+        self._texts[i] = agent.problem, world.outcome, world.decided_by
 
     def snapshot(self, i: int) -> WorldSnapshot:
         """Return a snapshot of environment `i`."""
@@ -180,18 +168,11 @@ class SubprocWorker:
     Args:
         memory: shared memory with the rows of all environments.
         dtype: dtype of a row.
-        part: rows of this worker's environments.
-        arguments: further arguments of `EnvWorker`.
+        arguments: slice of this worker's rows, and further arguments of `EnvWorker`.
     """
 
-    def __init__(
-        self,
-        memory: Any,
-        dtype: np.dtype[np.void],
-        part: slice,
-        *arguments: Any,
-    ) -> None:
-        process, self._pipe = start_worker(_run_worker, memory, dtype, part, *arguments)
+    def __init__(self, memory: Any, dtype: np.dtype[np.void], *arguments: Any) -> None:
+        process, self._pipe = start_worker(_run_worker, memory, dtype, *arguments)
         self._stop = weakref.finalize(self, _stop_process, self._pipe, process)
 
     def call(self, method: str, *arguments: Any) -> None:
@@ -304,18 +285,18 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
-        processes = check_at_least(1, processes=processes)
+        processes = arg_checks.check_at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         self.scenario: AlgebraScenario = algebra_scenario(scenario, max_steps, **options)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
-        self.single_observation_space = one.observation_space
+        space: Any = one.observation_space
+        self.single_observation_space = space
         self._statistics, self._copy = episode_statistics, copy
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
         args = mode, self.scenario, render_mode, None, observation_representation
-        space = expression_space(one.env, observation_representation)
         self._observed = tuple(space)
         dtype = row_dtype(space, len(self.scenario.reward_names))
         parts = [slice(*ends) for ends in itertools.pairwise(self._cuts)]
@@ -336,7 +317,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     def reset(
         self,
         *,
-        seed: Seeds = None,
+        seed: arg_checks.Seeds = None,
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Arrays, dict[str, Any]]:
@@ -352,7 +333,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 fit.
         """
         seeds, chosen = self._check_reset_arguments(seed, options)
-        outputs = as_output_arrays(out, self._results)
+        outputs = arg_checks.as_output_arrays(out, self._results)
         self._started = True
         reply = self._call_all("step", np.where(chosen, RESTART, KEEP), seeds)
         observations = self._column_arrays(outputs, self._observed)
@@ -371,7 +352,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: an action is not in the action space, an episode is over and autoreset is
                 disabled, `reset` was not called yet, or `out` does not fit.
         """
-        outputs = as_output_arrays(out, self._results)
+        outputs = arg_checks.as_output_arrays(out, self._results)
         reply = self._call_all("step", self._check_actions(actions), [None] * self.num_envs)
         info = add_presence_masks(self._info(reply.texts), self._all)
         self._add_final(info, reply.final_steps)
@@ -386,7 +367,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return results, reward.astype(self._reward_dtype, copy=False), terminated, truncated, info
 
     @cached_property
-    def _results(self) -> ArraySpecs:
+    def _results(self) -> arg_checks.ArraySpecs:
         """Return shape and dtype of each array that `out` may contain."""
         space: Any = self.single_observation_space
         return self._step_output_specs(
@@ -396,13 +377,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     def _column_arrays(self, outputs: Arrays, names: Iterable[str]) -> Arrays:
         """Return columns of the rows by name: written into `outputs`, copied, or as views
         (`copy=False`)."""
-        columns = {name: self._rows[name] for name in names}
-        return {
-            name: array.copy()
-            if self._copy and name not in outputs
-            else copy_to_output(outputs.get(name), array)
-            for name, array in columns.items()
-        }
+        arrays = {}
+        for name in names:
+            is_copied = self._copy and name not in outputs
+            column = self._rows[name].copy() if is_copied else self._rows[name]
+            arrays[name] = arg_checks.copy_to_output(outputs.get(name), column)
+        return arrays
 
     def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
         """Return the info of all environments, with the keys in the order of
@@ -438,14 +418,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 failures.append(error)
         if failures:
             raise failures[0]
-        return WorkerReply(
-            [texts for reply in replies for texts in reply.texts],
-            [
-                step._replace(env=first + step.env)
-                for first, reply in zip(self._cuts, replies, strict=False)
-                for step in reply.final_steps
-            ],
-        )
+        texts: list[InfoTexts] = []
+        final_steps: list[FinalStep] = []
+        for first, reply in zip(self._cuts, replies, strict=False):
+            texts += reply.texts
+            final_steps += [step._replace(env=first + step.env) for step in reply.final_steps]
+        return WorkerReply(texts, final_steps)
 
     def _add_final(self, info: dict[str, Any], final_steps: list[FinalStep]) -> None:
         """Add the observations and infos that SAME_STEP resets have replaced to `info`."""
@@ -471,8 +449,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def snapshot(self, i: int) -> WorldSnapshot:
         """Return an opaque snapshot of environment i, which can be pickled."""
-        snapshot: WorldSnapshot = self._call_one(i, "snapshot")
-        return snapshot
+        return self._call_one(i, "snapshot")  # type: ignore[no-any-return]  # the worker's snapshot
 
     def restore(self, i: int, snapshot: WorldSnapshot) -> None:
         """Restore environment i from a snapshot.

@@ -39,8 +39,8 @@ class AlgebraProcessor(esper.Processor):
         self.phase, self.call = phase, call
 
     def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
-        # once a system has decided, only rendering systems still run
         """Run the system if its phase is among `phases` and no system has decided yet."""
+        # once a system has decided, only rendering systems still run
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.last_call = self.call.call
             self.call.run(world, NOTHING, *leading)
@@ -303,7 +303,7 @@ class WorldCanvas(ExpressionCanvas):
     def __init__(
         self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str
     ) -> None:
-        self._show, self._world, self._title, self._note = show, world, title, note
+        self._pass_on, self._world, self._title, self._note = show, world, title, note
         self._spans = parsing.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
 
@@ -345,7 +345,7 @@ class WorldCanvas(ExpressionCanvas):
             ending=w.ending,
             message=self._note,
         )
-        self._show(frame)
+        self._pass_on(frame)
 
 
 def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:
@@ -367,6 +367,4 @@ def _node_component(node: Node, left: int, right: int) -> Constant | Variable | 
     operands."""
     if node.kind is CONSTANT:
         return Constant(node.value)  # type: ignore[arg-type]  # a number
-    if node.kind is VARIABLE:
-        return Variable(node.name)
-    return Operator(node.name, left, right)
+    return Variable(node.name) if node.kind is VARIABLE else Operator(node.name, left, right)

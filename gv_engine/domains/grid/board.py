@@ -15,7 +15,7 @@ from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import ANGLES, SpriteSheet, pygame
+from gv_engine.ui.drawing.sprites import ANGLES, SpriteSheet, clipped, pygame
 from gv_engine.ui.drawing.stage import Camera, MapDrawing, Point, scroll_offset
 from gv_engine.ui.drawing.tile_canvas import (
     LOOK_MASK,
@@ -63,17 +63,17 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
     removed, added = ({cell: _object_in(grid, cell) for cell in cells} for grid in grids)
     moved = []
-    for (y, x), thing in added.items():
+    for (y, x), obj in added.items():
         for start in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-            if thing[0] != FLOOR and removed.get(start) == thing:
-                moved.append((thing, start, (y, x)))
+            if obj[0] != FLOOR and removed.get(start) == obj:
+                moved.append((obj, start, (y, x)))
                 del removed[start]
                 break
     goals = {goal for _, _, goal in moved}
     return Motion(
         before.agent,
         tuple(moved),
-        tuple((thing, cell) for cell, thing in removed.items() if thing[0] != FLOOR),
+        tuple((obj, cell) for cell, obj in removed.items() if obj[0] != FLOOR),
         tuple((t, cell) for cell, t in added.items() if t[0] != FLOOR and cell not in goals),
     )
 
@@ -154,11 +154,10 @@ class Minimap:
         part = pygame.Rect(inner.x + left, inner.y + top, wide, tall).clip(inner)
         pygame.draw.rect(surface, self._theme.on_select, part.inflate(2, 2).clip(inner), 1)
         pygame.draw.rect(surface, self._theme.select, part, 1)
-        dot = pygame.Rect(0, 0, max(AGENT_DOT, int(scale)), max(AGENT_DOT, int(scale)))
-        dot.center = (
-            inner.x + int((agent[1] + 0.5) * scale),
-            inner.y + int((agent[0] + 0.5) * scale),
-        )
+        side = max(AGENT_DOT, int(scale))
+        dot = pygame.Rect(0, 0, side, side)
+        y, x = (int((part + 0.5) * scale) for part in agent)
+        dot.center = inner.x + x, inner.y + y
         surface.fill(self._theme.on_select, dot.inflate(2, 2).clip(inner))
         surface.fill(self._theme.accent, dot.clip(inner))
 
@@ -222,20 +221,17 @@ class Board:
             for *_, goal in (*motion.added, *motion.moved):
                 shown[goal] = FLOOR | shown[goal] & bare
         self._update_ground(shown, (max(0, top), max(0, left)), rect, cell)
-        before = surface.get_clip()
-        surface.set_clip(self._clip)
-        y, x = self._origin
-        surface.blit(self._ground, self.cell_rect(y, x).topleft)
-        if motion is None or progress >= 1:
-            self._draw_agent(surface, agent, ANGLES[agent[2]], color)
-        else:
-            for thing, at, alpha in _animated_objects(motion, progress):
-                self._draw_object(surface, thing, at, alpha, shown)
-            turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
-            angle = ANGLES[agent[2]] - turn * (1 - progress)
-            place = lerp(motion.agent, agent, progress)
-            self._draw_agent(surface, (*place, agent[2]), angle, color)
-        surface.set_clip(before)
+        with clipped(surface, self._clip):
+            surface.blit(self._ground, self.cell_rect(*self._origin).topleft)
+            if motion is None or progress >= 1:
+                self._draw_agent(surface, agent, ANGLES[agent[2]], color)
+            else:
+                for obj, at, alpha in _animated_objects(motion, progress):
+                    self._draw_object(surface, obj, at, alpha, shown)
+                turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
+                angle = ANGLES[agent[2]] - turn * (1 - progress)
+                place = lerp(motion.agent, agent, progress)
+                self._draw_agent(surface, (*place, agent[2]), angle, color)
 
     def _update_ground(
         self, shown: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
@@ -275,7 +271,7 @@ class Board:
     def _draw_object(
         self,
         surface: pygame.Surface,
-        thing: CellObject,
+        obj: CellObject,
         place: Point,
         alpha: float,
         shown: CellCodes,
@@ -283,7 +279,7 @@ class Board:
         """Draw an object at a place between cells, with an opacity from 0 to 1."""
         rect = self.cell_rect(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
-        sprite = self._sheet.get(self._sheet.sprite_name(*thing[:2]), thing[2], rect.w, lit=lit)
+        sprite = self._sheet.get(self._sheet.sprite_name(*obj[:2]), obj[2], rect.w, lit=lit)
         if alpha < 1:
             sprite = sprite.copy()
             sprite.set_alpha(int(255 * alpha))
@@ -307,12 +303,12 @@ class Board:
 
 def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObject, Point, float]]:
     """Yield (object, place, opacity) of each object that moves, vanishes or appears."""
-    for thing, cell in motion.removed:
-        yield thing, cell, 1 - progress
-    for thing, cell in motion.added:
-        yield thing, cell, progress
-    for thing, start, goal in motion.moved:
-        yield thing, lerp(start, goal, progress), 1.0
+    for obj, cell in motion.removed:
+        yield obj, cell, 1 - progress
+    for obj, cell in motion.added:
+        yield obj, cell, progress
+    for obj, start, goal in motion.moved:
+        yield obj, lerp(start, goal, progress), 1.0
 
 
 def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
@@ -341,7 +337,7 @@ class EditorMapView(MapDrawing):
         self._sheet = SpriteSheet(folders, theme.palette, types)
         self._board = Board(self._sheet)
         self._camera = Camera()
-        self._size = 1, 1, 1  # cell sides in pixels: whole map visible, usual, current
+        self._size = 1, 1  # cell sides in pixels: whole map visible, current
         self._center = 0.0, 0.0
 
     def draw(
@@ -356,19 +352,15 @@ class EditorMapView(MapDrawing):
         pixels."""
         height, width = sketch.shape
         room, readable = (rect.h, rect.w), int(line * _READABLE)
-        cell = self._camera.cell_size((height, width), room, readable)
-        cell = max(1, cell)
-        whole = max(1, min(rect.h // height, rect.w // width))
-        self._size = whole, cell, cell
+        cell = max(1, self._camera.cell_size((height, width), room, readable))
+        self._size = max(1, min(rect.h // height, rect.w // width)), cell
         start = scroll_offset((height, width), room, self._update_center(cursor, room, cell), cell)
         grid, ground = sketch.cell_arrays()
-        before = surface.get_clip()
-        surface.set_clip(rect.clip(before))
         self._board.draw(surface, rect, start, cell, grid, None, _NO_AGENT, beneath=ground)
-        for y, x, facing in sketch.agents():
-            place = self._board.cell_rect(y, x)
-            surface.blit(self._sheet.get("agent", 0, place.w, facing), place)
-        surface.set_clip(before)
+        with clipped(surface, rect):
+            for y, x, facing in sketch.agents():
+                place = self._board.cell_rect(y, x)
+                surface.blit(self._sheet.get("agent", 0, place.w, facing), place)
 
     def _update_center(
         self, cursor: MapCell, room: tuple[int, int], cell: int
@@ -386,14 +378,12 @@ class EditorMapView(MapDrawing):
         self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
     ) -> None:
         """Outline cells in theme colours."""
-        before = surface.get_clip()
-        surface.set_clip(rect.clip(before))
-        for cell, color in cells.items():
-            place = self._board.cell_rect(*cell)
-            thick = max(2, place.w // 16)
-            pygame.draw.rect(surface, self._theme.on_select, place, thick + 1)
-            pygame.draw.rect(surface, getattr(self._theme, color), place, thick)
-        surface.set_clip(before)
+        with clipped(surface, rect):
+            for cell, color in cells.items():
+                place = self._board.cell_rect(*cell)
+                thick = max(2, place.w // 16)
+                pygame.draw.rect(surface, self._theme.on_select, place, thick + 1)
+                pygame.draw.rect(surface, getattr(self._theme, color), place, thick)
 
     def cell_at(self, position: tuple[int, int]) -> MapCell | None:
         """Return the cell that is drawn at a position; None if there is none."""

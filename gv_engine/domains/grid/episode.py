@@ -6,18 +6,20 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
 from gv_engine.envs.observations import make_encoder
+from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
+from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import SolverAutoplayer
 from gv_engine.session.episode import (
     ACTION_SEPARATOR,
@@ -29,11 +31,6 @@ from gv_engine.session.inspection import world_differences
 from gv_engine.session.replay import row_digest
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
-
-if TYPE_CHECKING:
-    from gv_engine.rollout.policy import Policy
-    from gv_engine.scenario.scenario import Scenario
-
 
 _COMPILE_NOTE_DELAY = 2.0  # seconds
 
@@ -61,9 +58,8 @@ class GridHint:
         """Start a search from the current state."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._solver = SolverAutoplayer(
-                get_plugin(self._scenario).make_hint_provider(self._scenario)
-            )
+            provider = get_plugin(self._scenario).make_hint_provider(self._scenario)
+            self._solver = SolverAutoplayer(provider)
         self.is_searching, self.message = True, "Looking for a way"
         self._since = time.monotonic()
 
@@ -192,11 +188,8 @@ class GridEpisode(SingleAgentEpisode):
             key = _SECOND_KEYS.get(command.name, "")
             if command.name in self.actions and key and key not in taken:
                 taken.add(key)
-                does, says = (
-                    f"{self.agents[1]} {command.name}",
-                    f"{self.agents[1]}: {command.description}",
-                )
-                second.append(KeyCommand(does, says, (key,), command.repeats))
+                name, text = f"{self.agents[1]} ", f"{self.agents[1]}: {command.description}"
+                second.append(KeyCommand(name + command.name, text, (key,), command.repeats))
         return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
@@ -236,9 +229,8 @@ class GridEpisode(SingleAgentEpisode):
         for agent, name in enumerate(self.agents, 1):
             done = self.world.done[agent] and not self.world.terminated
             if name in self.partners and name not in by_agent and not done:
-                by_agent[name] = self.actions[
-                    int(self.partners[name].act(*self._seen_by(agent))[0])
-                ]
+                choice = self.partners[name].act(*self._seen_by(agent))[0]
+                by_agent[name] = self.actions[int(choice)]
         acting = (name for name in self.agents if by_agent.get(name, self.wait) != self.wait)
         return ACTION_SEPARATOR.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
 
@@ -373,9 +365,8 @@ class GridEpisode(SingleAgentEpisode):
         row, grid, item, explored = np.split(data, np.cumsum(sizes))
         self._simulation.world.restore(row.view(dtype)[0:1].reshape(()))
         self._clear_explored()
-        self._explored[...] = explored.reshape(self._explored.shape)
-        self._grid[...] = grid.reshape(self._grid.shape)
-        self._item[...] = item.reshape(self._item.shape)
+        for array, data in ((self._explored, explored), (self._grid, grid), (self._item, item)):
+            array[...] = data.reshape(array.shape)
         for agent, values in zip(self._simulation.agents, terms, strict=True):
             self._simulation.set_terms(agent, values)
 

@@ -13,21 +13,9 @@ from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import Policy, load_policy, policies_by_agent
-from gv_engine.rules.errors import (
-    BuiltInDoesNotCompileError,
-    DoesNotCompileError,
-    SeveralAgentsError,
-)
+from gv_engine.rules import errors
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.system import (
-    OBSERVATION,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Phase,
-)
+from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
@@ -49,16 +37,18 @@ from gv_engine.world.simulation import Simulation
 FORMAT = ScenarioFormat(
     GRID_KEYS,
     {
-        "reset_function": FunctionSchema(RESET, list_built_in(RESET)),
-        "transition_function": FunctionSchema(TRANSITION, list_built_in(TRANSITION), TURN_KEYS),
-        "reward_function": FunctionSchema(REWARD, list_built_in(REWARD), TURN_KEYS),
-        "terminating_function": FunctionSchema(
-            TERMINATING, list_built_in(TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
+        "reset_function": FunctionSchema(Phase.RESET, list_built_in(Phase.RESET)),
+        "transition_function": FunctionSchema(
+            Phase.TRANSITION, list_built_in(Phase.TRANSITION), TURN_KEYS
         ),
-        "visibility_function": FunctionSchema(VISIBILITY, list_built_in(VISIBILITY)),
+        "reward_function": FunctionSchema(Phase.REWARD, list_built_in(Phase.REWARD), TURN_KEYS),
+        "terminating_function": FunctionSchema(
+            Phase.TERMINATING, list_built_in(Phase.TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
+        ),
+        "visibility_function": FunctionSchema(Phase.VISIBILITY, list_built_in(Phase.VISIBILITY)),
         "observation_function": FunctionSchema(
-            OBSERVATION,
-            list_built_in(VISIBILITY),
+            Phase.OBSERVATION,
+            list_built_in(Phase.VISIBILITY),
             VIEW,
             (object_schema(FROM_VISIBILITY),),
             allows_bare_name=False,
@@ -117,9 +107,8 @@ def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Itera
     if scenario.layout.agents > 1:
         return _frames_of_agents(scenario, policy, seed, steps)
     env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    return _frames_of_policy(
-        env, load_policy(policy, 1, len(scenario.actions), scenario=scenario), seed, steps
-    )
+    player = load_policy(policy, 1, len(scenario.actions), scenario=scenario)
+    return _frames_of_policy(env, player, seed, steps)
 
 
 def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
@@ -127,20 +116,18 @@ def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int)
     mirror = Simulation(env.scenario)
     policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
-    over = False
+    terminated = truncated = np.zeros(1, np.bool_)
     for step in range(steps + 1):
         if step:
-            if over:
-                return
-            actions = policy.act(observation, info)
-            observation, _, terminated, truncated, info = env.step(actions)
-            over = bool(terminated[0] or truncated[0])
+            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
         mirror.world.restore(env.snapshot(0))
         terms = info["reward_terms"]
         mirror.terms = [float(terms[name][0]) for name in env.scenario.reward_names]
         rendered: list[Frame] = []
         mirror.render(rendered.append, observation["grid"][0])
         yield rendered[-1]
+        if terminated[0] or truncated[0]:
+            return
 
 
 def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
@@ -181,10 +168,7 @@ def describe_size(scenario: Scenario) -> str:
 
 def list_schedules(scenario: Scenario) -> Schedules:
     """Return (name, calls by phase in order) of every member scenario."""
-    return [
-        (member.name, {phase: member.calls(phase) for phase in Phase})
-        for member in scenario.members
-    ]
+    return [(part.name, {phase: part.calls(phase) for phase in Phase}) for part in scenario.members]
 
 
 def list_systems(scenario: Scenario) -> SystemTable:
@@ -215,7 +199,7 @@ def check_scenario(
     exception = ", with nothing compiled or searched" if quick else ""
     try:
         survey = None if faults or quick else Survey(scenario, range(_LEVELS), limit, checked=True)
-    except SeveralAgentsError as error:
+    except errors.SeveralAgentsError as error:
         survey, exception = None, ", and nothing searched"
         facts.append(("searched", f"no: {error}"))
     if survey:
@@ -239,8 +223,8 @@ def _compile_result(scenario: Scenario) -> str:
     """Return "yes" if the scenario compiles, else "no" with the reason."""
     try:
         make_batch(scenario, 1, "compiled", checked=True)
-    except BuiltInDoesNotCompileError:
+    except errors.BuiltInDoesNotCompileError:
         raise
-    except DoesNotCompileError as error:
+    except errors.DoesNotCompileError as error:
         return f"no: {error}"
     return "yes"

@@ -13,30 +13,21 @@ from components.matter import Portable, Solid
 from components.objects import WALL
 from gv_engine.domains.grid.board import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
+from gv_engine.rules import geometry
 from gv_engine.rules.component import column_name
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.geometry import (
-    ACTIONS,
-    BACKWARD,
-    FORWARD,
-    LEFT,
-    MOVE_RIGHT,
-    RIGHT,
-    rotate,
-    step_x,
-    step_y,
-)
+from gv_engine.rules.geometry import ACTIONS, BACKWARD, LEFT, RIGHT, rotate, step_x, step_y
 from gv_engine.rules.objects import ObjectType
 from gv_engine.scenario.plugin import KeyCommand
 
 # ---- steering ------------------------------------------------------------------------------------
 
 _SIDE_STEPS = {"TURN_LEFT": "MOVE_LEFT", "TURN_RIGHT": "MOVE_RIGHT"}
-_MOVES = {name: way for way, name in enumerate(ACTIONS[: MOVE_RIGHT + 1])}
+_MOVES = {name: way for way, name in enumerate(ACTIONS[: geometry.MOVE_RIGHT + 1])}
 _TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
 _KEYS = {command.name: command.keys for command in DOMAIN.keys}
 _DIRECTIONS = {
-    "STEER_UP": (FORWARD, "go up", "MOVE_FORWARD"),
+    "STEER_UP": (geometry.FORWARD, "go up", "MOVE_FORWARD"),
     "STEER_LEFT": (LEFT, "go left", "TURN_LEFT"),
     "STEER_RIGHT": (RIGHT, "go right", "TURN_RIGHT"),
     "STEER_DOWN": (BACKWARD, "go down", "MOVE_BACKWARD"),
@@ -227,10 +218,9 @@ def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) ->
     up."""
     kind, state, _ = frame.grid[cell].tolist()
     object_type = frame.types[kind]
-    can_pick_up = not {"PICK_UP", "PICK_N_DROP"}.isdisjoint(actions)
-    return _blocks(object_type, state) or (
-        can_pick_up and Portable in object_type.component_classes
-    )
+    can_pick_up = "PICK_UP" in actions or "PICK_N_DROP" in actions
+    is_item = can_pick_up and Portable in object_type.component_classes
+    return is_item or _blocks(object_type, state)
 
 
 def is_safe(frame: Frame, cell: Cell) -> bool:
@@ -239,9 +229,9 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
     height, width = frame.grid.shape[:2]
     if not (0 <= cell[0] < height and 0 <= cell[1] < width):
         return False
-    kind, state, _ = frame.grid[cell].tolist()
     if frame.beneath is not None and frame.beneath[cell][0] > FLOOR:
         return False
+    kind, state, _ = frame.grid[cell].tolist()
     object_type = frame.types[kind]
     can_open = any(_blocks(object_type, other) for other in range(object_type.num_states))
     return kind == FLOOR or (can_open and not _blocks(object_type, state))

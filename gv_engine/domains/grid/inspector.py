@@ -14,17 +14,9 @@ from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.inspection import (
-    ActionPreview,
-    Entity,
-    Inspection,
-    Outcome,
-    VisibleCells,
-    describe_numbers,
-    visibility_function_names,
-)
+from gv_engine.session import inspection
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import draw_text_line, font, pygame, rounded_rect
+from gv_engine.ui.drawing.sprites import clipped, draw_text_line, font, pygame, rounded_rect
 from gv_engine.ui.drawing.widgets import wrap_text
 
 AS_SHOWN = "as the agent saw it"
@@ -74,13 +66,13 @@ class GridInspector:
         self._width = 300  # pixels
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._scenario: Scenario | None = None
-        self._inspection: Inspection
-        self._trial: ActionPreview
-        self._outcomes: Mapping[str, Outcome] = {}
+        self._inspection: inspection.Inspection
+        self._trial: inspection.ActionPreview
+        self._outcomes: Mapping[str, inspection.Outcome] = {}
         self._frame: Frame
         self._is_stale = True
         self._rows: list[PageLine] = []
-        self._sight: VisibleCells | None = None
+        self._sight: inspection.VisibleCells | None = None
 
     def begin(self) -> None:
         """Mark the pages as outdated, because the frame has changed."""
@@ -103,10 +95,8 @@ class GridInspector:
         self._is_stale, self._frame = False, self._game.frame()
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._inspection, self._trial = (
-                Inspection(self._scenario),
-                ActionPreview(self._scenario),
-            )
+            self._inspection = inspection.Inspection(self._scenario)
+            self._trial = inspection.ActionPreview(self._scenario)
         self._inspection.load(self._game.row())
         height, width = self._frame.grid.shape[:2]
         if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
@@ -121,11 +111,11 @@ class GridInspector:
         self._rows = list(self._pages[self._page]())
 
     def _choices(self, page: str) -> tuple[str, ...]:
-        """Return the options of a page, one of which is selected."""
+        """Return the options of a page; the player selects one of them."""
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
-            return (AS_SHOWN, *visibility_function_names())
+            return (AS_SHOWN, *inspection.visibility_function_names())
         return ()
 
     def _cell_lines(self) -> Iterator[PageLine]:
@@ -153,20 +143,19 @@ class GridInspector:
     def _observation_lines(self) -> Iterator[PageLine]:
         """Yield the lines on the arrays of the observation in the selected representation."""
         frame = self._frame
+        cells = frame.observation, frame.item
         try:
-            arrays = self._inspection.observation(
-                self._representation, frame.observation, frame.item
-            )
+            arrays = self._inspection.observation(self._representation, *cells)
         except ValueError as error:
             yield PageLine(str(error))
             return
         for name, array in arrays.items():
             shape = " × ".join(map(str, array.shape))
             yield PageLine(name, f"{shape} {array.dtype}", is_heading=True)
-            cells = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
+            objects = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
             parts: list[tuple[str, NDArray[Any], str]] = [("", array, self._meaning_of(name))]
-            if cells is not None:
-                legends = describe_numbers(array, cells, frame.types)
+            if objects is not None:
+                legends = inspection.describe_numbers(array, objects, frame.types)
                 parts = [
                     (part, array[..., k], ", ".join(f"{n} {w}" for n, w in legends[k].items()))
                     for k, part in enumerate(("type", "state", "colour"))
@@ -199,16 +188,14 @@ class GridInspector:
     def _actions_lines(self) -> Iterator[PageLine]:
         """Yield the lines on each action: whether the action is valid, and its effects."""
         commands = (*DOMAIN.keys, *self._inspection.scenario.own_actions)
-        titles = {
-            command.name: command.description.capitalize() for command in commands
-        }  # as in the help
+        titles = {key.name: key.description.capitalize() for key in commands}  # as in the help
         for action, is_valid in self._inspection.actions().items():
             name = titles.get(action, action.replace("_", " ").capitalize())
             yield PageLine(name, "does something" if is_valid else "nothing", is_heading=is_valid)
             if not self._frame.outcome:
                 yield from self._outcome_lines(self._outcomes[action])
 
-    def _outcome_lines(self, outcome: Outcome) -> Iterator[PageLine]:
+    def _outcome_lines(self, outcome: inspection.Outcome) -> Iterator[PageLine]:
         """Yield the lines on the effects, the end and the rewards that an action would have."""
         for text in self._wrap("; ".join(outcome.effects) or outcome.problem, 1):
             yield PageLine(text, "", 1)
@@ -244,14 +231,16 @@ class GridInspector:
         self._is_stale |= (self._line, self._width) != (line, width)
         self._line, self._width = line, width
         self._refresh()
-        theme, before = self._theme, surface.get_clip()
-        surface.set_clip(rect.clip(before))
-        surface.blit(rounded_rect(rect.size, line // 2, theme.card), rect)
-        inner = rect.inflate(-line, -line)
         self._buttons = []
-        if min(inner.size) < line:
-            surface.set_clip(before)
-            return
+        with clipped(surface, rect):
+            surface.blit(rounded_rect(rect.size, line // 2, self._theme.card), rect)
+            inner = rect.inflate(-line, -line)
+            if min(inner.size) >= line:
+                self._draw_page(surface, inner)
+
+    def _draw_page(self, surface: pygame.Surface, inner: pygame.Rect) -> None:
+        """Draw the buttons, the visible lines of the current page, and the scroll bar."""
+        line = self._line
         top = self._draw_buttons(surface, inner, inner.y, tuple(self._pages), self._page)
         choices = self._choices(self._page)
         if choices:
@@ -268,8 +257,7 @@ class GridInspector:
             tall = max(line, body.h * self._room // len(self._rows))
             down = (body.h - tall) * self._scrolled // (len(self._rows) - self._room)
             bar = pygame.Rect(body.right - line // 4, body.y + down, max(2, line // 4), tall)
-            surface.fill(theme.outline, bar)
-        surface.set_clip(before)
+            surface.fill(self._theme.outline, bar)
 
     def _draw_buttons(
         self,
@@ -282,17 +270,16 @@ class GridInspector:
         """Draw a row of buttons, wrapped into lines; return the top of the next line."""
         line, theme, left = self._line, self._theme, rect.x
         for name in names:
-            width = min(rect.w, font(line).size(name.replace("_", " "))[0] + line)
+            title = name.replace("_", " ")
+            width = min(rect.w, font(line).size(title)[0] + line)
             if left > rect.x and left + width > rect.right:
                 left, top = rect.x, top + line * 3 // 2
             button = pygame.Rect(left, top, width, line * 5 // 4)
-            is_chosen = name == chosen
-            color = theme.accent if is_chosen else theme.well
+            color, ink = (theme.well, theme.text)
+            if name == chosen:
+                color, ink = theme.accent, theme.on_accent
             surface.blit(rounded_rect(button.size, line // 3, color), button)
-            ink = theme.on_accent if is_chosen else theme.text
-            draw_text_line(
-                surface, button.inflate(-line // 2, 0), name.replace("_", " "), line, ink, "center"
-            )
+            draw_text_line(surface, button.inflate(-line // 2, 0), title, line, ink, "center")
             self._buttons.append((button, name))
             left += width + line // 4
         return top + line * 3 // 2
@@ -313,9 +300,8 @@ class GridInspector:
                     square.center = slot.center
                     surface.fill(theme.accent if text == SEEN else theme.muted, square)
                 else:
-                    draw_text_line(
-                        surface, slot, text, line, theme.muted if text == "0" else theme.text
-                    )
+                    ink = theme.muted if text == "0" else theme.text
+                    draw_text_line(surface, slot, text, line, ink)
             return
         color = theme.accent if row.is_heading else theme.text if not row.value else theme.muted
         taken = draw_text_line(surface, rect, row.label, line, color)
@@ -386,7 +372,7 @@ def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
     return names[(names.index(name) + (1 if forward else -1)) % len(names)]
 
 
-def _entity_lines(entity: Entity, level: int = 0) -> Iterator[PageLine]:
+def _entity_lines(entity: inspection.Entity, level: int = 0) -> Iterator[PageLine]:
     """Yield the lines on an entity, its components, and the entities that it holds."""
     yield PageLine(entity.name, f"entity {entity.number}", level, is_heading=True)
     for part in entity.parts:

@@ -18,7 +18,14 @@ from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import SpriteSheet, draw_text_line, font, pygame, rounded_rect
+from gv_engine.ui.drawing.sprites import (
+    SpriteSheet,
+    clipped,
+    draw_text_line,
+    font,
+    pygame,
+    rounded_rect,
+)
 from gv_engine.ui.drawing.stage import MAP_SHARE, Camera, Stage, default_cell_size, scroll_offset
 
 # ---- layout of the views -------------------------------------------------------------------------
@@ -228,21 +235,18 @@ class GridStage(Stage):
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
         """Draw the views, marks, tooltip and hint."""
-        frame, theme = self._frame, self._theme
-        before = surface.get_clip()
-        surface.set_clip(rect.clip(before))
-        surface.fill(theme.background, rect)
-        grid, seen = frame.grid.shape[:2], frame.observation.shape[:2]
+        grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
         view = "state" if self.view == "explored" else self.view
         self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
-        if "state" in self._places:
-            self._draw_state(surface, self._places["state"], progress * (2 - progress))
-        if "observation" in self._places:
-            self._draw_observation(surface, self._places["observation"])
-        self._draw_marks(surface)
-        self._draw_tooltip(surface, rect)
-        self._draw_hint(surface, rect)
-        surface.set_clip(before)
+        with clipped(surface, rect):
+            surface.fill(self._theme.background, rect)
+            if "state" in self._places:
+                self._draw_state(surface, self._places["state"], progress * (2 - progress))
+            if "observation" in self._places:
+                self._draw_observation(surface, self._places["observation"])
+            self._draw_marks(surface)
+            self._draw_tooltip(surface, rect)
+            self._draw_hint(surface, rect)
 
     @property
     def _readable(self) -> int:
@@ -309,30 +313,17 @@ class GridStage(Stage):
         for cell, thick, ink in (*marks, (chosen, 2, select)):
             if cell is None:
                 continue
-            if "state" in self._places:
-                self._outline(surface, self._places["state"].rect, self._state, cell, thick, ink)
-            seen = self._frame.to_view_cell(*cell)
-            if "observation" in self._places and seen is not None:
-                clip = self._places["observation"].rect
-                self._outline(surface, clip, self._observation, seen, thick, ink)
-
-    def _outline(
-        self,
-        surface: pygame.Surface,
-        clip: pygame.Rect,
-        board: Board,
-        cell: Cell,
-        thick: int,
-        ink: str,
-    ) -> None:
-        """Outline a cell of a board in a colour, inside a clipping rectangle."""
-        before = surface.get_clip()
-        surface.set_clip(clip.clip(before))
-        place = board.cell_rect(*cell)
-        thick *= max(1, place.w // 32)
-        pygame.draw.rect(surface, self._theme.on_select, place, thick + max(1, thick))
-        pygame.draw.rect(surface, ink, place, thick)
-        surface.set_clip(before)
+            boards = {
+                "state": (self._state, cell),
+                "observation": (self._observation, self._frame.to_view_cell(*cell)),
+            }
+            for view, (board, drawn_cell) in boards.items():
+                if view in self._places and drawn_cell is not None:
+                    with clipped(surface, self._places[view].rect):
+                        rect = board.cell_rect(*drawn_cell)
+                        width = thick * max(1, rect.w // 32)
+                        pygame.draw.rect(surface, self._theme.on_select, rect, 2 * width)
+                        pygame.draw.rect(surface, ink, rect, width)
 
     def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw a tooltip with the objects in the cell under the mouse."""
@@ -340,7 +331,7 @@ class GridStage(Stage):
             return
         cell, text = tooltip
         line = self.line * 7 // 8
-        box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
+        box = self._plate_rect(text, rect)
         box.midtop = cell.centerx, cell.bottom + line // 4
         if box.bottom > rect.bottom:
             box.bottom = cell.top - line // 4
@@ -351,10 +342,14 @@ class GridStage(Stage):
         """Draw the hint or the request for a click at the bottom, if there is one."""
         self._hint.update()
         if text := "Click where to put it" if self._is_putting else self._hint.message:
-            line = self.line * 7 // 8
-            box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
+            box = self._plate_rect(text, rect)
             box.midbottom = rect.midbottom
             self._draw_plate(surface, box, text, self._theme.accent)
+
+    def _plate_rect(self, text: str, rect: pygame.Rect) -> pygame.Rect:
+        """Return a rectangle for a plate with a text, at most as wide as `rect`."""
+        line = self.line * 7 // 8
+        return pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
 
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
         """Draw a text on a rounded plate."""
@@ -372,13 +367,9 @@ class GridStage(Stage):
             text = f"{agent}{words} at {cell[0]}, {cell[1]}"
             return self._state.cell_rect(*cell), text
         if (cell := self._view_cell("observation", self._observation, position)) is not None:
-            kind, state, color = frame.observation[cell].tolist()
+            look = frame.observation[cell].tolist()
             agent = "agent on " if cell == frame.observer else ""
-            text = (
-                "not seen"
-                if kind == HIDDEN
-                else agent + describe_object(frame.types, kind, state, color)
-            )
+            text = agent + describe_object(frame.types, *look) if look[0] != HIDDEN else "not seen"
             return self._observation.cell_rect(*cell), text
         return None
 
@@ -387,9 +378,8 @@ class GridStage(Stage):
         kind, state, color = self._frame.item
         if not kind:
             return ""
-        sprite = self._sheet.get(
-            self._sheet.sprite_name(kind, state), color, max(1, min(rect.size))
-        )
+        name = self._sheet.sprite_name(kind, state)
+        sprite = self._sheet.get(name, color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         if self._is_putting:
             pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))

@@ -18,7 +18,7 @@ from components.appearance import FLOOR, HIDDEN
 from components.matter import Opaque
 from gv_engine.domains.grid.input_map import Steering, resolve_action
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
+from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, grid_to_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme
@@ -28,6 +28,8 @@ CELL_WIDTH = 2
 """Characters per cell."""
 GAP = 3
 """Characters between state and observation."""
+MIN_COLUMNS = 7
+"""Columns of a state that must fit beside the observation."""
 
 
 class GridTerminalView(TerminalPicture):
@@ -50,20 +52,12 @@ class GridTerminalView(TerminalPicture):
         if view == "explored":
             frame, view = frame.limit_to_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
-        observation = _grid_lines(
-            frame.types,
-            frame.observation,
-            (*frame.observer, 0),
-            seen,
-            frame.visible_ground,
-            height,
-            width,
-            theme,
-        )
+        cells = frame.observation, (*frame.observer, 0), seen, frame.visible_ground
+        observation = _grid_lines(frame.types, *cells, height, width, theme)
         if view == "observation":
             return observation
         room = width - len(observation[0]) - GAP if view == "both" else width
-        if view == "both" and room < _min_width(frame):
+        if view == "both" and room < CELL_WIDTH * min(frame.grid.shape[1], MIN_COLUMNS):
             return self.draw(frame, "state", width, height)
         cells = frame.grid, frame.agent, frame.seen, frame.beneath
         state = _grid_lines(frame.types, *cells, height, room, theme)
@@ -78,10 +72,8 @@ class GridTerminalView(TerminalPicture):
     def facts(self, frame: Frame) -> list[str]:
         """Return lines with the mission and the held object."""
         mission = [format_mission(frame.mission)] if frame.mission else []
-        return [
-            *mission,
-            f"holding {describe_object(frame.types, *frame.item) if frame.item[0] else 'nothing'}",
-        ]
+        item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
+        return [*mission, f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
         """Return a line for each character on the screen, without walls and floor."""
@@ -89,15 +81,12 @@ class GridTerminalView(TerminalPicture):
         both = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(both, axis=0)
         lines: dict[str, Text] = {}
-        for letter, (kind, state, color) in zip(
-            grid_to_text(cells[None], frame.types), cells.tolist(), strict=True
-        ):
+        letters = grid_to_text(cells[None], frame.types)
+        for letter, look in zip(letters, cells.tolist(), strict=True):
             if letter not in "#.?":
                 text = Text(no_wrap=True)
-                text.append(*_cell_text(frame.types, letter, (kind, color), True, self._theme))
-                text.append(
-                    f" {describe_object(frame.types, kind, state, color)}", self._theme.muted
-                )
+                text.append(*_cell_text(frame.types, letter, look[::2], True, self._theme))
+                text.append(f" {describe_object(frame.types, *look)}", self._theme.muted)
                 lines.setdefault(text.plain, text)
         return list(lines.values())
 
@@ -121,16 +110,8 @@ class GridTerminalView(TerminalPicture):
         """Return True if the level has the command."""
         if self.steering and name in self._steering.replaces:
             return False
-        steers = any(command.name == name for command in self.steering)
-        return (
-            steers or name in self._game.actions or any(c.name == name for c in self._game.commands)
-        )
-
-
-def _min_width(frame: Frame) -> int:
-    """Return the number of columns that a state needs beside the observation."""
-    columns: int = frame.grid.shape[1]
-    return CELL_WIDTH * min(columns, 7)
+        commands = (*self.steering, *self._game.commands)
+        return name in self._game.actions or any(command.name == name for command in commands)
 
 
 def _grid_lines(
@@ -158,23 +139,18 @@ def _grid_lines(
             else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
             for j in columns
         ]
-        if below is not None and beneath is not None:
+        if below is not None and beneath is not None:  # underline objects on the ground
             covered = (beneath[i] != grid[i]).any(-1) & (beneath[i, :, 0] > FLOOR)
-            cells = [
-                _add_ground(*cell, below[i][j]) if covered[j] else cell
-                for j, cell in zip(columns, cells, strict=True)
-            ]
+            for number, j in enumerate(columns):
+                if covered[j]:
+                    text, style = cells[number]
+                    text = text[0] + below[i][j] if text[1] == " " else text
+                    cells[number] = text, f"{style} underline"
         line = Text(no_wrap=True)
         for style, alike in groupby(cells, itemgetter(1)):
             line.append("".join(text for text, _ in alike), style)
         lines.append(line)
     return lines
-
-
-def _add_ground(text: str, style: str, ground: str) -> tuple[str, str]:
-    """Return text and style of a cell with an object on the ground: underlined, with the ground's
-    letter."""
-    return (text[0] + ground if text[1] == " " else text), f"{style} underline"
 
 
 def _cell_text(
@@ -190,11 +166,12 @@ def _cell_text(
     ground = theme.card if lit else theme.background
     if kind == HIDDEN:
         return letter * CELL_WIDTH, f"dim {theme.muted} on {theme.background}"
-    if not color and _is_opaque(types[kind]):
+    if not color and Opaque in dict(types[kind].components):
         return letter * CELL_WIDTH, f"{theme.muted} on {theme.outline}"
     if color:
         shades = PALETTES[theme.palette][color]
-        ink = shades.light if _is_dark(theme.background) else shades.dark
+        is_dark = int(theme.background[1:3], 16) < 128  # the red of `#rrggbb`
+        ink = shades.light if is_dark else shades.dark
         return letter + COLOR_LETTERS[color], f"bold {ink} on {ground}"
     if letter == ".":
         return (letter if lit else " ") + " ", f"{theme.muted} on {ground}"
@@ -210,16 +187,6 @@ def _color_letters() -> Iterator[str]:
 
 
 COLOR_LETTERS = tuple(_color_letters())
-
-
-def _is_dark(color: str) -> bool:
-    """Return True if a colour `#rrggbb` is dark."""
-    return int(color[1:3], 16) < 128
-
-
-def _is_opaque(kind: ObjectType) -> bool:
-    """Return True if objects of a type block the view."""
-    return any(part is Opaque for part, _ in kind.components)
 
 
 def _visible_range(middle: int, size: int, room: int) -> range:

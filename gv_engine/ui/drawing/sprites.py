@@ -6,7 +6,8 @@ import os
 import re
 import unicodedata
 from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -410,3 +411,17 @@ def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surfa
     width, height = size
     rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
     return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
+
+
+@contextmanager
+def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
+    """Context manager: draw only inside a rectangle of the surface, and inside the clip of before.
+
+    The clip of before is restored at the end.
+    """
+    before = surface.get_clip()
+    surface.set_clip(rect.clip(before))
+    try:
+        yield
+    finally:
+        surface.set_clip(before)

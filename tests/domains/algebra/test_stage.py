@@ -60,11 +60,11 @@ def test_no_node_lies_upon_another(name: str):
             play_at_random(game, moves)
             nodes = game.frame().nodes
             for size in ((780, 420), (1450, 950), (300, 100)):
-                layout = fit_tree(nodes, size, 30, measure_text)
+                layout = fit_tree(nodes, size, 30)
                 check_no_overlap(layout)
                 fits = layout.size[0] <= size[0] and layout.size[1] <= size[1]
                 assert fits or layout.line == MIN_LINE
-            check_no_overlap(lay_out_tree(nodes, 12, measure_text))
+            check_no_overlap(lay_out_tree(nodes, 12))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_no_node_lies_upon_another(name: str):
 def test_long_numbers_have_room_too(text: str):
     nodes = problem(text).frame().nodes
     for line in (MIN_LINE, 9, 20, 40):
-        layout = lay_out_tree(nodes, line, measure_text)
+        layout = lay_out_tree(nodes, line)
         check_no_overlap(layout)
         for node, place in zip(nodes, layout.rects, strict=True):
             assert measure_text(node.text, line) <= place.w
@@ -82,7 +82,7 @@ def test_long_numbers_have_room_too(text: str):
 def test_nodes_stand_in_the_order_of_the_text_and_below_their_parents():
     nodes = game_of("mathy-poly-combine-in-place-hard", 20).frame().nodes
     assert len(nodes) == 123
-    places = fit_tree(nodes, (1450, 900), 30, measure_text).rects
+    places = fit_tree(nodes, (1450, 900), 30).rects
     assert all(a.centerx < b.centerx for a, b in itertools.pairwise(places))
     for node, place in zip(nodes, places, strict=True):
         if node.parent >= 0:
@@ -108,7 +108,7 @@ def test_a_tree_that_nearly_fits_is_shown_whole():
     stage = stage_of(problem("4x + 2x + 7y + 3z"))
     nodes = stage._frame.nodes
     for line, whole in ((8, True), (7, False)):
-        room = lay_out_tree(nodes, line, measure_text).size
+        room = lay_out_tree(nodes, line).size
         layout = stage._lay_out(room)
         assert stage._readable == 9
         assert (layout.size[0] <= room[0]) == whole
