@@ -217,7 +217,7 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
-    viewer.send_means(CurvePoint(*means, training.steps_per_second))
+    viewer.send(CurvePoint(*means, training.steps_per_second))
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
