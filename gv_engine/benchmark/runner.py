@@ -167,7 +167,7 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
             if not math.isnan(metrics.success_rate):
                 curve.append((metrics.steps, round(metrics.success_rate, 3)))
                 if metrics.episodes >= _MIN_EPISODES:
-                    lengths.append((metrics.steps, metrics.episodic_length))
+                    lengths.append((metrics.steps, metrics.episode_length))
             is_successful = bool(lengths) and metrics.success_rate >= until
             is_done = metrics.steps >= max_steps or (is_successful and _has_converged(lengths))
         seconds = time.process_time() - began

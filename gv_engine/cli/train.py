@@ -194,8 +194,8 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
-    means = metrics.success_rate, metrics.episodic_return, metrics.episodic_length
-    viewer.send_means(CurvePoint(*means, training.steps_per_second))
+    means = metrics.success_rate, metrics.episode_return, metrics.episode_length
+    viewer.send(CurvePoint(*means, training.steps_per_second))
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
@@ -211,7 +211,7 @@ def _format_counts(metrics: TrainingMetrics, seconds: float) -> tuple[str, str, 
 
 def _format_means(metrics: TrainingMetrics) -> list[str]:
     """Return the texts of success rate, return and length; `–` for unknown ones."""
-    means = metrics.episodic_return, metrics.episodic_length
+    means = metrics.episode_return, metrics.episode_length
     texts = f"{metrics.success_rate:.1%}", *(f"{mean:.4g}" for mean in means)
     return [_UNKNOWN if text.startswith("nan") else text for text in texts]
 
@@ -220,7 +220,7 @@ def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
 ) -> None:
     """Print why the success rate and the return of a run are unknown, if they are."""
-    unknown = [result for result in results if math.isnan(result.metrics.episodic_return)]
+    unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
         enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents

@@ -70,7 +70,6 @@ class EditorDocument:
     Args:
         buffer: text of the file.
         variant: variant of the scenario in it.
-        folder: folder of the rule files, if the document has no file yet.
         trust: Python that the scenario may run.
         settings: values of the scenario's parameters.
 
@@ -87,12 +86,10 @@ class EditorDocument:
         self,
         buffer: TextBuffer,
         variant: str = "",
-        folder: Path | None = None,
         trust: Trust = DEFAULT_TRUST,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.buffer, self.variant, self.trust = buffer, variant, trust
-        self._folder = folder or Path()
         self._settings = settings or {}
         self._rule_watch: Watch | None = None
         self._read: tuple[str, Path | None] | None = None
@@ -106,7 +103,7 @@ class EditorDocument:
     @property
     def level(self) -> ScenarioRef:
         """Reference to the scenario, also before it has a file."""
-        return ScenarioRef(self.buffer.file or self._folder / NEW_FILE, self.variant)
+        return ScenarioRef(self.buffer.file or Path(NEW_FILE), self.variant)
 
     @property
     def title(self) -> str:
@@ -122,25 +119,21 @@ class EditorDocument:
         if self._read == now:
             return False
         self._read = now
-        self.scenario = None
+        self.scenario, self.faults = None, ()
+        settings = dict(self._settings)
         try:
-            document = read_text(
-                self.buffer.text.encode(), self.level, self.trust, dict(self._settings)
-            )
+            document = read_text(self.buffer.text.encode(), self.level, self.trust, settings)
+            self.document, self.vocabulary = document, read_vocabulary(document)
         except ScenarioError as error:
             self.faults = self._faults(error)
-            self.map = MapModel(self.buffer.text, self.document, self.vocabulary, self.variant)
+        self.map = MapModel(self.buffer.text, self.document, self.vocabulary, self.variant)
+        if self.document is None or self.faults:
             return True
-        self.document = document
-        self.vocabulary = read_vocabulary(document)
-        self.map = MapModel(self.buffer.text, document, self.vocabulary, self.variant)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                self.scenario = Scenario.read(document)
-            self.faults = ()
-            files = (file for file in self.scenario.watched_files() if file.suffix == ".py")
-            self._rule_watch = Watch(files)
+                self.scenario = Scenario.read(self.document)
+            self._rule_watch = Watch(self._rule_files())
         except ScenarioError as error:
             self.faults = self._faults(error)
         except GVEngineError as error:
@@ -150,13 +143,15 @@ class EditorDocument:
     def have_rules_changed(self) -> bool:
         """Return whether rule files have changed since they were read; the next `refresh` then
         reads the text again."""
-        files = (
-            [f for f in self.scenario.watched_files() if f.suffix == ".py"] if self.scenario else []
-        )
-        if self._rule_watch is None or not self._rule_watch.differs(files):
-            return False
-        self._read = None
-        return True
+        has_changed = self._rule_watch is not None and self._rule_watch.differs(self._rule_files())
+        if has_changed:
+            self._read = None
+        return has_changed
+
+    def _rule_files(self) -> list[Path]:
+        """Return the Python files of the scenario."""
+        files = self.scenario.watched_files() if self.scenario else ()
+        return [file for file in files if file.suffix == ".py"]
 
     def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
         """Return the problems of an error with their places."""
@@ -179,14 +174,12 @@ class EditorDocument:
             unknown = [level_map.rows[y][x] for y, x in cells if level_map.symbol((y, x)) is None]
             same = [cell for character in unknown for cell in level_map.cells_of(character)]
             return list(dict.fromkeys([*cells, *same]))  # errors name unknown characters once
-        if place.path.startswith("legend.") and len(place.path) > len("legend."):
-            return level_map.cells_of(place.path[len("legend.")])
-        if place.path.startswith("objects."):
-            return [
-                cell
-                for cell in level_map.cells()
-                if place.path.split(".")[1] in self._type_names(cell)
-            ]
+        key, _, name = place.path.partition(".")
+        if key == "legend" and name:
+            return level_map.cells_of(name[0])
+        if key == "objects" and name:
+            name = name.partition(".")[0]
+            return [cell for cell in level_map.cells() if name in self._type_names(cell)]
         return []
 
     def _type_names(self, cell: MapCell) -> set[str]:
@@ -263,7 +256,7 @@ class EditorDocument:
             EditError: the scenario has errors.
         """
         buffer = TextBuffer(self._text_with_level(seed), self.buffer.file)
-        return EditorDocument(buffer, self.variant, self._folder, self.trust, self._settings)
+        return EditorDocument(buffer, self.variant, self.trust, self._settings)
 
     def _text_with_level(self, seed: int) -> str:
         """Return the text with the level of a seed as a map.
@@ -407,17 +400,15 @@ class BackgroundChecker:
 
     def ask(self, scenario: Scenario | None) -> None:
         """Check a level, and drop the earlier request; None only drops it."""
-        busy = self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS
-        if busy:
+        if self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS:
             self.close()  # it may search for long yet
         self._request_number += 1
         self.is_waiting = scenario is not None
         if scenario is None:
             return
-        if self._process is None:
-            self._start()
+        if self._connection is None:
+            self._connection = self._start()
         self._request_time = time.monotonic()
-        assert self._connection
         with suppress(OSError):  # `answer` reports a dead process
             self._connection.send((self._request_number, scenario))
 
@@ -442,39 +433,33 @@ class BackgroundChecker:
     def close(self) -> None:
         """End the process."""
         self.is_waiting = False
-        if self._process is not None and self._connection is not None:
+        if self._connection is not None:
             self._process.kill()
             self._process.join()
             self._connection.close()
-        self._process = self._connection = None
+        self._connection = None
 
-    def _start(self) -> None:
-        """Start the process."""
-        self._process, self._connection = start_worker(_run_process)
-
-
-def _run_process(connection: Connection) -> None:
-    """Serve requests until the connection closes; the main function of the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
-    with redirect_stderr(StringIO()):  # compiler warnings would repeat with every change
-        _serve_requests(connection)
+    def _start(self) -> Connection:
+        """Start the process and return the connection to it."""
+        self._process, connection = start_worker(_serve_requests)
+        return connection
 
 
 def _serve_requests(connection: Connection) -> None:
-    """Send the check states of each level that arrives; a newer request cancels the current one."""
-    while True:
-        try:
+    """Send the check states of each level that arrives until the connection closes; a newer request
+    cancels the current one. The main function of the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
+    # compiler warnings would repeat with every change
+    with redirect_stderr(StringIO()), suppress(EOFError, OSError):
+        while True:
             number, scenario = connection.recv()
-            states = check_level(scenario)
             state = CheckState()
-            for state in states:
+            for state in check_level(scenario):
                 if connection.poll():
                     break  # a newer request
                 connection.send((number, state, False))
             else:
                 connection.send((number, state, True))
-        except (EOFError, OSError):
-            return
 
 
 def check_level(scenario: Scenario) -> Iterator[CheckState]:
@@ -516,8 +501,7 @@ def _solve_levels(scenario: Scenario) -> Iterator[CheckState]:
             yield CheckState(steps=len(solution.actions), levels=levels)
         else:
             verdict, is_lost = solution.verdict.value, solution.verdict is Verdict.LOST
-            yield CheckState(
-                message=verdict[0].upper() + verdict[1:], is_lost=is_lost, levels=levels
-            )
+            message = verdict[0].upper() + verdict[1:]
+            yield CheckState(message=message, is_lost=is_lost, levels=levels)
         if seed + 1 >= _MIN_LEVELS and survey.all_alike:
             break

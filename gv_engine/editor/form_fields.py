@@ -123,9 +123,8 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
     expected = " or ".join(dict.fromkeys(_describe_types(key.schema)))
     is_text = key.schema is TEXT or key.schema == TEXT
     parts = None if choices or keys else _make_parts(schema, key, vocab)
-    return FormField(
-        name, key.description, schema, value, choices, expected, is_text, key.required, keys, parts
-    )
+    limits = choices, expected, is_text, key.required
+    return FormField(name, key.description, schema, value, *limits, keys, parts)
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
@@ -230,15 +229,15 @@ class FormParts(NamedTuple):
         kept_parts = {key: item for key, item in parts.items() if item is not None}
         return (list(kept_parts.values()) if self.is_list else kept_parts) or None
 
-    def move_part(self, value: Any, name: str, by: int) -> Any:
+    def move_part(self, value: Any, name: str, offset: int) -> Any:
         """Return a list with a part moved by some places; anything else unchanged."""
         names = [key for key, _ in self._named_parts(value)]
         if not self.is_list or name not in names:
             return value
         items = list(value)
         number = names.index(name)
-        if 0 <= number + by < len(items):
-            items.insert(number + by, items.pop(number))
+        if 0 <= number + offset < len(items):
+            items.insert(number + offset, items.pop(number))
         return items
 
     @property
@@ -269,11 +268,11 @@ def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | 
             tuple(COLORS): [COLORS[color] for color in vocab.colors],
             _object_names(vocab): [vocab.types[kind].name for kind in vocab.objects],
         }.get(options, ())
-        return FormParts(
-            Key(key.description, items, nested=key.nested), options, tuple(usual), True, vocab
-        )
+        part_key = Key(key.description, items, nested=key.nested)
+        return FormParts(part_key, options, tuple(usual), True, vocab)
     if schema.get("type") == "object" and isinstance(named_parts, dict):
-        return FormParts(Key(key.description, named_parts, nested=key.nested), (), (), False, vocab)
+        part_key = Key(key.description, named_parts, nested=key.nested)
+        return FormParts(part_key, (), (), False, vocab)
     return None
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ CellThing = Mapping[str, Any]
 "color": "RED"}, {"agent": "LEFT", "ground": "Ice"}."""
 
 AGENT_KEY = "agent"
-_FLOOR: CellThing = {}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,7 @@ class Vocabulary:
 
     def normalize_entry(self, entry: Any) -> CellThing:
         """Return a legend entry without default values."""
-        if not isinstance(entry, dict):
-            entry = {"object": entry}
-        thing = {key: part for key, part in entry.items() if part is not None}
+        thing = {key: part for key, part in _as_entry(entry).items() if part is not None}
         name = str(thing.get("object", ""))
         if name == OBJECT_TYPES[FLOOR].name:
             del thing["object"]
@@ -81,8 +80,7 @@ class Vocabulary:
         if thing.get("color") == COLORS[NONE]:
             del thing["color"]
         if isinstance(thing.get("ground"), dict):
-            ground = self.normalize_entry(thing["ground"])
-            thing["ground"] = ground["object"] if list(ground) == ["object"] else ground
+            thing["ground"] = _shorten_entry(self.normalize_entry(thing["ground"]))
         return thing
 
     def thing_of_symbol(self, symbol: Symbol) -> CellThing:
@@ -93,8 +91,7 @@ class Vocabulary:
         if symbol.facing is not None:
             thing[AGENT_KEY] = ORIENTATIONS[symbol.facing]
         if symbol.ground:
-            ground = self.thing_of_symbol(symbol.ground)
-            thing["ground"] = ground["object"] if list(ground) == ["object"] else ground
+            thing["ground"] = _shorten_entry(self.thing_of_symbol(symbol.ground))
         return thing
 
     def thing_of_type(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
@@ -113,29 +110,40 @@ class Vocabulary:
         return name in self.types and self.types[str(name)].layer == GROUND
 
 
+def _as_entry(content: Any) -> dict[str, Any]:
+    """Return a legend entry as a dict, also if it is the name of an object."""
+    return content if isinstance(content, dict) else {"object": content}
+
+
+def _shorten_entry(thing: CellThing) -> Any:
+    """Return the name of an object without other keys; any other legend entry as a dict."""
+    return thing["object"] if list(thing) == ["object"] else dict(thing)
+
+
 def read_vocabulary(document: Document) -> Vocabulary:
     """Return the vocabulary of a document; errors are ignored, as other checks report them."""
     entries = document.root.value if isinstance(document.root.value, dict) else {}
-    numbering = TypeIds.assign([document])
-    names = NameResolver(document, numbering, ErrorCollector(document.label))
+    names = NameResolver(document, TypeIds.assign([document]), ErrorCollector(document.label))
     draws = RandomValues(names)
-    legend: Legend = {}
-    agents = AgentSpecs()
+
+    def read(key: str, reader: Callable[[YamlNode], T], default: T) -> T:
+        """Return what a reader makes of a key; the default without the key or after an error."""
+        with suppress(FieldError, ScenarioError):
+            if key in entries:
+                return reader(entries[key])
+        return default
+
     with suppress(FieldError, ScenarioError):
         for node in list_referring_nodes(document.root):
             names.import_references(node)
-    with suppress(FieldError, ScenarioError):
-        if "objects" in entries:
-            names.declared_types = read_object_types(names, entries["objects"], document.folder)
-    with suppress(FieldError, ScenarioError):
-        if "draw" in entries:
-            draws.read(entries["draw"])
-    with suppress(FieldError, ScenarioError):
-        if "legend" in entries:
-            legend = read_legend(draws, entries["legend"])
-    with suppress(FieldError, ScenarioError):
-        if "agents" in entries:
-            agents = read_agents(names, entries["agents"])
+    names.declared_types = read(
+        "objects",
+        lambda node: read_object_types(names, node, document.folder),
+        names.declared_types,
+    )
+    read("draw", draws.read, None)
+    legend: Legend = read("legend", partial(read_legend, draws), {})
+    agents = read("agents", partial(read_agents, names), AgentSpecs())
     usual = names.list_grid_types()
     objects, colors = usual, USUAL_COLORS
     with suppress(FieldError, ScenarioError):
@@ -145,45 +153,28 @@ def read_vocabulary(document: Document) -> Vocabulary:
         if "colors" in space:
             color_names = [node.text for node in items(space["colors"])]
             colors = tuple(COLORS.index(name) for name in color_names if name in COLORS)
-    vocabulary = Vocabulary(
-        names.types,
-        objects,
-        usual,
-        tuple(sorted({NONE, *colors})),
-        agents=len(agents.bodies),
-        names=names,
-    )
-    return _with_legend(vocabulary, legend, entries.get("legend"), draws)
-
-
-def _with_legend(
-    vocabulary: Vocabulary, legend: Legend, node: YamlNode | None, draws: RandomValues
-) -> Vocabulary:
-    """Return the vocabulary with the built-in legend and the scenario's own."""
-    entries = node.value if node and isinstance(node.value, dict) else {}
+    colors = tuple(sorted({NONE, *colors}))
+    vocab = Vocabulary(names.types, objects, usual, colors, agents=len(agents.bodies), names=names)
+    own_entries: dict[str, YamlNode] = read("legend", mapping, {})
     things = {
-        character: vocabulary.normalize_entry(entry.plain) for character, entry in entries.items()
+        character: vocab.normalize_entry(node.plain) for character, node in own_entries.items()
     }
     built_in = {
-        character: vocabulary.thing_of_symbol(symbol)
+        character: vocab.thing_of_symbol(symbol)
         for character, symbol in LEGEND.items()
         if character not in things
     }
     symbols = {c: symbol and _fixed_symbol(symbol, draws) for c, symbol in legend.items()}
-    return replace(vocabulary, legend={**LEGEND, **symbols}, things={**things, **built_in})
+    return replace(vocab, legend={**LEGEND, **symbols}, things={**things, **built_in})
 
 
 def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
     """Return a symbol with the first option in place of each random value."""
-    first = symbol.options[0]
-    kind, state, color = (
-        draws.list_possible_values(value)[0] for value in (first.kind, first.state, first.color)
-    )
-    facing = symbol.facing
-    if facing is not None:
-        facing = draws.list_possible_values(facing)[0] % len(
-            ORIENTATIONS
-        )  # agents with any direction face up
+    option, facing = symbol.options[0], symbol.facing
+    values = (option.kind, option.state, option.color)
+    kind, state, color = (draws.list_possible_values(value)[0] for value in values)
+    if facing is not None:  # agents with any direction face up
+        facing = draws.list_possible_values(facing)[0] % len(ORIENTATIONS)
     ground = symbol.ground and _fixed_symbol(symbol.ground, draws)
     return Symbol(kind, state, color, facing, room=symbol.room, ground=ground)
 
@@ -221,9 +212,13 @@ class Brushes:
         if self.chosen not in self.names:
             self.chosen = self.names[-1]
 
-    def select_next(self, by: int) -> None:
-        """Select the brush `by` places after the current one."""
-        self.chosen = self.names[(self.names.index(self.chosen) + by) % len(self.names)]
+    def choose(self, name: str, *_: object) -> None:
+        """Select a brush; further arguments, such as the position of the mouse, are ignored."""
+        self.chosen = name
+
+    def select_next(self, offset: int) -> None:
+        """Select the brush `offset` places after the current one."""
+        self.chosen = self.names[(self.names.index(self.chosen) + offset) % len(self.names)]
 
     def states(self, name: str) -> tuple[str, ...]:
         """Return the states of a brush; for the agent, its directions."""
@@ -238,9 +233,8 @@ class Brushes:
     def state(self, name: str) -> int:
         """Return the number of the state that a brush paints."""
         usual = _USUAL.get(self._vocab.types[name].index) if name != AGENT_KEY else _AGENT_SYMBOL
-        return min(
-            self._states.get(name, usual.state if usual else 0), max(0, len(self.states(name)) - 1)
-        )
+        state = self._states.get(name, usual.state if usual else 0)
+        return min(state, max(0, len(self.states(name)) - 1))
 
     def color(self, name: str) -> int:
         """Return the index of the colour that a brush paints."""
@@ -250,19 +244,25 @@ class Brushes:
         color = self._colors.get(name, usual.color if usual else colors[-1])
         return color if color in colors else colors[-1]
 
-    def set_state(self, number: int) -> None:
+    def set_state(self, index: int) -> None:
         """Set the state of the selected brush."""
         if count := len(self.states(self.chosen)):
-            self._states[self.chosen] = number % count
+            self._states[self.chosen] = index % count
 
-    def set_color(self, color: int) -> None:
-        """Set the colour of the selected brush."""
-        self._colors[self.chosen] = color
+    def next_state(self) -> None:
+        """Set the state of the selected brush to the next one."""
+        self.set_state(self.state(self.chosen) + 1)
+
+    def toggle_all_things(self) -> None:
+        """Switch between all object types and those of the level."""
+        self.all_things = not self.all_things
+        self.set_vocabulary(self._vocab)
 
     def next_color(self) -> None:
         """Set the colour of the selected brush to the next one."""
         if colors := self.colors(self.chosen):
-            self.set_color(colors[(colors.index(self.color(self.chosen)) + 1) % len(colors)])
+            number = colors.index(self.color(self.chosen)) + 1
+            self._colors[self.chosen] = colors[number % len(colors)]
 
     def thing(self, name: str = "") -> CellThing:
         """Return the content that a brush paints, by default the selected one."""
@@ -283,11 +283,9 @@ class Brushes:
         """Select the brush of a cell's content: its object, else its agent, else its ground."""
         layer = thing
         if "object" not in thing and AGENT_KEY not in thing and "ground" in thing:
-            ground = thing["ground"]
-            layer = ground if isinstance(ground, dict) else {"object": ground}
-        name = str(
-            layer.get("object", AGENT_KEY if AGENT_KEY in layer else self._vocab.types[FLOOR].name)
-        )
+            layer = _as_entry(thing["ground"])
+        default_name = AGENT_KEY if AGENT_KEY in layer else self._vocab.types[FLOOR].name
+        name = str(layer.get("object", default_name))
         if name not in self.names:
             self.all_things = True
             self.set_vocabulary(self._vocab)
@@ -308,10 +306,10 @@ MapCell = tuple[int, int]
 
 FLOOR_THING: CellThing = {}
 WALL_THING: CellThing = {"object": "Wall"}
-# Keys of levels that are generated at reset
 _BUILDS_LEVELS = (
     *("reset_function", "maps", "symmetries", "room", "rooms", "place", "reachable", "tries"),
 )
+"""Keys of levels that are generated at reset."""
 _SPACES = ("state_space", "observation_space")
 
 
@@ -367,11 +365,10 @@ class MapModel:
         ground = grid.copy()
         for cell in self.cells():
             if symbol := self.symbol(cell):
-                below = symbol.ground
-                if below:
-                    ground[cell] = below.kind, below.state, below.color
-                bare = below and symbol.kind == FLOOR
-                grid[cell] = ground[cell] if bare else (symbol.kind, symbol.state, symbol.color)
+                below = symbol.ground or Symbol(FLOOR, 0, 0)
+                ground[cell] = below.kind, below.state, below.color
+                top = below if symbol.kind == FLOOR and symbol.ground else symbol
+                grid[cell] = top.kind, top.state, top.color
         return grid, ground
 
     def cells(self) -> Iterator[MapCell]:
@@ -453,8 +450,7 @@ class MapModel:
         if not character:
             raise EditError("all characters stand for something; take some out of the legend")
         legend[character] = thing
-        ordered = {key: thing[key] for key in LEGEND_KEYS if key in thing}
-        entry = ordered["object"] if list(ordered) == ["object"] else ordered
+        entry = _shorten_entry({key: thing[key] for key in LEGEND_KEYS if key in thing})
         if not has_value(text, ("legend",)):
             return put(text, ("legend",), {character: entry}, after=str(self.path[0])), character
         return put(text, ("legend", character), entry), character
@@ -488,15 +484,14 @@ class MapModel:
                 text = remove(text, path)
         return text
 
-    def draw_room(self, one: MapCell, other: MapCell) -> str:
+    def draw_room(self, corner: MapCell, opposite: MapCell) -> str:
         """Return the text with a room: walls around floor between two opposite corners."""
-        (top, bottom), (left, right) = (sorted(pair) for pair in zip(one, other, strict=True))
-        cells = cells_of_box(one, other)
-        edge = {
-            (y, x): WALL_THING if y in (top, bottom) or x in (left, right) else FLOOR_THING
-            for y, x in cells
-        }
-        return self.paint(list(edge.items()), over=False)
+        (y1, x1), (y2, x2) = corner, opposite
+        things = [
+            ((y, x), WALL_THING if y in (y1, y2) or x in (x1, x2) else FLOOR_THING)
+            for y, x in cells_of_box(corner, opposite)
+        ]
+        return self.paint(things, over=False)
 
     def resize(self, height: int, width: int) -> str:
         """Return the text with a map of another size; walls on the border stay on the border.
@@ -508,17 +503,15 @@ class MapModel:
             raise EditError(f"a map has 1 to {MAX_SIDE} rows and columns")
         old_height, old_width = self.shape
         rows = list(self.rows)
-        edge = {*rows[0], *rows[-1], *(row[0] for row in rows), *(row[-1] for row in rows)}
-        walls = [c for c in edge if self._vocab.things.get(c) == WALL_THING]
-        around = len(edge) == len(walls) == 1 and min(height, width, old_height, old_width) > 2
-        ring = int(around)
+        edge = "".join({*rows[0], *rows[-1], *(row[0] for row in rows), *(row[-1] for row in rows)})
+        is_walled = len(edge) == 1 and self._vocab.things.get(edge) == WALL_THING
+        ring = int(is_walled and min(height, width, old_height, old_width) > 2)
+        inner_height, inner_width = height - 2 * ring, width - 2 * ring
         inner = [row[ring : old_width - ring] for row in rows[ring : old_height - ring]]
-        inner = [row[: width - 2 * ring].ljust(width - 2 * ring, ".") for row in inner]
-        inner = inner[: height - 2 * ring]
-        inner += ["." * (width - 2 * ring)] * (height - 2 * ring - len(inner))
-        if around:
-            wall = walls[0]
-            inner = [wall * width, *(f"{wall}{row}{wall}" for row in inner), wall * width]
+        inner = [row[:inner_width].ljust(inner_width, ".") for row in inner[:inner_height]]
+        inner += ["." * inner_width] * (inner_height - len(inner))
+        if ring:
+            inner = [edge * width, *(f"{edge}{row}{edge}" for row in inner), edge * width]
         return self._with_rows(self._text, inner)
 
     def replace_levels(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
@@ -537,21 +530,20 @@ class MapModel:
         facing_by_cell = {(y, x): facing for y, x, facing in agents}
         things = []
         for y, x in np.ndindex(*grid.shape[:2]):
-            below = None
-            if ground is not None and ground[y, x, 0] > FLOOR:
-                below = Symbol(*ground[y, x].tolist())
-            object_symbol = Symbol(*grid[y, x].tolist())
-            if below == object_symbol:
-                object_symbol = Symbol(FLOOR, 0, NONE)
-            symbol = replace(object_symbol, facing=facing_by_cell.get((y, x)), ground=below)
+            has_ground = ground is not None and ground[y, x, 0] > FLOOR
+            below = Symbol(*ground[y, x].tolist()) if has_ground else None
+            symbol = Symbol(*grid[y, x].tolist())
+            if below == symbol:
+                symbol = Symbol(FLOOR, 0, NONE)
+            symbol = replace(symbol, facing=facing_by_cell.get((y, x)), ground=below)
             things.append(((y, x), vocab.thing_of_symbol(symbol)))
         model = MapModel(text, None, replace(vocab, agents=0))
         return model.paint(things, over=False)
 
 
-def cells_of_box(one: MapCell, other: MapCell) -> list[MapCell]:
+def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
     """Return the cells of a rectangle between two corners, row by row."""
-    (top, bottom), (left, right) = (sorted(pair) for pair in zip(one, other, strict=True))
+    (top, bottom), (left, right) = (sorted(pair) for pair in zip(corner, opposite, strict=True))
     return [(y, x) for y in range(top, bottom + 1) for x in range(left, right + 1)]
 
 
@@ -559,17 +551,10 @@ def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[s
     """Return the content of a cell after a thing is put into it; ground and room stay."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):
-        ground = dict(thing)
-        name = ground["object"] if list(ground) == ["object"] else ground
-        return {**before, "ground": name}
+        return {**before, "ground": _shorten_entry(thing)}
     if not thing and before.keys() <= kept.keys():  # of a bare cell the ground goes, too
-        return _room(before)
+        kept.pop("ground", None)
     return {**thing, **kept}
-
-
-def _room(thing: CellThing) -> dict[str, Any]:
-    """Return the room entry of a content as a dict; empty if it has none."""
-    return {"room": thing["room"]} if "room" in thing else {}
 
 
 def _nested_things(thing: CellThing) -> Iterator[CellThing]:
@@ -578,15 +563,14 @@ def _nested_things(thing: CellThing) -> Iterator[CellThing]:
     for key in ("ground", "content", "holds"):
         inner = thing.get(key)
         if inner is not None:
-            yield from _nested_things(inner if isinstance(inner, dict) else {"object": inner})
+            yield from _nested_things(_as_entry(inner))
 
 
 def _candidate_characters(thing: CellThing) -> Iterator[str]:
     """Yield characters for a new legend entry, those that resemble the thing's name first."""
-    ground = thing.get("ground")
-    ground = ground.get("object", "") if isinstance(ground, dict) else ground
+    ground = _as_entry(thing.get("ground")).get("object")
     names = [str(part) for part in (thing.get("object"), ground, thing.get("color")) if part]
-    for name in (*names, *(["agent"] if AGENT_KEY in thing else [])):
+    for name in (*names, *([AGENT_KEY] if AGENT_KEY in thing else [])):
         yield from (name[0].upper(), name[0].lower())
     yield from "".join(names)
     yield from string.ascii_letters + string.digits

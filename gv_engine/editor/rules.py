@@ -77,7 +77,7 @@ class Rule(NamedTuple):
         """Sentence about the rule, with its arguments."""
         if self.system is None:
             return "There is no rule of this name"
-        summary = first_sentence(self.system.objects or self.system.function)
+        summary = _summarize(self.system)
         arguments = [f"{key.replace('_', ' ')} {_short(v)}" for key, v in self.arguments.items()]
         return f"{summary} ({', '.join(arguments)})" if arguments else summary
 
@@ -96,7 +96,12 @@ class AvailableRule(NamedTuple):
     @property
     def description(self) -> str:
         """Sentence about the rule."""
-        return first_sentence(self.system.objects or self.system.function)
+        return _summarize(self.system)
+
+
+def _summarize(system: System) -> str:
+    """Return the first sentence of a rule's docstring."""
+    return first_sentence(system.objects or system.function)
 
 
 class RuleList:
@@ -144,9 +149,8 @@ class RuleList:
 
     def _rule(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
         """Return the rule of a node."""
-        plain = node.plain
-        arguments = dict(plain) if isinstance(plain, dict) else {}
-        arguments.pop("name", None)
+        plain = node.plain if isinstance(node.value, dict) else {}
+        arguments = {key: value for key, value in plain.items() if key != "name"}
         return Rule(part, path, _name(node), arguments, self._system(part.phase, node))
 
     def _system(self, phase: Phase, node: YamlNode) -> System | None:
@@ -192,10 +196,9 @@ class RuleList:
         }
         entry: Any = {"name": rule.name, **arguments} if arguments else rule.name
         text, rules = self._with_own_key(part.key), self.rules(part)
-        if part.is_list:
-            return insert(text, (part.key,), len(rules), entry)
-        if self._nested_nodes(part) is not None:
-            return insert(text, (part.key, _NESTED), len(rules), entry)
+        if part.is_list or self._nested_nodes(part) is not None:
+            path = (part.key,) if part.is_list else (part.key, _NESTED)
+            return insert(text, path, len(rules), entry)
         if not rules:
             return put(text, (part.key,), entry)
         combined = {"name": "reduce_any", _NESTED: [self._top[part.key].plain, entry]}
@@ -221,29 +224,20 @@ class RuleList:
         """
         text = self._with_own_key(rule.part.key)
         others = [other for other in self.rules(rule.part) if other.path != rule.path]
-        if rule.part.is_list or len(others) > 1:
+        if not others and rule.part.key == "terminating_function":
+            raise EditError("Something has to end it; add another end first")
+        if rule.part.is_list or len(others) != 1:
             return remove(text, rule.path)
-        if not others:
-            if rule.part.phase is TERMINATING and rule.part.key == "terminating_function":
-                raise EditError("Something has to end it; add another end first")
-            return remove(text, rule.path)
-        return put(text, (rule.part.key,), self._node(others[0].path).plain)
+        nested = self._nested_nodes(rule.part) or []
+        return put(text, (rule.part.key,), nested[int(others[0].path[-1])].plain)
 
-    def _node(self, path: KeyPath) -> YamlNode:
-        """Return the node at a path."""
-        node = self._top[str(path[0])]
-        for step in path[1:]:
-            inside: Any = node.value
-            node = inside[step]
-        return node
-
-    def move_rule(self, rule: Rule, by: int) -> str:
+    def move_rule(self, rule: Rule, offset: int) -> str:
         """Return the text with a rule moved by some places in its part."""
         *above, number = rule.path
         count = len(self.rules(rule.part))
-        if not isinstance(number, int) or not 0 <= number + by < count:
+        if not isinstance(number, int) or not 0 <= number + offset < count:
             return self._text
-        return move(self._with_own_key(rule.part.key), tuple(above), number, number + by)
+        return move(self._with_own_key(rule.part.key), tuple(above), number, number + offset)
 
     def set_argument(self, rule: Rule, key: str, value: Any) -> str:
         """Return the text with an argument of a rule set; None removes the argument."""
@@ -265,9 +259,8 @@ class RuleList:
 
 def _name(node: YamlNode) -> str:
     """Return the rule name of a node."""
-    if isinstance(node.value, dict):
-        return node.value["name"].text if "name" in node.value else ""
-    return node.text
+    name = node.value.get("name") if isinstance(node.value, dict) else node
+    return name.text if name else ""
 
 
 def _short(value: Any) -> str:

@@ -34,6 +34,7 @@ class _Loader(yaml.SafeLoader):
     """YAML loader that keeps the place of each alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node; an alias as a scalar with the alias's place."""
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
             return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
@@ -52,6 +53,11 @@ class _Entry(NamedTuple):
     within: yaml.CollectionNode
     key: yaml.Node | None
     number: int
+
+    @property
+    def column(self) -> int:
+        """Indentation of the key, or of the list."""
+        return int((self.key or self.within).start_mark.column)
 
 
 def compose_yaml(text: str) -> yaml.MappingNode:
@@ -147,10 +153,10 @@ def remove(text: str, path: KeyPath) -> str:
         head = text[:start].rstrip()
         return f"{head}{' ' if head.endswith((':', '-', ',')) else ''}{empty}{text[end:]}"
     if within.flow_style:
-        starts = [_start_of(part) for part in within.value]
-        if number + 1 < len(starts):
-            return _splice(text, starts[number], starts[number + 1], "")
-        return _splice(text, _end_of(text, within.value[number - 1]), _end(text, entry.node), "")
+        if number + 1 < len(within.value):
+            start, end = (_start(part) for part in within.value[number : number + 2])
+            return _splice(text, start, end, "")
+        return _splice(text, _end(text, within.value[number - 1]), _end(text, entry.node), "")
     if entry.key is None:
         start, end = _item_lines(text, within, number)
         return _splice(text, start, end, "")
@@ -161,12 +167,12 @@ def remove(text: str, path: KeyPath) -> str:
     return _splice(text, _line_start(text, start), end, "")
 
 
-def insert(text: str, path: KeyPath, number: int, value: Any) -> str:
+def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
     """Return the text with a new list item; a missing list is added.
 
     Args:
         path: path to the list.
-        number: index of the new item.
+        index: index of the new item.
         value: plain value.
 
     Raises:
@@ -175,56 +181,54 @@ def insert(text: str, path: KeyPath, number: int, value: Any) -> str:
     entry = _find_entry(compose_yaml(text), path)
     if entry is None or (isinstance(entry.node, yaml.ScalarNode) and not entry.node.value):
         return put(text, path, [value])
-    within = entry.node
-    if not isinstance(within, yaml.SequenceNode):
+    sequence = entry.node
+    if not isinstance(sequence, yaml.SequenceNode):
         raise EditError(f"{_format_path(path)}: found no list to put something into")
-    items, item = within.value, _format_flow(value)
+    items, item = sequence.value, _format_flow(value)
     if not items:
-        return _splice(text, *_span(text, within), f"[{item}]")
-    if within.flow_style:
-        if number < len(items):
-            at = items[number].start_mark.index
-            return _splice(text, at, at, f"{item}, ")
-        at = _end(text, items[-1])
-        return _splice(text, at, at, f", {item}")
-    indent = " " * within.start_mark.column
-    if number < len(items):
-        at = _item_start(text, within, number)
+        return _splice(text, *_span(text, sequence), f"[{item}]")
+    is_last = index >= len(items)
+    if sequence.flow_style:
+        at = _end(text, items[-1]) if is_last else _start(items[index])
+        return _splice(text, at, at, f", {item}" if is_last else f"{item}, ")
+    indent = " " * sequence.start_mark.column
+    if is_last:
+        at = _item_lines(text, sequence, len(items) - 1)[1]
     else:
-        at = _item_lines(text, within, len(items) - 1)[1]
+        at = _item_start(text, sequence, index)
     start = "" if not at or text[at - 1] == "\n" else "\n"
     return _splice(text, at, at, f"{start}{indent}- {item}\n")
 
 
-def move(text: str, path: KeyPath, number: int, to: int) -> str:
+def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
     """Return the text with a list item, and the comment above it, moved to another index.
 
     Args:
         path: path to the list.
-        number, to: old and new index.
+        index, new_index: old and new index.
 
     Raises:
         EditError: the value at the path is no list, or has no such item.
     """
-    within = _require_entry(text, path).node
-    if not isinstance(within, yaml.SequenceNode) or max(number, to) >= len(within.value):
+    sequence = _require_entry(text, path).node
+    if not isinstance(sequence, yaml.SequenceNode) or max(index, new_index) >= len(sequence.value):
         raise EditError(f"{_format_path(path)}: found no such item")
-    if number == to:
+    if index == new_index:
         return text
-    if within.flow_style:
-        parts = [text[slice(*_span(text, item))] for item in within.value]
-        spans = [_span(text, item) for item in within.value]
-        parts.insert(to, parts.pop(number))
+    if sequence.flow_style:
+        spans = [_span(text, item) for item in sequence.value]
+        parts = [text[start:end] for start, end in spans]
+        parts.insert(new_index, parts.pop(index))
         for (start, end), part in zip(reversed(spans), reversed(parts), strict=True):
             text = _splice(text, start, end, part)
         return text
-    starts = [_item_start(text, within, n) for n in range(len(within.value))]
-    end = _item_lines(text, within, len(within.value) - 1)[1]
+    starts = [_item_start(text, sequence, n) for n in range(len(sequence.value))]
+    end = _item_lines(text, sequence, len(sequence.value) - 1)[1]
     body = text[starts[0] : end]
     ended = body if body.endswith("\n") else f"{body}\n"
     cuts = [start - starts[0] for start in starts] + [len(ended)]
     chunks = [ended[a:b] for a, b in pairwise(cuts)]
-    chunks.insert(to, chunks.pop(number))
+    chunks.insert(new_index, chunks.pop(index))
     return _splice(text, starts[0], end, "".join(chunks))
 
 
@@ -237,12 +241,10 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
     entry = _find_entry(compose_yaml(text), path)
     if entry is None:
         return put_rows(put(text, path, "."), path, rows)
-    within = entry.within
-    if within.flow_style:
+    if entry.within.flow_style:
         return put(text, path, "\n".join(rows))
-    column = entry.key.start_mark.column if entry.key else within.start_mark.column
     comment = _sign_comment(text, entry.node)
-    return _splice(text, *_span(text, entry.node), _format_rows(rows, column, comment))
+    return _splice(text, *_span(text, entry.node), _format_rows(rows, entry.column, comment))
 
 
 def has_comment(text: str, path: KeyPath) -> bool:
@@ -289,45 +291,39 @@ def _require_entry(text: str, path: KeyPath) -> _Entry:
     return found
 
 
-def _start_of(part: Any) -> int:
-    """Return the start of a list item or a (key, value) pair."""
-    first = part[0] if isinstance(part, tuple) else part
-    return int(first.start_mark.index)
+def _start(part: Any) -> int:
+    """Return the start of a value or a (key, value) pair."""
+    return int((part[0] if isinstance(part, tuple) else part).start_mark.index)
 
 
-def _end_of(text: str, part: Any) -> int:
-    """Return the end of a list item or a (key, value) pair."""
-    return _end(text, part[1] if isinstance(part, tuple) else part)
-
-
-def _end(text: str, node: yaml.Node) -> int:
-    """Return the position after the last character of a value; YAML's own end marks lie behind
-    following blank lines."""
+def _end(text: str, part: Any) -> int:
+    """Return the position after the last character of a value or a (key, value) pair; YAML's own
+    end marks lie behind following blank lines."""
+    node: yaml.Node = part[1] if isinstance(part, tuple) else part
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        return _end_of(text, node.value[-1])
+        return _end(text, node.value[-1])
     end = int(node.end_mark.index)
     if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
-        start = int(node.start_mark.index)
-        return start + len(text[start:end].rstrip("\n"))
+        return len(text[:end].rstrip("\n"))
     return end
 
 
 def _span(text: str, node: yaml.Node) -> tuple[int, int]:
     """Return start and end of a value."""
-    return int(node.start_mark.index), _end(text, node)
+    return _start(node), _end(text, node)
 
 
-def _item_lines(text: str, within: yaml.CollectionNode, number: int) -> tuple[int, int]:
+def _item_lines(text: str, sequence: yaml.CollectionNode, index: int) -> tuple[int, int]:
     """Return start and end of the lines of a block list's item."""
-    start = int(within.value[number].start_mark.index)
-    return _line_start(text, start), _line_end(text, _end(text, within.value[number]))
+    start, end = _span(text, sequence.value[index])
+    return _line_start(text, start), _line_end(text, end)
 
 
-def _item_start(text: str, within: yaml.CollectionNode, number: int) -> int:
+def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
     """Return the start of an item with the comment above it; the comment above the first item
     belongs to the list."""
-    start, indent = _item_lines(text, within, number)[0], within.start_mark.column
-    while number and (above := _line_start(text, start - 1)) < start:
+    start, indent = _item_lines(text, sequence, index)[0], sequence.start_mark.column
+    while index and (above := _line_start(text, start - 1)) < start:
         line = text[above:start]
         if not line.strip().startswith("#") or len(line) - len(line.lstrip()) < indent:
             break
@@ -335,14 +331,14 @@ def _item_start(text: str, within: yaml.CollectionNode, number: int) -> int:
     return start
 
 
-def _line_start(text: str, at: int) -> int:
+def _line_start(text: str, position: int) -> int:
     """Return the start of the line at a position."""
-    return text.rfind("\n", 0, max(0, at)) + 1
+    return text.rfind("\n", 0, max(0, position)) + 1
 
 
-def _line_end(text: str, at: int) -> int:
+def _line_end(text: str, position: int) -> int:
     """Return the position after the line break."""
-    line_break = text.find("\n", at)
+    line_break = text.find("\n", position)
     return len(text) if line_break < 0 else line_break + 1
 
 
@@ -353,10 +349,9 @@ def _replace_value(text: str, entry: _Entry, value: Any) -> str:
     """Return the text with another value in an entry."""
     start, end = _span(text, entry.node)
     style = entry.node.style if isinstance(entry.node, yaml.ScalarNode) else None
-    column = entry.key.start_mark.column if entry.key else entry.within.start_mark.column
     is_long = isinstance(value, str) and (style == ">" or len(value) > _WIDTH)
     in_block = is_long and not entry.within.flow_style
-    written = _format_block(value, column) if in_block else _format_flow(value)
+    written = _format_block(value, entry.column) if in_block else _format_flow(value)
     space = " " if start == end and not text[:start].endswith(" ") else ""
     if remark := _sign_comment(text, entry.node):
         sign, line_break, rest = written.partition("\n")
@@ -388,7 +383,7 @@ def _sign_comment(text: str, node: yaml.Node) -> str:
     """Return the comment behind the `|` or `>` of a block scalar."""
     if not isinstance(node, yaml.ScalarNode) or node.style not in ("|", ">"):
         return ""
-    start = int(node.start_mark.index)
+    start = _start(node)
     _, mark, comment = text[start : _line_end(text, start)].rstrip().partition("#")
     return f"  {mark}{comment}" if mark else ""
 
@@ -438,13 +433,13 @@ class TextBuffer:
     """
 
     def __init__(self, text: str, file: Path | None = None, is_saved: bool = False) -> None:
-        self.text, self.file = _with_final_newline(text.replace("\r\n", "\n")), file
+        self.text, self.file = _normalize_newlines(text), file
         self._line_break = "\r\n" if "\r\n" in text else "\n"
         self._saved = self.text if is_saved else None
         self._undo_stack: list[str] = []
         self._redo_stack: list[str] = []
         self._stroke: object = None
-        self._watch = Watch([file] if file else [])
+        self.accept_disk_version()
 
     @classmethod
     def load(cls, file: Path) -> TextBuffer:
@@ -501,12 +496,12 @@ class TextBuffer:
         """Redo an edit; False if there is none."""
         return self._step(self._redo_stack, self._undo_stack)
 
-    def _step(self, source: list[str], other: list[str]) -> bool:
-        """Move a text from the `source` stack into the buffer and the current text onto `other`;
+    def _step(self, source: list[str], target: list[str]) -> bool:
+        """Move a text from the `source` stack into the buffer and the current text onto `target`;
         False if `source` is empty."""
         if not source:
             return False
-        other.append(self.text)
+        target.append(self.text)
         self.text, self._stroke = source.pop(), None
         return True
 
@@ -528,7 +523,7 @@ class TextBuffer:
         with atomic_write(target) as draft:
             draft.write_bytes(self.text.replace("\n", self._line_break).encode())
         self.file, self._saved = target, self.text
-        self._watch = Watch([target])
+        self.accept_disk_version()
         return target
 
     @property
@@ -549,7 +544,7 @@ class TextBuffer:
         """
         assert self.file
         watch = Watch([self.file])
-        text = _with_final_newline(_read_text(self.file).replace("\r\n", "\n"))
+        text = _normalize_newlines(_read_text(self.file))
         self.edit(lambda _: text)
         self._watch, self._saved = watch, text
 
@@ -564,10 +559,10 @@ def _read_text(file: Path) -> str:
     try:
         return decode_utf8(read_bytes(file, MAX_SCENARIO_BYTES, "scenario files"))
     except FieldError as error:
-        problems = ErrorCollector(str(file))
-        raise EditError(str(problems.error_with(error))) from None
+        raise EditError(str(ErrorCollector(str(file)).error_with(error))) from None
 
 
-def _with_final_newline(text: str) -> str:
-    """Return a text that ends with a newline, unless it is empty."""
+def _normalize_newlines(text: str) -> str:
+    """Return a text with Unix line ends that ends with a newline, unless it is empty."""
+    text = text.replace("\r\n", "\n")
     return text if text.endswith("\n") or not text else f"{text}\n"

@@ -138,7 +138,7 @@ class TrainingMetrics(NamedTuple):
     Attributes:
         steps: environment steps so far, of all agents.
         episodes: episodes that have ended so far.
-        episodic_return, episodic_length, success_rate: see `EpisodeMeans`. With several agents the
+        episode_return, episode_length, success_rate: see `EpisodeMeans`. With several agents the
             return is the sum over them, and an episode is a success if all agents succeed, or any
             if the first end ends the episode. The success rate is NaN if the scenario does not
             define success.
@@ -147,8 +147,8 @@ class TrainingMetrics(NamedTuple):
 
     steps: int
     episodes: int
-    episodic_return: float
-    episodic_length: float
+    episode_return: float
+    episode_length: float
     success_rate: float
     entropy: float
     approx_kl: float

@@ -270,9 +270,9 @@ class Run:
             self._log_to_tensorboard(metrics)
         except OSError as error:
             raise OSError(f"{self.path} cannot be written: {error.strerror}") from None
-        measures = metrics.success_rate, metrics.episodic_return, -metrics.episodic_length
+        measures = metrics.success_rate, metrics.episode_return, -metrics.episode_length
         score = [0.0 if math.isnan(value) else value for value in measures]
-        known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episodic_return)
+        known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
         if known and score > self.best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
             self.best = {"score": score, "steps": metrics.steps, "net": weights}

@@ -28,13 +28,13 @@ class EpisodeMeans(NamedTuple):
     world has reached yet.
 
     Attributes:
-        episodic_return: undiscounted sum of rewards.
-        episodic_length: steps.
+        episode_return: undiscounted sum of rewards.
+        episode_length: steps.
         success_rate: probability of success.
     """
 
-    episodic_return: float
-    episodic_length: float
+    episode_return: float
+    episode_length: float
     success_rate: float
 
 

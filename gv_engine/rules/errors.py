@@ -193,7 +193,7 @@ def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
     return f"{hint}(allowed: {', '.join(names)})"
 
 
-def error_text(error: Exception) -> str:
+def error_text(error: BaseException) -> str:
     """Return the message of an exception; for an OSError the file and reason, without the errno."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -44,7 +44,7 @@ def replay_folder() -> Path:
 
 def recording_folder() -> Path:
     """Return the folder of pictures and videos."""
-    return Path(platformdirs.user_data_dir(NAME, appauthor=False)) / "recordings"
+    return replay_folder().parent / "recordings"
 
 
 def level_folder() -> Path:
@@ -52,12 +52,12 @@ def level_folder() -> Path:
     return replay_folder().parent / "levels"
 
 
-def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
+def read_toml(file: Path, content: str) -> tuple[dict[str, Any], str, str]:
     """Read a TOML file of settings or keys.
 
     Args:
         file: file to read.
-        what: settings or keys, for the message.
+        content: settings or keys, for the message.
 
     Returns:
         The parsed file and its text, both empty if the file is missing or wrong; and a message if
@@ -76,7 +76,7 @@ def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
         why = f"{file}: it is not TOML: nested too deep"
     except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
         why = f"{file}: it is not TOML: {shorten(str(error), 200)}"
-    return {}, "", f"{why}. The usual {what} are used"
+    return {}, "", f"{why}. The usual {content} are used"
 
 
 def backup_broken_file(file: Path) -> str:
@@ -128,10 +128,18 @@ def save_unsaved(name: str, text: str) -> Path:
         OSError: the file cannot be written.
     """
     folder = replay_folder().parent / "unsaved"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}-{datetime.now():%Y%m%d-%H%M%S}.yaml"
+    return write_text(folder / f"{name}-{datetime.now():%Y%m%d-%H%M%S}.yaml", text)
+
+
+def write_text(file: Path, text: str, errors: str = "strict") -> Path:
+    """Write a text file by an atomic write, with its folder; return the file.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(file) as draft:
-        draft.write_text(text, "utf-8")
+        draft.write_text(text, "utf-8", errors)
     return file
 
 
@@ -147,10 +155,8 @@ def new_file(folder: Path, game: Session, suffix: str) -> Path:
         OSError: the folder cannot be created.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    return (
-        folder
-        / f"{make_file_name(game.title)}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}{suffix}"
-    )
+    name = f"{make_file_name(game.title)}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}"
+    return folder / (name + suffix)
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -235,10 +241,8 @@ class Settings:
                 setattr(settings, setting.name, value)
             else:
                 invalid.append(shorten(f"{setting.name} = {value!r}", 100))
-        return (
-            settings,
-            f"{file}: {', '.join(invalid)} cannot be used and is left out" if invalid else "",
-        )
+        message = f"{file}: {', '.join(invalid)} cannot be used and is left out"
+        return settings, message if invalid else ""
 
     def save(self, file: Path | None = None) -> None:
         """Write the settings by an atomic write.
@@ -250,15 +254,13 @@ class Settings:
             OSError: the file cannot be written.
         """
         file = file or settings_file()
-        file.parent.mkdir(parents=True, exist_ok=True)
         # numbers, strings and lists have the same text in TOML and JSON, except one character
         lines = [
             f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
             for name, value in asdict(self).items()
         ]
-        with atomic_write(file) as draft:
-            # a file name may not be valid UTF-8
-            draft.write_text("\n".join(lines) + "\n", "utf-8", errors="replace")
+        # a file name may not be valid UTF-8
+        write_text(file, "\n".join(lines) + "\n", errors="replace")
 
     def add_recent(self, source: str) -> None:
         """Move a scenario's name or file to the front of the recent scenarios."""
@@ -357,10 +359,8 @@ class Progress:
         if not invalid_lines:
             return fewest, ""
         count = "1 line" if invalid_lines == 1 else f"{invalid_lines} lines"
-        message = (
-            f"{self._file}: {count} cannot be used and left out{backup_broken_file(self._file)}"
-        )
-        return fewest, message
+        kept = backup_broken_file(self._file)
+        return fewest, f"{self._file}: {count} cannot be used and left out{kept}"
 
     def format_goal(self, level: PackLevel) -> str:
         """Return a text with the par of a level and the player's best."""
@@ -390,10 +390,5 @@ class Progress:
                 self.fewest[other] = min(least, self.fewest.get(other, least))
         before = self.fewest.pop(digest, steps)
         self.fewest[digest] = min(steps, before)
-        lines = [
-            f"{known_digest} = {least}\n"
-            for known_digest, least in [*self.fewest.items()][-_MAX_LEVELS:]
-        ]
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(self._file) as draft:
-            draft.write_text("".join(lines), "utf-8")
+        kept = [*self.fewest.items()][-_MAX_LEVELS:]
+        write_text(self._file, "".join(f"{known} = {least}\n" for known, least in kept))

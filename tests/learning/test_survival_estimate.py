@@ -41,8 +41,8 @@ def test_short_episodes_count_no_more_than_long_ones_in_worlds_that_begin_togeth
         assert known == told[LONGEST - 1 :]  # until then nobody can have lost
         spread = 5 * np.sqrt(chance * (1 - chance) / min(number, 500))
         assert all(abs(means.success_rate - chance) < spread + 0.01 for means in known)
-    assert 0 < known[-1].episodic_length <= LONGEST
-    assert 0 <= known[-1].episodic_return < known[-1].success_rate + 0.001
+    assert 0 < known[-1].episode_length <= LONGEST
+    assert 0 <= known[-1].episode_return < known[-1].success_rate + 0.001
 
 
 def test_means_are_those_of_all_episodes_where_all_have_ended():

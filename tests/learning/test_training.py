@@ -156,7 +156,7 @@ def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys
     known = trained("a", "--max-steps", limit, "--until", "0.001", updates=3)
     lines = curve(known)
     assert [line["success_rate"] == "nan" for line in lines] == [True, True, False]
-    assert [line["episodic_return"] == "nan" for line in lines] == [True, True, False]
+    assert [line["episode_return"] == "nan" for line in lines] == [True, True, False]
     assert int(lines[1]["episodes"]) > 0
     assert 0 < float(lines[2]["success_rate"]) < 1
     capsys.readouterr()
@@ -300,7 +300,7 @@ def test_tensorboard_shows_each_update_once():
     assert main(["train", "--resume", "a", "--steps", str(UPDATE * 4)]) == 0
     shown = reading.EventAccumulator(str(run)).Reload()
     lines = curve(run)
-    assert [each.step for each in shown.Scalars("episodic_return")] == [
+    assert [each.step for each in shown.Scalars("episode_return")] == [
         UPDATE * (k + 1) for k in range(4)
     ]
     for each, line in zip(shown.Scalars("length"), lines, strict=True):

@@ -123,7 +123,7 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     assert far.latest_snapshot() is None
     walk(worlds, 1)
     process.send_state()
-    process.send_means(CurvePoint(0.5, 1.0, 20.0, 100.0))
+    process.send(CurvePoint(0.5, 1.0, 20.0, 100.0))
     shown = far.latest_snapshot()
     assert shown is not None
     assert (shown.codes == worlds._make_snapshot().codes).all()

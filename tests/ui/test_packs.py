@@ -16,7 +16,7 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
-from gv_engine.ui.screens import start as start_module
+from gv_engine.ui.screens import menu as menu_module
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
@@ -61,7 +61,7 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     pack = desk.app.top
     assert isinstance(pack, PackScreen)
     desk.look()
-    assert pack._chosen == 1
+    assert pack.chosen == 1
     assert tutorial.levels[0].text == "Solved in 4 steps, par 4"
     desk.back_to_start()
     desk.look()
@@ -82,7 +82,7 @@ def test_who_goes_on_to_the_next_pack_comes_back_to_it(desk: Desk):
     assert pack.title == "puzzles-easy"
     desk.press("Escape")
     desk.type("stepping")
-    assert desk.app.top.chosen.title == "1. Stepping stone (puzzles-easy)"  # type: ignore[attr-defined]
+    assert desk.app.top.chosen_card.title == "1. Stepping stone (puzzles-easy)"  # type: ignore[attr-defined]
 
 
 def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
@@ -204,7 +204,7 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: p
         return ""
 
     monkeypatch.setattr(game_screen, "copy_to_clipboard", copied)
-    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: clipboard[-1])
+    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: clipboard[-1])
     screen = playing(desk, "keydoor-5x5", seed=200)
     desk.press("Left", "Right", "Up", "Ctrl+C")
     desk.back_to_start()
@@ -233,7 +233,7 @@ def test_a_level_of_ones_own_comes_along_in_the_line(
     line = Session(load_playable(str(tmp_path / source)), 4).replay().to_line()
     for file in tmp_path.glob("*.yaml"):
         file.unlink()
-    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: line)
+    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
     desk.app.push(StartScreen(desk.app))
     desk.press("Ctrl+V")
     game = played(desk).game
@@ -259,7 +259,7 @@ def test_a_line_touches_no_file_outside(
     replay = game.replay()
     changes = {field: value.format(victim=victim)}
     line = replace(replay, scenario=replay.scenario._replace(**changes)).to_line()
-    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: line)
+    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
     before = sorted(tmp_path.rglob("*"))
     desk.app.push(StartScreen(desk.app))
     desk.press("Ctrl+V")
@@ -274,7 +274,7 @@ def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest
     write_starter(folder)
     line = Session(load_playable(str(folder)), 4).replay().to_line()
     shutil.rmtree(folder)
-    monkeypatch.setattr(start_module, "paste_from_clipboard", lambda: line)
+    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
     desk.app.push(StartScreen(desk.app))
     desk.press("Ctrl+V")
     assert isinstance(desk.app.top, StartScreen)

@@ -73,15 +73,15 @@ def test_arrows_walk_over_all_cards(desk: Desk):
     desk.app.push(start)
     desk.look()
     number = sum(len(cards) for _, cards in start.sections())
-    seen = {start._chosen}
+    seen = {start.chosen}
     for key in ["Right"] * number:
         desk.press(key)
-        seen.add(start._chosen)
+        seen.add(start.chosen)
     assert seen == set(range(number))
     desk.press("Home", "Down", "Up")
-    assert start._chosen == 0
+    assert start.chosen == 0
     desk.press("End")
-    assert start._chosen == number - 1
+    assert start.chosen == number - 1
 
 
 def test_what_was_played_comes_first(desk: Desk):
@@ -164,7 +164,7 @@ def test_tab_completes_a_path(desk: Desk, tmp_path: Path):
     for typed, completed in (("", "far/"), ("", "far/keep"), ("s", "far/keepsake/"), ("x", "")):
         desk.type(typed)
         desk.press("Tab")
-        assert start._query == (completed or "far/keepsake/x")
+        assert start.query == (completed or "far/keepsake/x")
 
 
 def test_the_search_forgives_slips(desk: Desk):

@@ -140,7 +140,7 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
 
     desk.app.watch_agent(game, SolverAutoplayer(Lost()))
     desk.app._note = ""
-    with desk.app._showing_errors():
+    with desk.app.showing_errors():
         desk.wait(1.0)
     assert desk.app._note == "There is no way"
     desk.wait(1.0)

@@ -36,14 +36,14 @@ class BatchLayout(NamedTuple):
 
 
 def lay_out_batch(
-    room: tuple[int, int], number: int, shape: tuple[int, int], min_cell: int = MIN_CELL
+    room: tuple[int, int], count: int, shape: tuple[int, int], min_cell: int = MIN_CELL
 ) -> BatchLayout:
     """Return the layout with the largest cells that shows all worlds; the smallest cells if none
     does.
 
     Args:
         room: width and height in pixels.
-        number: number of worlds.
+        count: number of worlds.
         shape: height and width of a world in cells.
         min_cell: smallest side of a cell, in pixels.
     """
@@ -51,7 +51,7 @@ def lay_out_batch(
         gap = max(WORLD_GAP, cell * max(shape) // 32)
         tall, wide = shape[0] * cell + gap, shape[1] * cell + gap
         columns, rows = max(1, (room[0] + gap) // wide), max(1, (room[1] + gap) // tall)
-        if columns * rows >= number or cell == min_cell:
+        if columns * rows >= count or cell == min_cell:
             break
     return BatchLayout(cell, columns, rows, tall, wide)
 
@@ -91,20 +91,19 @@ class TileTable:
 
     def _draw_tile(self, code: int) -> NDArray[np.uint32]:
         """Draw the tile of a code; return its (cell, cell) uint32 pixels."""
-        cell = self._cell
+        cell, sheet = self._cell, self._sheet
         tile = pygame.Surface((cell, cell), 0, 32)
+        kind, state, color, agent = code.to_bytes(4, "little")
         if code == OUTSIDE_CODE:
             tile.fill(self._theme.background)
-            return self._to_array(tile)
-        kind, state, color, agent = code.to_bytes(4, "little")
-        name = self._sheet.sprite_name(kind, state)
-        if cell < FLAT_BELOW:
+        elif cell < FLAT_BELOW:
+            name = sheet.sprite_name(kind, state)
             tile.fill(self._mean_color("agent", 0) if agent else self._mean_color(name, color))
-            return self._to_array(tile)
-        tile.blit(self._sheet.tile(name, color, cell), (0, 0))
-        if agent:
-            tile.blit(self._sheet.get("agent", 0, cell, agent - 1), (0, 0))
-        return self._to_array(tile)
+        else:
+            tile.blit(sheet.tile(sheet.sprite_name(kind, state), color, cell), (0, 0))
+            if agent:
+                tile.blit(sheet.get("agent", 0, cell, agent - 1), (0, 0))
+        return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
     def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
         """Return the mean colour of a sprite's opaque pixels as (red, green, blue)."""
@@ -112,11 +111,6 @@ class TileTable:
         covers = pygame.surfarray.array_alpha(drawing)[..., None].astype(float)
         mean = (pygame.surfarray.array3d(drawing) * covers).sum((0, 1)) / max(1.0, covers.sum())
         return tuple(mean.astype(int).tolist())
-
-    @staticmethod
-    def _to_array(tile: pygame.Surface) -> NDArray[np.uint32]:
-        """Return the (height, width) uint32 pixels of a surface."""
-        return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
 
 class BatchView:
@@ -161,9 +155,8 @@ class BatchView:
         if self._drawn is None:
             self._table = TileTable(self._sheet, layout.cell, self._theme)
             self.layout, self._first = layout, first
-            self._surface = pygame.Surface(
-                (layout.columns * layout.wide, layout.rows * layout.tall), 0, 32
-            )
+            size = layout.columns * layout.wide, layout.rows * layout.tall
+            self._surface = pygame.Surface(size, 0, 32)
             self._surface.fill(self._theme.background)
         shown = codes[first : first + layout.columns * layout.rows]
         if self._drawn is None or self._drawn.shape != shown.shape:
@@ -173,15 +166,9 @@ class BatchView:
         row, column = np.divmod(world, layout.columns)
         pixels = pygame.surfarray.pixels2d(self._surface).T
         down, right = pixels.strides
-        strides = (
-            layout.tall * down,
-            layout.wide * right,
-            layout.cell * down,
-            layout.cell * right,
-            down,
-            right,
-        )
-        sides = layout.rows, layout.columns, height, width, layout.cell, layout.cell
+        cell, tall, wide = layout.cell, layout.tall, layout.wide
+        strides = (tall * down, wide * right, cell * down, cell * right, down, right)
+        sides = layout.rows, layout.columns, height, width, cell, cell
         cells = np.lib.stride_tricks.as_strided(pixels, sides, strides)
         cells[row, column, y, x] = self._table[shown[world, y, x]]
         del cells, pixels  # these views lock the surface
@@ -199,9 +186,8 @@ class BatchView:
     def world_rect(self, world: int) -> Rect:
         """Return the rectangle of a world on the surface."""
         row, column = divmod(world - self._first, self.layout.columns)
-        x, y = self._origin
-        size = self.layout.wide, self.layout.tall
-        return Rect((x + column * size[0], y + row * size[1]), size)
+        (x, y), wide, tall = self._origin, self.layout.wide, self.layout.tall
+        return Rect(x + column * wide, y + row * tall, wide, tall)
 
     def world_at(self, position: tuple[int, int]) -> int | None:
         """Return the number of the world at x, y of the surface, or None."""

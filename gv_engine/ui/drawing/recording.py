@@ -93,10 +93,7 @@ class FrameRenderer:
             stage.draw(surface, surface.get_rect(), 1)
             return
         surface.fill(DARK.background)
-        has_hints = bool(self._hints)
-        at = lay_out_screen(
-            surface.get_rect(), line, has_side_panel=False, controls=0, hints=has_hints
-        )
+        at = lay_out_screen(surface.get_rect(), line, False, 0, hints=bool(self._hints))
         painter = Painter(surface, DARK, line)
         painter.draw_text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
@@ -114,14 +111,11 @@ RendererFactory = Callable[["Playable", str, int], DrawFrame]
 """Function (scenario, view, side of a cell in pixels) that returns a `DrawFrame`."""
 
 
-def _window_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws frames as a player sees them, with panel and title."""
-    return stage_renderer(scenario, "", cell)
-
-
 def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws frames in a view of the domain's stage, 25 × 16 cells large."""
-    renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=view)
+    """Return a function that draws frames in a view of the domain's stage, 25 × 16 cells large; in
+    the view `window` as a player sees them, with panel and title."""
+    stage_view = "" if view == "window" else view
+    renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=stage_view)
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
 
@@ -137,10 +131,8 @@ def find_views(scenario: Playable) -> Mapping[str, RendererFactory]:
     """Return the renderer factories of a scenario by name of the view: the default first, `window`
     last."""
     domain_views = DOMAINS[scenario.identity.domain].views
-    return {
-        **{view: resolve_name(place) for view, place in domain_views.items()},
-        "window": _window_renderer,
-    }
+    views = {view: resolve_name(place) for view, place in domain_views.items()}
+    return {**views, "window": stage_renderer}
 
 
 class PixelRenderer:
@@ -266,7 +258,8 @@ def _fit_picture(picture: Picture, model: Picture) -> Picture:
         return picture
     step = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))
     picture = picture[::step, ::step]
+    height, width, _ = picture.shape
+    top, left = (model.shape[0] - height) // 2, (model.shape[1] - width) // 2
     fitted = np.zeros_like(model)
-    top, left = ((w - h) // 2 for h, w in zip(picture.shape[:2], model.shape[:2], strict=True))
-    fitted[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
+    fitted[top : top + height, left : left + width] = picture
     return fitted

@@ -104,9 +104,8 @@ class SpriteSheet:
             name, turn = "other_agent", OTHER_AGENTS[name]
         cache, key = self._size_cache(size), (name, color, turn, lit, None)
         if key not in cache:
-            sprite = (
-                self.get(name, color, size) if turn or not lit else self._render(name, color, size)
-            )
+            is_changed = turn or not lit
+            sprite = (self.get if is_changed else self._render)(name, color, size)
             cache[key] = _dim(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
         return cache[key]
 
@@ -178,13 +177,11 @@ def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
 
 def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
     """Draw letters on a tile; only the first letter if the tile is small."""
-    if not pygame.font.get_init():
-        pygame.font.init()
+    pygame.font.init()  # does nothing if already initialised
     size = tile.get_width()
     shown = letters if size >= SMALL else letters[0]
-    picture = pygame.font.Font(None, max(8, size * (4 if len(shown) == 1 else 3) // 4)).render(
-        shown, True, color
-    )
+    height = max(8, size * (4 if len(shown) == 1 else 3) // 4)
+    picture = pygame.font.Font(None, height).render(shown, True, color)
     tile.blit(picture, picture.get_rect(center=(size // 2, size // 2)))
 
 
@@ -201,13 +198,10 @@ def _set_svg_size(tag: str, size: int) -> str:
     """Return the opening tag `<svg …>` with width and height set to `size` pixels."""
     attributes = dict(re.findall(r"""\s(width|height|viewBox)\s*=\s*["']([^"']*)["']""", tag))
     tag_without_size = re.sub(r"""\s(width|height|viewBox)\s*=\s*("[^"]*"|'[^']*')""", "", tag)
-    box = (
-        attributes.get("viewBox")
-        or f"0 0 {attributes.get('width', 48)} {attributes.get('height', 48)}"
-    )
-    return tag_without_size.replace(
-        "<svg", f'<svg width="{size}" height="{size}" viewBox="{box}"', 1
-    )
+    default_box = f"0 0 {attributes.get('width', 48)} {attributes.get('height', 48)}"
+    box = attributes.get("viewBox") or default_box
+    new_tag = f'<svg width="{size}" height="{size}" viewBox="{box}"'
+    return tag_without_size.replace("<svg", new_tag, 1)
 
 
 # ---- system fonts --------------------------------------------------------------------------------
@@ -222,10 +216,9 @@ def find_font_file(letters: Sequence[str]) -> str | None:
     scripts = frozenset(samples)
     if scripts not in _font_files:
         letters_to_test = "".join(samples.values())
-        best = max(
-            _list_fonts(), key=lambda file: _count_glyphs(file, letters_to_test), default=None
-        )
-        _font_files[scripts] = best if best and _count_glyphs(best, letters_to_test) else None
+        counts = {file: _count_glyphs(file, letters_to_test) for file in _list_fonts()}
+        best = max(counts, key=counts.__getitem__, default=None)
+        _font_files[scripts] = best if best and counts[best] else None
     return _font_files[scripts]
 
 
@@ -278,9 +271,8 @@ def draw_text_line(
     min_height = max(9, line_height * 4 // 5 if middle else line_height * 2 // 3)
     while line_height > min_height and font(line_height).size(text)[0] > rect.w:
         line_height -= 1
-    picture = (letters or font)(line_height).render(
-        shorten_text(text, line_height, rect.w, middle), color
-    )
+    shown = shorten_text(text, line_height, rect.w, middle)
+    picture = (letters or font)(line_height).render(shown, color)
     target = picture.get_rect(midleft=rect.midleft)
     if align != "left":
         target.x += (rect.w - target.w) // (2 if align == "center" else 1)
@@ -300,9 +292,8 @@ def shorten_text(text: str, line_height: int, width: int, middle: bool = False) 
         end = length * 2 // 3 if middle else 0
         return text[: length - end].rstrip() + "..." + text[len(text) - end :]
 
-    fitting = bisect(
-        range(len(text)), width, key=lambda length: font(line_height).size(cut(length))[0]
-    )
+    lengths, size = range(len(text)), font(line_height).size
+    fitting = bisect(lengths, width, key=lambda length: size(cut(length))[0])
     return cut(fitting - 1) if fitting else ""
 
 

@@ -81,17 +81,11 @@ class TileCache:
 
     def _draw_tile(self, code: int) -> CellPixels:
         """Draw the tile of a code and return its pixels."""
-        type_id, state, color, lit, ground_type, ground_state, ground_color, _ = code.to_bytes(
-            8, "little"
-        )
-        below = (
-            (self._sheet.sprite_name(ground_type, ground_state), ground_color)
-            if ground_type
-            else ()
-        )
-        tile = self._sheet.tile(
-            self._sheet.sprite_name(type_id, state), color, self.cell, bool(lit), below
-        )
+        kind, state, color, lit, *ground_look, _ = code.to_bytes(8, "little")
+        ground, ground_state, ground_color = ground_look
+        sprite_name = self._sheet.sprite_name
+        below = (sprite_name(ground, ground_state), ground_color) if ground else ()
+        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit), below)
         copy_pixels = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
         return np.ascontiguousarray(copy_pixels(tile).swapaxes(0, 1))
 
@@ -130,14 +124,9 @@ class TileCanvas:
         height, width = self.shown.shape
         shown = np.full_like(self.shown, NOT_DRAWN)
         if abs(down) < height and abs(right) < width:
-            to, source = (
-                (
-                    slice(max(0, sign * down), height + min(0, sign * down)),
-                    slice(max(0, sign * right), width + min(0, sign * right)),
-                )
-                for sign in (1, -1)
-            )
-            shown[to] = self.shown[source]
+            kept = self.shown[max(0, -down) : height - down, max(0, -right) : width - right]
+            y, x = max(0, down), max(0, right)
+            shown[y : y + kept.shape[0], x : x + kept.shape[1]] = kept
         self.shown = shown
 
     def invalidate(self, y: int, x: int, around: int = 0) -> None:

@@ -3,7 +3,7 @@ presses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from gv_engine.ui.colors import Theme
@@ -70,6 +70,33 @@ def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple
             yield part, "" if number else " "
 
 
+def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
+    """Cut a part off a rectangle: return the part, and shrink the rectangle by it and a gap.
+
+    Args:
+        rect: rectangle to shrink.
+        side: side of the part: top, bottom, left or right.
+        size: height or width of the part in pixels.
+        gap: pixels between the part and the rest.
+    """
+    part = rect.copy()
+    if side in ("top", "bottom"):
+        part.h = size
+        rect.h -= size + gap
+    else:
+        part.w = size
+        rect.w -= size + gap
+    if side == "top":
+        rect.y += size + gap
+    elif side == "left":
+        rect.x += size + gap
+    elif side == "bottom":
+        part.y = rect.bottom + gap
+    else:
+        part.x = rect.right + gap
+    return part
+
+
 class Painter:
     """Draws one picture of the window and records its hit areas.
 
@@ -112,13 +139,16 @@ class Painter:
 
     def draw_outline(self, rect: Rect, color: str = "accent") -> None:
         """Draw the outline of a rectangle."""
-        pygame.draw.rect(
-            self.surface,
-            self.color(color),
-            rect,
-            max(2, self.line_height // 8),
-            self.line_height // 2,
-        )
+        line = self.line_height
+        pygame.draw.rect(self.surface, self.color(color), rect, max(2, line // 8), line // 2)
+
+    def draw_dialog(self, card: Rect, title: str, middle: bool = False) -> Rect:
+        """Draw a card with a title; return the rectangle inside the card, below the title."""
+        self.draw_card(card)
+        inner = card.inflate(-2 * self.line_height, -self.line_height)
+        title_rect = cut(inner, "top", 2 * self.line_height)
+        self.draw_text(title_rect, title, size=1.4, middle=middle)
+        return inner
 
     def draw_text(
         self,
@@ -161,6 +191,7 @@ class Painter:
             slot = Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
             self.draw_text(slot, shorten_text(words, line, rect.w, is_path), color, align, size)
+
         return len(shown) * line
 
     def text_width(self, text: str, size: float = 1.0) -> int:
@@ -196,10 +227,10 @@ class Painter:
             True if the mouse is over the rectangle.
         """
         self._hit_areas.append(HitArea(rect.copy(), press, drag))
-        if self.mouse is not None and rect.collidepoint(self.mouse):
+        is_hovered = self.mouse is not None and rect.collidepoint(self.mouse)
+        if is_hovered:
             self._hovered = rect.copy()
-            return True
-        return False
+        return is_hovered
 
     def draw_button(
         self,
@@ -227,11 +258,28 @@ class Painter:
         inner = rect.inflate(-self.line_height, 0)
         if over and marked and not chosen:
             self.draw_outline(rect, "outline")
-        text_color = "on_accent" if chosen else "text"
         if key:
             key_width = self.draw_text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
             inner.w -= key_width + self.line_height // 2
-        self.draw_text(inner, label, text_color, "left" if key else "center")
+        self.draw_text(inner, label, "on_accent" if chosen else "text", "left" if key else "center")
+
+    def draw_buttons(
+        self, rect: Rect, buttons: Iterable[tuple[str, str, Callable[[], None]]], min_rest: int
+    ) -> None:
+        """Draw buttons side by side at the right of a rectangle, and shrink it to the rest.
+
+        Args:
+            rect: rectangle to draw in.
+            buttons: label, key and function of each button, from right to left.
+            min_rest: smallest width of the rest in pixels; from the first button without room on,
+                buttons are left out.
+        """
+        for label, key, press in buttons:
+            width = self.text_width(label) + self.text_width(key) + 2 * self.line_height
+            if rect.w - width < min_rest:
+                break
+            slot = cut(rect, "right", width, self.line_height // 2)
+            self.draw_button(slot, label, press, key, ground="card")
 
     def draw_bar(
         self, rect: Rect, share: float, move: Callable[[float], None] | None = None
@@ -277,14 +325,8 @@ class Painter:
             if self._dragged:
                 self._dragged.press(event.pos)
                 return True
-            over = next(
-                (
-                    area.rect
-                    for area in reversed(self._hit_areas)
-                    if area.rect.collidepoint(event.pos)
-                ),
-                None,
-            )
+            rects = (area.rect for area in reversed(self._hit_areas))
+            over = next((rect for rect in rects if rect.collidepoint(event.pos)), None)
             if over != self._hovered:
                 self._hovered = over
                 return True

@@ -7,13 +7,12 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 from gv_engine.rules.errors import shorten
-from gv_engine.scenario.files import atomic_write
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
-from gv_engine.ui.settings import config_folder, read_toml
+from gv_engine.ui.settings import config_folder, read_toml, write_text
 
 # ---- key names -----------------------------------------------------------------------------------
 
@@ -23,27 +22,21 @@ _KEY_LABELS = {
 }
 """Labels of keys that are not called by their name."""
 
-LETTERS = {chr(65 + n): 4 + n for n in range(26)}
-DIGITS = {str((n + 1) % 10): 30 + n for n in range(10)}
-_FUNCTION = {f"F{n}": 57 + n for n in range(1, 13)}
-_KEYPAD = {f"Keypad {n}": 89 + (n - 1) % 10 for n in range(10)}
-_OTHERS = (
-    "Return Escape Backspace Tab Space Minus Equals LeftBracket RightBracket Backslash",
-    "Semicolon Apostrophe Grave Comma Period Slash CapsLock",
-    "PrintScreen ScrollLock Pause Insert Home PageUp Delete End PageDown Right Left Down Up",
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+DIGITS = "1234567890"
+# names of keys in the order of their numbers from 4 on; - for keys that no command can have
+_KEY_NAMES = (
+    " ".join(LETTERS + DIGITS),
+    "Return Escape Backspace Tab Space Minus Equals LeftBracket RightBracket Backslash -",
+    "Semicolon Apostrophe Grave Comma Period Slash CapsLock F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 F11 F12",
+    "PrintScreen ScrollLock Pause Insert Home PageUp Delete End PageDown Right Left Down Up -",
+    "Keypad_/ Keypad_* Keypad_- Keypad_+ Keypad_Enter Keypad_1 Keypad_2 Keypad_3 Keypad_4 Keypad_5",
+    "Keypad_6 Keypad_7 Keypad_8 Keypad_9 Keypad_0 Keypad_. NonUSBackslash",
 )
 SCANCODES: dict[str, int] = {
-    **LETTERS,
-    **DIGITS,
-    **_FUNCTION,
-    **_KEYPAD,
-    **{name: 40 + n for n, name in enumerate(_OTHERS[0].split())},
-    **{name: 51 + n for n, name in enumerate(_OTHERS[1].split())},
-    **{name: 70 + n for n, name in enumerate(_OTHERS[2].split())},
-    **{f"Keypad {sign}": 84 + n for n, sign in enumerate("/*-+")},
-    "Keypad Enter": 88,
-    "Keypad .": 99,
-    "NonUSBackslash": 100,
+    name.replace("_", " "): number
+    for number, name in enumerate(" ".join(_KEY_NAMES).split(), 4)
+    if name != "-"
 }
 """Usage number on the USB keyboard page by name of the key; equal to SDL's scancodes."""
 
@@ -69,13 +62,12 @@ def key_parts(key: str) -> list[str]:
 
 # ---- groups --------------------------------------------------------------------------------------
 
+_REDO_KEYS = ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z")
 GROUPS: dict[str, tuple[KeyCommand, ...]] = {
     **{domain.title: domain.keys for domain in DOMAINS.values()},
     "play": (
         KeyCommand("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
-        KeyCommand(
-            "redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True
-        ),
+        KeyCommand("redo", "redo a step", (*_REDO_KEYS, "Pad Y"), True),
         KeyCommand("first", "rewind to the beginning", ("Home",)),
         KeyCommand("last", "go to the latest step", ("End",)),
         KeyCommand("game_before", "back to the game before", ("Shift+Home",)),
@@ -164,7 +156,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
     "edit": (
         KeyCommand("try", "play the level", ("Tab",)),
         KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        KeyCommand("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
+        KeyCommand("redo", "redo a change", _REDO_KEYS, True),
         KeyCommand("save", "save the file", ("Ctrl+S", "F5")),
         KeyCommand("save_as", "save as another file", ("Ctrl+Shift+S",)),
         KeyCommand("up", "a cell up", ("Up",), True),
@@ -201,7 +193,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("move_up", "move it up", ("Shift+Up", "Ctrl+Up"), True),
         KeyCommand("move_down", "move it down", ("Shift+Down", "Ctrl+Down"), True),
         KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        KeyCommand("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
+        KeyCommand("redo", "redo a change", _REDO_KEYS, True),
     ),
     "start": (
         KeyCommand("new_level", "make a new level", ("Ctrl+N",)),
@@ -242,6 +234,29 @@ SCREENS = {
     "replay": ("replay", "view", "inspector", "window"),
 }
 """Groups that are active together, by screen."""
+
+
+def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False) -> int | None:
+    """Return the row of a list that a command of the group `menu` chooses.
+
+    Args:
+        name: name of the command.
+        chosen: number of the chosen row.
+        page: number of rows that are seen.
+        count: number of rows of the list.
+        wraps: True if `up` and `down` lead from one end of the list to the other.
+
+    Returns:
+        The number of the row; None if the command chooses none.
+    """
+    steps = {"up": -1, "down": 1, "page_up": -page, "page_down": page}
+    steps |= {"first": -count, "last": count}
+    if name not in steps:
+        return None
+    row = chosen + steps[name]
+    if wraps and name in ("up", "down"):
+        return row % count
+    return max(0, min(count - 1, row))
 
 
 # ---- bindings ------------------------------------------------------------------------------------
@@ -292,14 +307,10 @@ class Bindings:
         self._keys = {**changed_keys, **_remaining_keys(self._level_commands, changed_keys)}
         self._keys |= _remaining_keys(GROUPS, self._keys)
         _check_unique(changed_keys)
-        self._commands = {
-            group: {
-                key: command
-                for command in self.commands(group)
-                for key in self._keys[group, command.name]
-            }
-            for group in GROUPS
-        }
+        self._commands: dict[str, dict[str, KeyCommand]] = {group: {} for group in GROUPS}
+        for group, command_by_key in self._commands.items():
+            for command in self.commands(group):
+                command_by_key |= dict.fromkeys(self._keys[group, command.name], command)
 
     @classmethod
     def load(cls, file: Path | None = None) -> tuple[Bindings, str]:
@@ -342,15 +353,8 @@ class Bindings:
             groups: active groups; the first group with the key decides.
         """
         tries = (key, key.removeprefix("Shift+"))
-        return next(
-            (
-                self._commands[group][name]
-                for name in tries
-                for group in groups
-                if name in self._commands[group]
-            ),
-            None,
-        )
+        found = (self._commands[group].get(name) for name in tries for group in groups)
+        return next(filter(None, found), None)
 
     def command_name(self, key: str, groups: Iterable[str]) -> str:
         """Return the name of the command that `find` returns, or ""."""
@@ -371,10 +375,8 @@ class Bindings:
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
 
         def key(match: re.Match[str]) -> str:
-            name = match[1]
-            return (name in group_by_command and self.label(group_by_command[name], name)) or match[
-                0
-            ]
+            group = group_by_command.get(match[1])
+            return (group and self.label(group, match[1])) or match[0]
 
         return _PLACEHOLDER.sub(key, text)
 
@@ -402,12 +404,8 @@ def _remaining_keys(
     commands have taken."""
     default_keys = {}
     for group, commands in groups.items():
-        taken_keys = {
-            key
-            for (other, _), used_keys in keys.items()
-            if other == group or _are_active_together(other, group)
-            for key in used_keys
-        }
+        taken = [used for (other, _), used in keys.items() if _are_active_together(other, group)]
+        taken_keys = set(chain.from_iterable(taken))
         for command in commands:
             if (group, command.name) not in keys:
                 free_keys = tuple(key for key in command.keys if key not in taken_keys)
@@ -429,11 +427,10 @@ def free_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> s
     """
     canonical = _canonical_key(name, key.upper() if len(key) == 1 else key)
     commands = [*others, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
-    command_by_key = {key: command.description for command in commands for key in command.keys}
-    if canonical in command_by_key:
-        free = [key for key in (*LETTERS, *DIGITS) if key not in command_by_key]
-        used = f"{canonical} stands for {command_by_key[canonical]!r} already"
-        why = f"{name}: {used}; free are {', '.join(free)}"
+    descriptions = {key: command.description for command in commands for key in command.keys}
+    if canonical in descriptions:
+        free = ", ".join(key for key in (*LETTERS, *DIGITS) if key not in descriptions)
+        why = f"{name}: {canonical} stands for {descriptions[canonical]!r} already; free are {free}"
         raise BindingsError(why, name)
     return canonical
 
@@ -506,9 +503,10 @@ def _canonical_key(name: str, key: str) -> str:
     return "+".join([*(modifier for modifier in MODIFIERS if modifier in modifiers), base])
 
 
-def _are_active_together(one: str, other: str) -> bool:
-    """Return whether a screen has both groups."""
-    return any(one in groups and other in groups for groups in SCREENS.values())
+def _are_active_together(group: str, other_group: str) -> bool:
+    """Return whether two groups are the same, or a screen has both."""
+    shared = (group in groups and other_group in groups for groups in SCREENS.values())
+    return group == other_group or any(shared)
 
 
 def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None:
@@ -516,7 +514,7 @@ def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None
     items = [(command, dict.fromkeys(keys)) for command, keys in changed_keys.items()]
     for ((group, name), keys), ((second_group, second_name), others) in combinations(items, 2):
         shared = [key for key in keys if key in others]
-        if shared and (group == second_group or _are_active_together(group, second_group)):
+        if shared and _are_active_together(group, second_group):
             why = f"{second_name}: {shared[0]} stands for {name} already"
             raise BindingsError(why, second_name)
 
@@ -559,31 +557,23 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
     except tomllib.TOMLDecodeError:
         written = name
     if written != (None if keys is None else list(keys)):
-        raise BindingsError(
-            f"{file} has {name} in a form that only you can change: edit the file", name
-        )
+        why = f"{file} has {name} in a form that only you can change: edit the file"
+        raise BindingsError(why, name)
     bindings = Bindings(changes)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(file) as draft:
-        draft.write_text(text, "utf-8")
+    write_text(file, text)
     return bindings
 
 
 def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
     """Return a text about the keys that other commands than `name` have lost, or ""."""
-    return " · ".join(
-        f"{', '.join(map(key_label, lost_keys))} no longer: {command.description}"
-        for group in GROUPS
-        for command in GROUPS[group]
-        if command.name != name
-        and (
-            lost_keys := [
-                key
-                for key in before.keys(group, command.name)
-                if key not in after.keys(group, command.name)
-            ]
-        )
-    )
+    texts = []
+    for group, commands in GROUPS.items():
+        for command in commands:
+            kept = after.keys(group, command.name)
+            lost = [key for key in before.keys(group, command.name) if key not in kept]
+            if lost and command.name != name:
+                texts.append(f"{', '.join(map(key_label, lost))} no longer: {command.description}")
+    return " · ".join(texts)
 
 
 def replace_keys(keys: Sequence[str], key: str) -> list[str]:
@@ -603,11 +593,8 @@ def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> 
     section_match = section.search(text)
     if section_match is None:
         return text if keys is None else f"{text}\n[{group}]\n{name} = {keys_text}\n".lstrip("\n")
-    before, section_text, after = (
-        text[: section_match.start()],
-        section_match[0],
-        text[section_match.end() :],
-    )
+    start, end = section_match.span()
+    section_text = section_match[0]
     if entry.search(section_text):
         section_text = entry.sub(
             lambda old: "" if keys is None else f"{old[1]}{keys_text}{old[2]}", section_text
@@ -616,4 +603,4 @@ def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> 
         head, _, rest = section_text.partition("]")
         line, _, rest = rest.partition("\n")
         section_text = f"{head}]{line}\n{name} = {keys_text}\n{rest}"
-    return before + section_text + after
+    return text[:start] + section_text + text[end:]

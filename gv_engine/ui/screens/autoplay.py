@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from gv_engine.rules.errors import GVEngineError
@@ -18,7 +17,7 @@ from gv_engine.session.episode import ACTION_SEPARATOR
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import Stage, make_stage
-from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.game_screen import POLL_INTERVAL
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.screen import AppContext
@@ -38,10 +37,7 @@ class AutoplayScreen(PlayScreen):
     """
 
     menu_commands: tuple[str, ...] = (
-        "agent",
-        "agent_step",
-        "agent_faster",
-        "agent_slower",
+        *("agent", "agent_step", "agent_faster", "agent_slower"),
         *PlayScreen.menu_commands,
     )
     controls = 7.25
@@ -57,9 +53,9 @@ class AutoplayScreen(PlayScreen):
 
     # ---- what happens ----------------------------------------------------------------
 
-    def tick(self, now: float) -> float | None:
+    def tick(self, now: float) -> float:
         """Let the agent choose and, unless paused, act; return the seconds until the next call."""
-        due = super().tick(now) or math.inf
+        due = super().tick(now)
         if self.frame.outcome:
             return due
         if self._choice is None and not self._ask_agent():
@@ -150,43 +146,32 @@ class AutoplayScreen(PlayScreen):
 
     def facts(self) -> Sequence[str]:
         """Return the facts of the play screen and the agent's state."""
-        speed = f"{self.app.settings.speed} steps a second"
-        acts = (
-            f"{self.autoplayer.name} acts, {speed}"
-            if self._is_acting
-            else f"{self.autoplayer.name} waits"
-        )
-        return (*super().facts(), acts)
+        state = f"acts, {self.app.settings.speed} steps a second" if self._is_acting else "waits"
+        return (*super().facts(), f"{self.autoplayer.name} {state}")
 
     def hints(self) -> Sequence[str]:
         """Return hints on the keys of the agent."""
-        commands = (
-            ("agent", "pause, or take over by any move" if self._is_acting else "let it act"),
-            ("agent_step", "one step of it"),
-            ("agent_slower", "slower"),
-            ("agent_faster", "faster"),
+        toggle = "pause, or take over by any move" if self._is_acting else "let it act"
+        texts = {"agent": toggle, "agent_step": "one step of it"}
+        hints = self.hints_of(
+            "agent", {**texts, "agent_slower": "slower", "agent_faster": "faster"}
         )
-        hints = [self.hint("agent", name, says) for name, says in commands]
-        race = self.hint("play", "race", "race it") if self.has_command("race") else ""
-        undo = self.hint("play", "undo", "undo")
-        return (*hints, undo, race, self.hint("view", "help", "all keys"))
+        race = {"race": "race it"} if self.has_command("race") else {}
+        hints += self.hints_of("play", {"undo": "undo", **race})
+        return (*hints, self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the timeline, the pause button, the agent's choice and its action probabilities."""
-        line = painter.line_height
-        super().draw_controls(painter, Rect(rect.x, rect.y, rect.w, line))
-        rest = Rect(rect.x, rect.y + line * 5 // 4, rect.w, rect.h - line * 5 // 4)
-        header = Rect(rest.x + line // 2, rest.y, rest.w - line, line * 3 // 2)
-        button = header.copy()
-        button.w = min(header.w // 2, 14 * line)
+        line, rest = painter.line_height, rect.copy()
+        super().draw_controls(painter, cut(rest, "top", line, line // 4))
+        row = cut(rest, "top", line * 7 // 4).inflate(-line, 0)
+        row.h = line * 3 // 2
+        button = cut(row, "left", min(row.w // 2, 14 * line), line // 2)
         label, key = "Pause" if self._is_acting else "Let it act", self.app.bindings.label
-        painter.draw_button(button, label, lambda: self._press("agent"), key("agent", "agent"))
-        text_rect = Rect(button.right + line // 2, header.y, 0, header.h)
-        text_rect.w = header.right - text_rect.x
-        painter.draw_text(text_rect, self._describe_choice(), "muted")
-        if rest.h >= (BAR_ROWS + 1) * line and self._choice and self._choice.probabilities:
-            rest.y += line * 7 // 4
-            rest.h -= line * 7 // 4
+        painter.draw_button(button, label, lambda: self.run_command("agent"), key("agent", "agent"))
+        painter.draw_text(row, self._describe_choice(), "muted")
+        has_room = rest.h + line * 7 // 4 >= (BAR_ROWS + 1) * line
+        if has_room and self._choice and self._choice.probabilities:
             self._draw_probabilities(painter, rest.inflate(-line, 0), self._choice)
 
     def _describe_choice(self) -> str:
@@ -195,34 +180,25 @@ class AutoplayScreen(PlayScreen):
             return ""
         if self._choice is None:
             return f"{self.autoplayer.name} thinks"
-        return (
-            self._choice.action
-            and f"{self.autoplayer.name}: {_describe_action(self._choice.action)}"
-        )
+        action = self._choice.action
+        return action and f"{self.autoplayer.name}: {_describe_action(action)}"
 
     def _draw_probabilities(self, painter: Painter, rect: Rect, choice: ActionChoice) -> None:
         """Draw a bar for each action with its probability, the most likely actions if there are
         many."""
         line = painter.line_height
         shown = likely_actions(choice)
-        columns = -(-len(shown) // BAR_ROWS)
-        width = rect.w // columns
+        width = rect.w // -(-len(shown) // BAR_ROWS)
         for number, (action, chance) in enumerate(shown):
             column, row = divmod(number, BAR_ROWS)
-            row_rect = Rect(rect.x + column * width, rect.y + row * line, width - line, line)
+            rest = Rect(rect.x + column * width, rect.y + row * line, width - line, line)
             color = "accent" if action == choice.action else "text" if chance else "muted"
-            name = Rect(row_rect.x, row_rect.y, row_rect.w * 9 // 20, line)
+            name = cut(rest, "left", rest.w * 9 // 20, line // 4)
             painter.draw_text(name, _describe_action(action), color, size=0.9)
-            share = Rect(row_rect.right - 5 * line // 2, row_rect.y, 5 * line // 2, line)
-            painter.draw_text(
-                share,
-                f"{chance:.1%}" if 0 < chance < 0.0995 else f"{chance:.0%}",
-                color,
-                "right",
-                0.9,
-            )
-            bar = Rect(name.right + line // 4, row_rect.y + line // 4, 0, line // 2)
-            bar.w = share.x - line // 4 - bar.x
+            share = cut(rest, "right", 5 * line // 2, line // 4)
+            text = f"{chance:.1%}" if 0 < chance < 0.0995 else f"{chance:.0%}"
+            painter.draw_text(share, text, color, "right", 0.9)
+            bar = Rect(rest.x, rest.y + line // 4, rest.w, line // 2)
             painter.draw_card(bar, "well")
             bar.w = round(bar.w * min(1.0, max(0.0, chance)))
             painter.draw_card(bar, "accent" if action == choice.action else "outline")
@@ -284,9 +260,9 @@ class RaceScreen(PlayScreen):
         super().show(glide)
         self._extra_steps, self._is_waiting = 0, True
 
-    def tick(self, now: float) -> float | None:
+    def tick(self, now: float) -> float:
         """Let the opponent take its steps; return the seconds until the next call."""
-        due = super().tick(now) or math.inf
+        due = super().tick(now)
         if self._end_reason:
             return due
         if self._is_waiting:
@@ -324,26 +300,22 @@ class RaceScreen(PlayScreen):
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw both games side by side, or one below the other, with their standings."""
         line = painter.line_height
-        is_wide = rect.w >= rect.h
-        player_rect, opponent_rect = rect.copy(), rect.copy()
-        if is_wide:
-            player_rect.w = opponent_rect.w = (rect.w - line) // 2
-            opponent_rect.right = rect.right
+        player_rect = rect.copy()
+        if rect.w >= rect.h:
+            half = (rect.w - line) // 2
+            opponent_rect = cut(player_rect, "right", half)
+            player_rect.w = half
         else:
-            player_rect.h = opponent_rect.h = (rect.h - line // 2) // 2
-            opponent_rect.bottom = rect.bottom
+            half = (rect.h - line // 2) // 2
+            opponent_rect = cut(player_rect, "bottom", half)
+            player_rect.h = half
         self._opponent_stage.line = line
+        opponent = self.opponent
+        text = self._end_reason or (f"{opponent.name} thinks" if self._is_waiting else "")
+        text = text or describe_standing(opponent.name, opponent.session)
         player_text = describe_standing("You", self.game)
-        waiting_text = f"{self.opponent.name} thinks" if self._is_waiting else ""
-        opponent_text = (
-            self._end_reason
-            or waiting_text
-            or describe_standing(self.opponent.name, self.opponent.session)
-        )
-        for room, text in ((player_rect, player_text), (opponent_rect, opponent_text)):
-            painter.draw_text(Rect(room.x, room.y, room.w, line), text, "muted", "center")
-            room.y += line * 5 // 4
-            room.h -= line * 5 // 4
+        for room, standing in ((player_rect, player_text), (opponent_rect, text)):
+            painter.draw_text(cut(room, "top", line, line // 4), standing, "muted", "center")
         super().draw_stage(painter, player_rect, progress)
         self._opponent_stage.draw(painter.surface, opponent_rect, 1.0)
 
@@ -353,8 +325,6 @@ class RaceScreen(PlayScreen):
 
     def facts(self) -> Sequence[str]:
         """Return the facts of the play screen, and the winner at the end."""
-        both_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
-        return (
-            *super().facts(),
-            *([describe_winner(self.game, self.opponent)] if both_over else []),
-        )
+        is_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
+        winner = (describe_winner(self.game, self.opponent),) if is_over else ()
+        return (*super().facts(), *winner)

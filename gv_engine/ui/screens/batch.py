@@ -4,15 +4,15 @@ played."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from gv_engine.session.autoplay import PolicyAutoplayer
 from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer, CurvePoint
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.batch_view import MAX_CELL, MIN_CELL, BatchView
 from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
-from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.autoplay import AutoplayScreen
 from gv_engine.ui.screens.screen import AppContext, Screen
 
@@ -22,20 +22,13 @@ BLOCKED_COMMANDS = ("next_level", "previous_level", "kin", "enter_seed", "race",
 """Commands of a game that are not allowed for a world of the batch."""
 
 
-class Curve(NamedTuple):
-    """Curve in the header: title, field of `Means`, and format of its last value."""
-
-    name: str
-    field: str
-    format_value: Callable[[float], str]
-
-
-CURVES = (
-    Curve("Success", "success", lambda value: f"{value:.1%}"),
-    Curve("Return", "total", lambda value: f"{value:+.3g}"),
-    Curve("Length", "length", lambda value: f"{value:.4g}"),
-    Curve("Steps a second", "speed", lambda value: f"{value:,.0f}"),
-)
+CURVES = {
+    "Success": ("success", "{:.1%}"),
+    "Return": ("total", "{:+.3g}"),
+    "Length": ("length", "{:.4g}"),
+    "Steps a second": ("speed", "{:,.0f}"),
+}
+"""Field of `CurvePoint`, and format of its last value, by title of the curve in the header."""
 
 
 class BatchScreen(Screen):
@@ -56,8 +49,7 @@ class BatchScreen(Screen):
         self._view = self._make_view()
         self._first = 0
         self._due = 0.0
-        self._state: BatchSnapshot | None = None
-        self._rest = 0, ""
+        self._seen: tuple[BatchSnapshot | None, int, str] = None, 0, ""
         self._selected: int | None = None
         self._paused: float | None = None
 
@@ -78,42 +70,42 @@ class BatchScreen(Screen):
         """Ask for a new picture if the worlds or the curves changed."""
         if now >= self._due:
             self._due = now + PICTURE_TIME
-            state, rest = (
-                self.worlds.latest_snapshot(),
-                (len(self.worlds.curves), self.worlds.trouble),
-            )
-            self.app.needs_redraw |= state is not self._state or rest != self._rest
-            self._state, self._rest = state, rest
+            worlds, before = self.worlds, self._seen
+            self._seen = worlds.latest_snapshot(), len(worlds.curves), worlds.trouble
+            # snapshots are compared by identity: they hold arrays
+            is_new = self._seen[0] is not before[0] or self._seen[1:] != before[1:]
+            self.app.needs_redraw |= is_new
         return max(0.0, self._due - now)
 
     def has_command(self, name: str) -> bool:
         """Return whether a command works: `batch_` commands need worlds of this process."""
         return self.local_worlds is not None or not name.startswith("batch_")
 
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **Screen.commands,
+        "scroll_up": lambda screen: screen._scroll(-1),
+        "scroll_down": lambda screen: screen._scroll(1),
+        "zoom_in": lambda screen: screen._zoom(1),
+        "zoom_out": lambda screen: screen._zoom(-1),
+        "batch_open": lambda screen: screen._open(),
+        "batch_left": lambda screen: screen._select(-1),
+        "batch_right": lambda screen: screen._select(1),
+        "batch_up": lambda screen: screen._select(-screen._view.layout.columns),
+        "batch_down": lambda screen: screen._select(screen._view.layout.columns),
+    }
+
     def run_command(self, name: str) -> None:
         """Scroll, zoom, select or open worlds, or change the speed."""
-        if name in ("scroll_up", "scroll_down"):
-            self._scroll(1 if name == "scroll_down" else -1)
-        elif name in ("zoom_in", "zoom_out"):
-            view, step = self._view, 1 if name == "zoom_in" else -1
-            cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
-            view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0
-        elif name == "batch_open":
-            self._open()
-        elif name in ("batch_left", "batch_right", "batch_up", "batch_down"):
-            columns = self._view.layout.columns
-            moves = {
-                "batch_left": -1,
-                "batch_right": 1,
-                "batch_up": -columns,
-                "batch_down": columns,
-            }
-            self._select(moves[name])
-        elif name.startswith("batch_"):
-            if self.local_worlds is not None:
-                self._set_pace(self.local_worlds, name)
-        else:
+        if name in self.commands:
             super().run_command(name)
+        elif name.startswith("batch_") and self.local_worlds is not None:
+            self._set_pace(self.local_worlds, name)
+
+    def _zoom(self, step: int) -> None:
+        """Make the cells of all worlds larger or smaller by pixels, and show the first worlds."""
+        view = self._view
+        cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
+        view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0
 
     def _set_pace(self, worlds: BatchViewer, name: str) -> None:
         """Pause, single-step, or change the steps per second."""
@@ -161,10 +153,9 @@ class BatchScreen(Screen):
         """Scroll by rows of worlds."""
         state = self.worlds.latest_snapshot()
         layout = self._view.layout
-        number = 0 if state is None else len(state.codes)
-        last = max(0, -(-number // layout.columns) - layout.rows)
+        count = 0 if state is None else len(state.codes)
+        last = max(0, -(-count // layout.columns) - layout.rows)
         self._first = max(0, min(last, self._first // layout.columns + rows)) * layout.columns
-        self.app.needs_redraw = True
 
     def on_close(self) -> None:
         """Stop the worlds."""
@@ -179,12 +170,10 @@ class BatchScreen(Screen):
             self._theme = self.app.theme
             self._view = self._make_view()
         line = painter.line_height
-        inner = painter.area.inflate(-line, -line // 2)
-        roomy = inner.h >= 24 * line
-        header = Rect(inner.x, inner.y, inner.w, (4 if roomy else 5 / 4) * line)
-        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
-        room = Rect(inner.x, header.bottom + line // 4, inner.w, 0)
-        room.h = footer.y - line // 4 - room.y
+        room = painter.area.inflate(-line, -line // 2)
+        roomy = room.h >= 24 * line
+        header = cut(room, "top", line * 4 if roomy else line * 5 // 4, line // 4)
+        footer = cut(room, "bottom", line, line // 4)
         self._draw_header(painter, header, roomy)
         state = self.worlds.latest_snapshot()
         if state is not None and min(room.size) > 0:
@@ -200,71 +189,62 @@ class BatchScreen(Screen):
 
     def _hints(self) -> Sequence[str]:
         """Return hints on keys."""
-        label = self.app.bindings.label
-        commands = (
-            ("batch_pause", "pause or go on"),
-            ("batch_step", "one step"),
-            ("batch_slower", "slower"),
-            ("batch_faster", "faster"),
-            ("leave", "leave"),
-        )
-        keys = [
-            f"{label('batch', name)} {text}"
-            for name, text in commands
-            if self.has_command(name) and label("batch", name)
-        ]
-        if self._selected is not None:
-            keys.insert(0, f"World {self._selected}")
-        key = label("batch", "batch_open") if self._selected is not None else ""
-        return [*keys, *([f"{key or 'click a world'} to open it"] if self.local_worlds else [])]
+        texts = {"batch_pause": "pause or go on", "batch_step": "one step"}
+        texts |= {"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"}
+        hints = self.hints_of("batch", {n: texts[n] for n in filter(self.has_command, texts)})
+        is_selected = self._selected is not None
+        if is_selected:
+            hints.insert(0, f"World {self._selected}")
+        if self.local_worlds:
+            key = self.app.bindings.label("batch", "batch_open") if is_selected else ""
+            hints.append(f"{key or 'click a world'} to open it")
+        return hints
 
     def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
         """Draw the name, the number of steps and the curves."""
         line = painter.line_height
-        title = Rect(rect.x, rect.y, rect.w * 3 // 10, line * 3 // 2)
-        painter.draw_text(title, self.worlds.scenario.name, size=1.3)
+        rest = rect.copy()
+        column = cut(rest, "left", rect.w * 3 // 10)
+        painter.draw_text(cut(column, "top", line * 3 // 2), self.worlds.scenario.name, size=1.3)
         points = list(self.worlds.curves)
         last = points[-1] if points else CurvePoint(*(math.nan,) * 4)
         if roomy:
             description = f"{self._policy_name}, {self._describe_speed()}"
-            painter.draw_text(Rect(title.x, title.bottom, title.w, line), description, "muted")
             state = self.worlds.latest_snapshot()
             steps = f"{state.steps:,} steps each" if state else "not begun"
-            painter.draw_text(Rect(title.x, title.bottom + line, title.w, line), steps, "muted")
-        width = (rect.right - title.right) // len(CURVES)
-        for number, curve in enumerate(CURVES):
-            slot = Rect(title.right + number * width, rect.y, width - line // 2, rect.h)
-            value = getattr(last, curve.field)
-            value_text = "-" if math.isnan(value) else curve.format_value(value)
-            row = Rect(slot.x, slot.y, slot.w, line)
-            value_width = painter.draw_text(row, value_text, "accent", "right", 0.9)
-            row.w -= value_width + line // 4
-            painter.draw_text(row, curve.name, "muted", size=0.9)
+            painter.draw_text(cut(column, "top", line), description, "muted")
+            painter.draw_text(cut(column, "top", line), steps, "muted")
+        width = rest.w // len(CURVES)
+        for title, (field, value_format) in CURVES.items():
+            slot = cut(rest, "left", width - line // 2, line // 2)
+            row, value = cut(slot, "top", line), getattr(last, field)
+            text = "-" if math.isnan(value) else value_format.format(value)
+            row.w -= painter.draw_text(row, text, "accent", "right", 0.9) + line // 4
+            painter.draw_text(row, title, "muted", size=0.9)
             if roomy:
-                well = Rect(slot.x, row.bottom, slot.w, slot.bottom - row.bottom)
-                painter.draw_card(well, "well")
-                values = [getattr(point, curve.field) for point in points]
-                _draw_curve(painter, well.inflate(-line // 2, -line // 2), values)
+                painter.draw_card(slot, "well")
+                values = [getattr(point, field) for point in points]
+                _draw_curve(painter, slot.inflate(-line // 2, -line // 2), values)
 
     def _describe_speed(self) -> str:
         """Return a text with the speed."""
         if self.local_worlds is None:
             return "learning"
         pace = self.local_worlds.pace
-        text = "full speed" if pace == math.inf else f"{pace:g} steps a second"
-        return text if pace else "paused"
+        names = {math.inf: "full speed", 0.0: "paused"}
+        return names.get(pace, f"{pace:g} steps a second")
 
 
 def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:
     """Draw values from left to right, scaled to their range; NaN values are left out."""
-    known_values = [(n, value) for n, value in enumerate(values) if not math.isnan(value)]
-    if len(known_values) < 2 or min(rect.size) < 2:
+    known = {n: value for n, value in enumerate(values) if not math.isnan(value)}
+    if len(known) < 2 or min(rect.size) < 2:
         return
-    least, most = (pick(value for _, value in known_values) for pick in (min, max))
+    least, most = min(known.values()), max(known.values())
     span, last = most - least or 1.0, max(1, len(values) - 1)
     points = [
         (rect.x + n * (rect.w - 1) / last, rect.bottom - 1 - (value - least) / span * (rect.h - 1))
-        for n, value in known_values
+        for n, value in known.items()
     ]
     pygame.draw.aalines(painter.surface, painter.color("accent"), False, points)
 

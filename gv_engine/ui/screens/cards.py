@@ -15,7 +15,7 @@ from gv_engine.session.session import Session
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import make_stage
-from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.screen import AppContext
 
 
@@ -26,6 +26,7 @@ class Card:
         title: name of what the card opens.
         text: text about it; empty until the card is loaded.
         wrong: message if it cannot be opened, else "".
+        loaded_theme: theme of the loaded thumbnail; None before.
     """
 
     file: Path | None = None
@@ -36,25 +37,20 @@ class Card:
         self.text = ""
         self.wrong = ""
         self._thumbnail: pygame.Surface | None = None
-        self._loaded_theme: Theme | None = None
+        self.loaded_theme: Theme | None = None
 
     @property
     def search_texts(self) -> tuple[str, str]:
         """Title and text that the search looks at."""
         return self.title, self.text
 
-    def is_loaded(self, theme: Theme) -> bool:
-        """Return whether thumbnail and text are loaded for a theme."""
-        return self._loaded_theme == theme
-
     def load(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load thumbnail and text; an error becomes the card's message."""
-        self._loaded_theme = theme
+        self.loaded_theme = theme
         try:
             self.load_content(app, theme, side)
-        except Stopped as stopped:
-            self.wrong = str(stopped)
-        except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
+        # ValueError: an unreadable drawing
+        except (GVEngineError, OSError, ValueError, Stopped) as error:
             self.wrong = error_text(error)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
@@ -91,14 +87,10 @@ class Card:
         painter.draw_card(rect)
         if chosen:
             painter.draw_outline(rect)
-        side = rect.h - line
-        well = Rect(rect.x + line // 2, rect.y + line // 2, side, side)
-        self.draw_thumbnail(painter, well)
-        text = Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
-        text.w = rect.right - line // 2 - text.x
-        painter.draw_text(text, self.title, size=1.15, middle=True)
-        below = Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
-        painter.draw_lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
+        rest = Rect(rect.x + line // 2, rect.y + line // 2, rect.w - line // 2 * 2, rect.h - line)
+        self.draw_thumbnail(painter, cut(rest, "left", rest.h, line * 3 // 4))
+        painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, middle=True)
+        painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
     def _draw_start(self, game: Session, theme: Theme, side: int) -> None:
         """Draw the thumbnail of a session's current frame."""
@@ -124,11 +116,6 @@ class ScenarioCard(Card):
         super().__init__(entry.title)
         self.entry = entry
         self.file = Path(entry.source)
-
-    @classmethod
-    def from_file(cls, source: str) -> ScenarioCard:
-        """Return the card of a scenario file."""
-        return cls(Entry(source, "Files"))
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load the description and a thumbnail of seed 0; Python scenarios are not run."""
@@ -182,9 +169,8 @@ class ReplayCard(Card):
         replay = Replay.load(self.file)
         self.text = self.summarize(replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
-            self._draw_start(
-                Session(app.find_scenario(replay, self.file), replay.seed), theme, side
-            )
+            scenario = app.find_scenario(replay, self.file)
+            self._draw_start(Session(scenario, replay.seed), theme, side)
 
     def summarize(self, replay: Replay, app: AppContext) -> str:
         """Return the summary of a replay."""
@@ -202,10 +188,8 @@ class ReplayCard(Card):
         symbol = well.inflate(-well.w // 2, -well.h // 2)
         if self._thumbnail is not None:  # in the corner of a picture
             symbol = Rect(0, 0, well.w // 4, well.h // 4)
-            symbol.bottomright = (
-                well.right - painter.line_height // 4,
-                well.bottom - painter.line_height // 4,
-            )
+            gap = painter.line_height // 4
+            symbol.bottomright = well.right - gap, well.bottom - gap
             painter.draw_card(symbol.inflate(symbol.w // 2, symbol.h // 2))
         points = (symbol.topleft, symbol.midright, symbol.bottomleft)
         pygame.draw.polygon(painter.surface, painter.color("muted"), points)
@@ -238,6 +222,7 @@ class FileCard(Card):
         self.text = str(file)
 
     def open(self, app: AppContext) -> None:
+        """Watch a replay or rollout, or play a scenario."""
         if self.file.suffix == SUFFIX or is_rollout(self.file):
             app.watch_replay(self.file)
         else:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from gv_engine.editor.document import EditorDocument, Fault
 from gv_engine.editor.map_model import (
@@ -21,36 +20,11 @@ from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import MapDrawing, make_map_drawing
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.screen import AppContext, Screen
 
-# ---- edit host -----------------------------------------------------------------------------------
-
-
-class EditContext(Protocol):
-    """The editor screen as its menus and panels see it."""
-
-    app: AppContext
-    work: EditorDocument
-    brushes: Brushes
-    cursor: MapCell
-    tool: str
-    chosen_fault: int
-
-    @property
-    def faults(self) -> Sequence[Fault]: ...
-    @property
-    def verdict(self) -> tuple[str, str]: ...
-    @property
-    def has_map(self) -> bool: ...
-    def run_command(self, name: str) -> None: ...
-    def open_fault(self, number: int) -> None: ...
-    def refresh(self) -> None: ...
-    def save(self, then: Callable[[], None] = ...) -> None: ...
-    def save_as(self, then: Callable[[], None] = ...) -> None: ...
-    def write(self, file: Path | None = None, then: Callable[[], None] = ...) -> None: ...
-    def leave(self) -> None: ...
-
+if TYPE_CHECKING:
+    from gv_engine.ui.screens.edit import EditScreen
 
 # ---- edit panels ---------------------------------------------------------------------------------
 
@@ -71,88 +45,59 @@ class EditLayout(NamedTuple):
 def lay_out_editor(area: Rect, line: int) -> EditLayout:
     """Return the rectangles of the editor's parts; in wide windows the report is beside the map."""
     gap = max(3, line // 2)
-    inner = area.inflate(-2 * gap, -gap)
-    header = Rect(inner.x, inner.y, inner.w, line * 7 // 4)
-    hints = Rect(inner.x, inner.bottom - line, inner.w, line)
-    body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
-    body.h = hints.y - gap // 2 - body.y
-    palette = Rect(body.x, body.y, max(6 * line, min(10 * line, body.w // 5)), body.h)
-    board = Rect(palette.right + gap, body.y, body.right - palette.right - gap, body.h)
+    board = area.inflate(-2 * gap, -gap)
+    header = cut(board, "top", line * 7 // 4, gap // 2)
+    hints = cut(board, "bottom", line, gap // 2)
+    palette = cut(board, "left", max(6 * line, min(10 * line, board.w // 5)), gap)
     if board.w >= 32 * line:
-        width = max(12 * line, board.w // 4)
-        report = Rect(board.right - width, board.y, width, board.h)
-        board.w -= width + gap
+        report = cut(board, "right", max(12 * line, board.w // 4), gap)
     else:
-        height = max(4 * line, board.h // 4)
-        report = Rect(board.x, board.bottom - height, board.w, height)
-        board.h -= height + gap
+        report = cut(board, "bottom", max(4 * line, board.h // 4), gap)
     return EditLayout(header, palette, board, report, hints)
 
 
-def draw_palette(painter: Painter, rect: Rect, screen: EditContext, drawing: MapDrawing) -> None:
+def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
     """Draw the palette of objects, and the state, colour and tool of the chosen object."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
+    _draw_chosen(painter, cut(inner, "top", 5 * line, line // 2), screen)
     side = line * 2
-    columns = max(1, inner.w // side)
-    chosen_rect = Rect(inner.x, inner.y, inner.w, 5 * line)
-    inner.y, inner.h = chosen_rect.bottom + line // 2, inner.h - chosen_rect.h - line // 2
-    rows = max(1, inner.h // side)
-    chosen = brushes.names.index(brushes.chosen)
-    first = max(0, chosen // columns - rows + 1)
-    count = -(-len(brushes.names) // columns)
-    for number, name in enumerate(brushes.names):
+    columns, rows = max(1, inner.w // side), max(1, inner.h // side)
+    first = max(0, brushes.names.index(brushes.chosen) // columns - rows + 1)
+    shown = brushes.names[first * columns : (first + rows) * columns]
+    for number, name in enumerate(shown):
         row, column = divmod(number, columns)
-        if not 0 <= row - first < rows:
-            continue
-        slot = Rect(inner.x + column * side, inner.y + (row - first) * side, side, side)
+        slot = Rect(inner.x + column * side, inner.y + row * side, side, side)
         slot = slot.inflate(-line // 4, -line // 4)
-        is_hovered = painter.add_hit_area(slot, partial(_choose_object, screen, name))
+        is_hovered = painter.add_hit_area(slot, partial(brushes.choose, name))
         painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
         if is_hovered:
             painter.draw_outline(slot, "outline")
-        size = slot.w - line // 3
-        picture = _object_picture(drawing, screen, name, size)
+        symbol, size = brushes.symbol(name), slot.w - line // 3
+        if symbol.facing is None:
+            picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
+        else:
+            picture = drawing.agent_picture(symbol.facing, size)
         painter.surface.blit(picture, picture.get_rect(center=slot.center))
     groove = Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
-    painter.draw_scrollbar(groove, first, rows, count)
-    _draw_chosen(painter, chosen_rect, screen)
+    painter.draw_scrollbar(groove, first, rows, -(-len(brushes.names) // columns))
 
 
-def _choose_object(screen: EditContext, name: str, at: tuple[int, int]) -> None:
-    """Choose an object of the palette."""
-    screen.brushes.chosen = name
-    screen.app.needs_redraw = True
-
-
-def _object_picture(
-    drawing: MapDrawing, screen: EditContext, name: str, size: int
-) -> pygame.Surface:
-    """Return the picture of an object or agent."""
-    symbol = screen.brushes.symbol(name)
-    if symbol.facing is not None:
-        return drawing.agent_picture(symbol.facing, size)
-    return drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
-
-
-def _draw_chosen(painter: Painter, rect: Rect, screen: EditContext) -> None:
+def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw the name of the chosen object, and buttons for its next state, colour and tool."""
-    brushes, line, keys = screen.brushes, painter.line_height, screen.app.bindings
-    name = brushes.chosen
-    painter.draw_text(
-        Rect(rect.x, rect.y, rect.w, line), _name_in_words(name), size=1.1, middle=True
-    )
+    brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
+    painter.draw_text(cut(rect, "top", line), _name_in_words(name), size=1.1, middle=True)
     states, colors = brushes.states(name), brushes.colors(name)
-    rows = [
-        ("next_state", states[brushes.state(name)].lower() if states else ""),
-        ("next_color", COLORS[brushes.color(name)].lower() if colors else ""),
-        ("next_tool", screen.tool),
-    ]
-    for number, (command, text) in enumerate(rows):
-        slot = Rect(rect.x, rect.y + line + number * line * 4 // 3, rect.w, line * 5 // 4)
+    texts = {
+        "next_state": states[brushes.state(name)].lower() if states else "",
+        "next_color": COLORS[brushes.color(name)].lower() if colors else "",
+        "next_tool": screen.tool,
+    }
+    for number, (command, text) in enumerate(texts.items()):
+        slot = Rect(rect.x, rect.y + number * line * 4 // 3, rect.w, line * 5 // 4)
         if text:
-            key = keys.label("edit", command)
+            key = screen.app.bindings.label("edit", command)
             painter.draw_button(slot, text, partial(screen.run_command, command), key)
 
 
@@ -161,54 +106,45 @@ def _name_in_words(name: str) -> str:
     return name if name == AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
-def draw_report(painter: Painter, rect: Rect, screen: EditContext) -> None:
+def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw the description of the cursor's cell, whether the level can be won, and the errors."""
     line = painter.line_height
     painter.draw_card(rect)
-    inner = rect.inflate(-line, -line)
-    y = inner.y
-    texts = [(_describe_cursor_cell(screen), "text"), screen.verdict]
-    for text, color in texts:
-        room = Rect(inner.x, y, inner.w, max(line, min(3 * line, inner.bottom - y)))
-        if text and y + line <= inner.bottom:
-            y += painter.draw_lines(room, text, color) + line // 3
-    _draw_faults(painter, Rect(inner.x, y, inner.w, inner.bottom - y), screen)
+    rest = rect.inflate(-line, -line)
+    for text, color in ((_describe_cursor_cell(screen), "text"), screen.verdict):
+        if text and rest.h >= line:
+            room = Rect(rest.x, rest.y, rest.w, max(line, min(3 * line, rest.h)))
+            cut(rest, "top", painter.draw_lines(room, text, color) + line // 3)
+    _draw_faults(painter, rest, screen)
 
 
-def _draw_faults(painter: Painter, rect: Rect, screen: EditContext) -> None:
+def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
     """Draw the errors from the chosen one on, and how many more there are."""
-    line, faults, y = painter.line_height, screen.faults, rect.y
+    line, faults = painter.line_height, screen.faults
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
         fault = faults[number]
-        height = len(wrap_text(fault.message, line, rect.w, _MAX_FAULT_LINES)) * line
-        slot = Rect(rect.x, y, rect.w, min(height, rect.bottom - y))
-        remaining = len(faults) - number
+        height = len(wrap_text(fault.message, line, rest.w, _MAX_FAULT_LINES)) * line
+        slot = Rect(rest.x, rest.y, rest.w, min(height, rest.h))
         if slot.h < line or (slot.h < height and number > first):
             slot.h = line
-            painter.draw_text(slot.clip(rect), f"{remaining} more", "muted")
+            painter.draw_text(slot.clip(rest), f"{len(faults) - number} more", "muted")
             break
-        if painter.add_hit_area(slot, partial(_open_fault, screen, number)):
+        if painter.add_hit_area(slot, partial(screen.open_fault, number)):
             painter.draw_outline(slot.inflate(line // 2, line // 4), "outline")
         painter.draw_lines(slot, fault.message, "muted" if fault.is_slip else "loss")
-        y = slot.bottom + line // 2
+        cut(rest, "top", slot.h, line // 2)
 
 
-def _open_fault(screen: EditContext, number: int, at: tuple[int, int]) -> None:
-    """Open an error that was clicked."""
-    screen.open_fault(number)
-    screen.app.needs_redraw = True
-
-
-def _describe_cursor_cell(screen: EditContext) -> str:
+def _describe_cursor_cell(screen: EditScreen) -> str:
     """Return the description of the cursor's cell."""
     if not screen.has_map:
         return ""
-    y, x = screen.cursor
-    character = screen.work.map.rows[y][x]
-    if screen.work.vocabulary.legend.get(character) is None:
+    (y, x), work = screen.cursor, screen.work
+    character = work.map.rows[y][x]
+    if work.vocabulary.legend.get(character) is None:
         return f"{y}, {x}: {character!r} stands for nothing"
-    return f"{y}, {x}: {describe_cell(screen.work.map.thing((y, x)))}"
+    return f"{y}, {x}: {describe_cell(work.map.thing((y, x)))}"
 
 
 def describe_cell(thing: CellThing) -> str:
@@ -245,6 +181,26 @@ class PaintScreen(Screen):
         cursor: cell of the keyboard commands.
         tool: painting tool, one of `TOOLS`.
     """
+
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **Screen.commands,
+        "up": lambda screen: screen._move(-1, 0),
+        "down": lambda screen: screen._move(1, 0),
+        "left": lambda screen: screen._move(0, -1),
+        "right": lambda screen: screen._move(0, 1),
+        "put": lambda screen: screen._put(),
+        "erase": lambda screen: screen._erase(),
+        "pick": lambda screen: screen._pick(),
+        "next_thing": lambda screen: screen.brushes.select_next(1),
+        "previous_thing": lambda screen: screen.brushes.select_next(-1),
+        "next_color": lambda screen: screen.brushes.next_color(),
+        "next_state": lambda screen: screen.brushes.next_state(),
+        "next_tool": lambda screen: screen._next_tool(),
+        "all_things": lambda screen: screen.brushes.toggle_all_things(),
+        "zoom_in": lambda screen: screen.drawing.zoom(1),
+        "zoom_out": lambda screen: screen.drawing.zoom(-1),
+        "zoom_reset": lambda screen: screen.drawing.zoom(0),
+    }
 
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app)
@@ -355,15 +311,6 @@ class PaintScreen(Screen):
         self.tool = TOOLS[(TOOLS.index(self.tool) + 1) % len(TOOLS)]
         self._corner = None
 
-    def _toggle_all_things(self) -> None:
-        """Switch between all objects and the objects of the level."""
-        self.brushes.all_things = not self.brushes.all_things
-        self.brushes.set_vocabulary(self.work.vocabulary)
-
-    def _next_state(self) -> None:
-        """Choose the next state of the object."""
-        self.brushes.set_state(self.brushes.state(self.brushes.chosen) + 1)
-
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Zoom, choose objects or paint by the mouse."""
         if self._layout is None or self._drawing is None:
@@ -374,11 +321,10 @@ class PaintScreen(Screen):
                 self.brushes.select_next(-event.y)
             else:
                 self._drawing.zoom(event.y)
-            self.app.needs_redraw = True
             return
-        position = getattr(event, "pos", None)
-        inside = position is not None and self._layout.board.collidepoint(position) and self.has_map
-        cell = self._drawing.cell_at(position) if inside and position else None
+        position, cell = getattr(event, "pos", None), None
+        if position and self._layout.board.collidepoint(position) and self.has_map:
+            cell = self._drawing.cell_at(position)
         if cell is not None and cell != self.cursor:
             self.cursor, self.app.needs_redraw = cell, True
             if event.type == pygame.MOUSEMOTION and self._is_pressed and self.tool == "pen":
@@ -388,7 +334,6 @@ class PaintScreen(Screen):
         elif event.type == pygame.MOUSEBUTTONUP and self._is_pressed:
             self._is_pressed = False
             self._finish_box(self.cursor)
-            self.app.needs_redraw = True
 
     def _press_cell(self, cell: MapCell, button: int) -> None:
         """Use the tool, erase or pick by a mouse button (1 left, 2 middle, 3 right)."""
@@ -399,7 +344,6 @@ class PaintScreen(Screen):
         elif button in (1, 3):
             self._is_pressed, self._is_erasing = True, button == 3
             self._use_tool(cell, self._is_erasing)
-        self.app.needs_redraw = True
 
     # ---- what is seen --------------------------------------------------------------------
 
@@ -417,13 +361,13 @@ class PaintScreen(Screen):
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw the map with its outlined cells, or, without a map, an example level."""
+        line = painter.line_height
         painter.draw_card(rect, "well")
-        inner = rect.inflate(-painter.line_height // 2, -painter.line_height // 2)
-        sketch = self.work.map
+        inner = rect.inflate(-line // 2, -line // 2)
         if not self.has_map:
             self._draw_without_map(painter, inner, drawing)
             return
-        drawing.draw(painter.surface, inner, painter.line_height, sketch, self.cursor)
+        drawing.draw(painter.surface, inner, line, self.work.map, self.cursor)
         drawing.outline_cells(painter.surface, inner, self._outlines())
 
     def _outlines(self) -> Mapping[MapCell, str]:
@@ -434,7 +378,7 @@ class PaintScreen(Screen):
             marks |= dict.fromkeys(cells_of_box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
-    def _draw_without_map(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
+    def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
         """Draw an explanation, a button that makes a map, and the level of seed 0."""
         line = painter.line_height
         text = (
@@ -444,20 +388,13 @@ class PaintScreen(Screen):
         )
         if self.work.document is None:
             text = "The file cannot be read as it is: " + self.work.faults[0].message
-        height = painter.draw_lines(Rect(rect.x, rect.y, rect.w, 6 * line), text, "muted")
+        height = painter.draw_lines(Rect(rest.x, rest.y, rest.w, 6 * line), text, "muted")
         if self.work.scenario is None:
             return
-        slot = Rect(rect.x, rect.y + height + line // 2, min(rect.w, 16 * line), 2 * line)
-        painter.draw_button(
-            slot, "Draw it as a map", partial(self._press, self.draw_as_map), ground="card"
-        )
+        cut(rest, "top", height + line // 2)
+        button = cut(rest, "top", 2 * line, line)
+        button.w = min(button.w, 16 * line)
+        painter.draw_button(button, "Draw it as a map", self.draw_as_map, ground="card")
         self._preview = self._preview or self.work.copy_with_level(0)
-        level_rect = Rect(rect.x, slot.bottom + line, rect.w, 0)
-        level_rect.h = rect.bottom - level_rect.y
-        if level_rect.h > 4 * line and self._preview.map.rows:
-            drawing.draw(painter.surface, level_rect, line, self._preview.map, (0, 0))
-
-    def _press(self, act: Callable[[], None]) -> None:
-        """Call the function of a pressed button and redraw."""
-        act()
-        self.app.needs_redraw = True
+        if rest.h > 4 * line and self._preview.map.rows:
+            drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))

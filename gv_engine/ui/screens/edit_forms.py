@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from gv_engine.editor.form_fields import FormField, form_fields
+from gv_engine.editor.form_fields import FormField, form_fields, make_field
 from gv_engine.editor.rules import RULE_PARTS, Rule, format_key_path
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value
 from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
 from gv_engine.ui.drawing.sprites import Rect
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.menu import Menu, MenuRow
 
@@ -24,15 +24,6 @@ _EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
 """Keys of a level that are no fields of its form: they are painted, or edited as rules."""
 _FIRST = ("name", "description", "mission", "max_steps", "agents", "objects")
 _MAX_DESCRIPTION_LINES = 4  # lines
-
-
-class _InnerForm(NamedTuple):
-    """Arguments of the `FormScreen` of a field's inner fields."""
-
-    title: str
-    make_fields: Callable[[], Sequence[FormField]]
-    put: Callable[[str, Any], None]
-    path: str
 
 
 class FormScreen(Menu):
@@ -47,6 +38,7 @@ class FormScreen(Menu):
     """
 
     groups = ("list", "menu", "window")
+    title = ""
     free_lines = 6
 
     def __init__(
@@ -58,21 +50,13 @@ class FormScreen(Menu):
         path: str = "",
     ) -> None:
         super().__init__(screen.app)
-        self._screen, self._title, self._make_fields, self._put = screen, title, make_fields, put
+        self._screen, self.title, self._make_fields, self._put = screen, title, make_fields, put
         self._path = path
-
-    @property
-    def title(self) -> str:
-        return self._title
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each field."""
         rows = [
-            MenuRow(
-                _to_words(field.name),
-                partial(self._change, field.name),
-                _format_value(field) or "-",
-            )
+            MenuRow(_to_words(field.name), partial(self._change, field.name), _format_value(field))
             for field in self._make_fields()
         ]
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
@@ -96,7 +80,7 @@ class FormScreen(Menu):
         elif field.parts is not None:
             self.app.push(PartsScreen(self, name))
         elif field.keys:
-            self.app.push(FormScreen(self._screen, *self._inner_form(name, self._keyed_fields)))
+            self.app.push(InnerForm(self, name))
         else:
             self._ask(field)
 
@@ -105,41 +89,15 @@ class FormScreen(Menu):
         self._put(name, value)
         self._screen.refresh()
 
-    def _inner_form(
-        self, name: str, inner_fields: Callable[[FormField], Sequence[FormField]]
-    ) -> _InnerForm:
-        """Return the arguments of the form of a field's inner fields; the form is empty after the
-        field is gone."""
-
-        def made() -> Sequence[FormField]:
-            field = self._field(name)
-            return inner_fields(field) if field else ()
-
-        def put_inner(inner: str, value: Any) -> None:
-            if field := self._field(name):
-                part = field.parts.set_part(field.value, inner, value) if field.parts else None
-                self._put(name, part if field.parts else field.with_current(inner, value))
-
-        return _InnerForm(
-            _to_words(name).capitalize(), made, put_inner, _join_path(self._path, name)
-        )
-
-    def _keyed_fields(self, field: FormField) -> Sequence[FormField]:
-        """Return the inner fields of a field with keys."""
-        return form_fields(field.keys, field.current, self._screen.work.vocabulary)
-
     def _ask(self, field: FormField) -> None:
         """Ask for the text of a field's value."""
 
         def accept(text: str) -> None:
             self._set_value(field.name, field.parse(text))
 
-        words = (
-            f"{field.description} Expected: {field.expected}."
-            if field.expected
-            else field.description
-        )
-        self.app.push(Prompt(self.app, _to_words(field.name), words, field.shown, accept))
+        expected = f" Expected: {field.expected}." if field.expected else ""
+        explanation = field.description + expected
+        self.app.push(Prompt(self.app, _to_words(field.name), explanation, field.shown, accept))
 
     def run_command(self, name: str) -> None:
         """Remove a field, undo, redo, or run a command of the menu."""
@@ -150,7 +108,6 @@ class FormScreen(Menu):
             self._screen.run_command(name)
         else:
             super().run_command(name)
-        self.app.needs_redraw = True
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw the rows, and a card with the description and errors of the chosen field."""
@@ -160,30 +117,27 @@ class FormScreen(Menu):
             return
         field, line = fields[self.chosen], painter.line_height
         path = _join_path(self._path, field.name)
-        wrong = [f.message for f in self._screen.faults if f.place.path.startswith(path)]
-        keys = self.app.bindings
-        hint = f"{keys.label('list', 'remove')} leaves it out" * (field.value is not None)
-        description = " ".join(filter(None, (field.description, hint and f"{hint}.")))
+        faults = (f.message for f in self._screen.faults if f.place.path.startswith(path))
+        fault, hint = next(faults, ""), self.hint("list", "remove", "leaves it out.")
+        has_value = field.value is not None
+        description = " ".join(filter(None, (field.description, hint * has_value)))
         width = min(painter.area.w - line, 46 * line)
-        shown = wrap_text(description, line, width - 2 * line, _MAX_DESCRIPTION_LINES)
-        faults = (
-            wrap_text(wrong[0], line, width - 2 * line, _MAX_DESCRIPTION_LINES) if wrong else []
-        )
-        card = Rect(0, 0, width, (len(shown) + len(faults) + 1) * line)
+        heights = [
+            len(wrap_text(text, line, width - 2 * line, _MAX_DESCRIPTION_LINES)) * line
+            for text in (description, fault)
+        ]
+        card = Rect(0, 0, width, sum(heights) + line)
         card.midbottom = painter.area.centerx, painter.area.bottom - line // 2
         painter.draw_card(card)
         painter.draw_outline(card, "outline")
-        inner = card.inflate(-2 * line, -line)
-        height = painter.draw_lines(
-            Rect(inner.x, inner.y, inner.w, len(shown) * line), description, "muted"
-        )
-        if faults:
-            rest = Rect(inner.x, inner.y + height, inner.w, len(faults) * line)
-            painter.draw_lines(rest, wrong[0], "loss")
+        rest = card.inflate(-2 * line, -line)
+        painter.draw_lines(cut(rest, "top", heights[0]), description, "muted")
+        if fault:
+            painter.draw_lines(rest, fault, "loss")
 
 
-class PartsScreen(FormScreen):
-    """Form of a list, or of a mapping with free names: parts are added, set, moved and removed.
+class InnerForm(FormScreen):
+    """Form of the inner fields of a field; empty after the field is gone.
 
     Args:
         above: form that has the field.
@@ -192,10 +146,31 @@ class PartsScreen(FormScreen):
 
     def __init__(self, above: FormScreen, name: str) -> None:
         self._above, self._name = above, name
-        arguments = above._inner_form(
-            name, lambda field: field.parts.fields(field.value) if field.parts else ()
-        )
-        super().__init__(above._screen, *arguments)
+        title, path = _to_words(name).capitalize(), _join_path(above._path, name)
+        super().__init__(above._screen, title, self._inner_fields, self._put_inner, path)
+
+    @property
+    def _outer_field(self) -> FormField | None:
+        """Field of the form above, or None."""
+        return self._above._field(self._name)
+
+    def _inner_fields(self) -> Sequence[FormField]:
+        """Return the fields of the form."""
+        if (field := self._outer_field) is None:
+            return ()
+        if field.parts:
+            return field.parts.fields(field.value)
+        return form_fields(field.keys, field.current, self._screen.work.vocabulary)
+
+    def _put_inner(self, name: str, value: Any) -> None:
+        """Set the value of an inner field; None removes it."""
+        if field := self._outer_field:
+            part = field.parts.set_part(field.value, name, value) if field.parts else None
+            self._above._put(self._name, part if field.parts else field.with_current(name, value))
+
+
+class PartsScreen(InnerForm):
+    """Form of a list, or of a mapping with free names: parts are added, set, moved and removed."""
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each part, and a row that adds one."""
@@ -213,23 +188,21 @@ class PartsScreen(FormScreen):
             self._move(-1 if name == "move_up" else 1)
         elif name != "remove" or self.chosen < len(self._make_fields()):
             super().run_command(name)
-        self.app.needs_redraw = True
 
     def _add(self) -> None:
         """Append a part to the list, or ask for the name of a new part."""
-        field = self._above._field(self._name)
+        field = self._outer_field
         if field is None or field.parts is None:
             return
-        parts, value = field.parts, field.value
-        if parts.is_list:
-            self._accept(str(len(value or ()) + 1))
+        if field.parts.is_list:
+            self._accept(str(len(field.value or ()) + 1))
         else:
-            words = f"A unique name. {parts.key.description}"
-            self.app.push(Prompt(self.app, "Name", words, "", self._accept))
+            explanation = f"A unique name. {field.parts.key.description}"
+            self.app.push(Prompt(self.app, "Name", explanation, "", self._accept))
 
     def _accept(self, name: str) -> None:
         """Add a part with an example value, and choose it."""
-        field = self._above._field(self._name)
+        field = self._outer_field
         if field is None or field.parts is None:
             return
         if not field.parts.is_list and name in (field.value or {}):
@@ -239,7 +212,7 @@ class PartsScreen(FormScreen):
 
     def _move(self, offset: int) -> None:
         """Move the chosen part by `offset` places."""
-        field, parts = self._above._field(self._name), self._make_fields()
+        field, parts = self._outer_field, self._make_fields()
         if field is None or field.parts is None or self.chosen >= len(parts):
             return
         value = field.parts.move_part(field.value, parts[self.chosen].name, offset)
@@ -249,8 +222,10 @@ class PartsScreen(FormScreen):
 
 
 def _format_value(field: FormField) -> str:
-    """Return the text of a field's value; yes or no for booleans."""
-    return {True: "yes", False: "no"}[field.value] if isinstance(field.value, bool) else field.shown
+    """Return the text of a field's value: yes or no for booleans, - for none."""
+    if isinstance(field.value, bool):
+        return "yes" if field.value else "no"
+    return field.shown or "-"
 
 
 def _to_words(name: str) -> str:
@@ -275,12 +250,16 @@ def level_form(screen: PaintScreen) -> FormScreen:
     shown = {key: keys[key] for key in order if key not in _EXCLUDED_KEYS}
 
     def make_fields() -> Sequence[FormField]:
+        """Return the current fields of the form."""
         return [*_parameter_fields(screen), *form_fields(shown, work.values, work.vocabulary)]
 
     def put_value(name: str, value: Any) -> None:
+        """Set the value of a field; None removes it."""
         path: KeyPath = (name,)
-        if name in (parameter.name for parameter in _parameter_fields(screen)):
-            path = _parameter_path(work.buffer.text, name)
+        if name in (field.name for field in _parameter_fields(screen)):
+            path = (PARAMETERS, name)
+            default_path = (*path, "default")
+            path = default_path if has_value(work.buffer.text, default_path) else path
         work.set_value(path, value)
 
     return FormScreen(screen, "Level", make_fields, put_value)
@@ -294,19 +273,10 @@ def _parameter_fields(screen: PaintScreen) -> list[FormField]:
         description = f"A parameter of the level. {parameter.description}".strip()
         value, choices = parameter.default, parameter.choices
         key = Key(description, {"enum": list(choices)} if choices else {}, required=True)
-        field = form_fields({parameter.name: key}, {parameter.name: value}, screen.work.vocabulary)[
-            0
-        ]
-        fields.append(
-            field._replace(expected=parameter.allowed_text, is_text=parameter.kind == "text")
-        )
+        field = make_field(parameter.name, key, value, screen.work.vocabulary)
+        is_text = parameter.kind == "text"
+        fields.append(field._replace(expected=parameter.allowed_text, is_text=is_text))
     return fields
-
-
-def _parameter_path(text: str, name: str) -> KeyPath:
-    """Return the path of a parameter's default value in the text of a scenario file."""
-    long: KeyPath = (PARAMETERS, name, "default")
-    return long if has_value(text, long) else (PARAMETERS, name)
 
 
 def cell_form(screen: PaintScreen) -> FormScreen:
@@ -314,44 +284,43 @@ def cell_form(screen: PaintScreen) -> FormScreen:
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
-        thing, words = work.map.thing(cell), work.vocabulary
+        """Return the current fields of the form."""
+        thing, vocab = work.map.thing(cell), work.vocabulary
         name = str(thing.get("object", ""))
-        states = words.types[name].states if name in words.types else ()
-        state_key = {"state": LEGEND_KEYS["state"]._replace(schema={"enum": list(states)})}
-        keys = {**LEGEND_KEYS, **(state_key if states else {})}
-        return form_fields(keys, thing, words)
+        keys = dict(LEGEND_KEYS)
+        if states := vocab.types[name].states if name in vocab.types else ():
+            keys["state"] = keys["state"]._replace(schema={"enum": list(states)})
+        return form_fields(keys, thing, vocab)
 
     def put_value(name: str, value: Any) -> None:
+        """Set the value of a field; None removes it."""
         thing = {**work.map.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
-        keys = work.vocabulary.normalize_entry(
-            {key: part for key, part in thing.items() if part is not None}
-        )
-        work.edit(lambda _: work.map.paint([(cell, keys)], over=False))
+        entry = work.vocabulary.normalize_entry(thing)
+        work.edit(lambda _: work.map.paint([(cell, entry)], over=False))
 
-    character = work.map.rows[cell[0]][cell[1]]
-    return FormScreen(
-        screen, f"Row {cell[0]}, column {cell[1]}", make_fields, put_value, f"legend.{character}"
-    )
+    (y, x), title = cell, f"Row {cell[0]}, column {cell[1]}"
+    return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")
 
 
 def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
     """Return the form of a rule's parameters."""
     work = screen.work
 
-    def rule() -> Rule:
-        listed = (each for part in RULE_PARTS for each in work.rules.rules(part))
-        return next(each for each in listed if each.path == path)
+    def find_rule() -> Rule:
+        rules = (rule for part in RULE_PARTS for rule in work.rules.rules(part))
+        return next(rule for rule in rules if rule.path == path)
 
     def make_fields() -> Sequence[FormField]:
-        current_rule = rule()
-        return form_fields(
-            work.rules.argument_table(current_rule), current_rule.arguments, work.vocabulary
-        )
+        """Return the current fields of the form."""
+        rule = find_rule()
+        return form_fields(work.rules.argument_table(rule), rule.arguments, work.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        text = work.rules.set_argument(rule(), name, value)
+        """Set the value of a field; None removes it."""
+        text = work.rules.set_argument(find_rule(), name, value)
         work.edit(lambda _: text)
 
-    return FormScreen(screen, _to_words(rule().name), make_fields, put_value, format_key_path(path))
+    title = _to_words(find_rule().name)
+    return FormScreen(screen, title, make_fields, put_value, format_key_path(path))

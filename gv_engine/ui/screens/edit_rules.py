@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.editor.rules import RULE_PARTS, AvailableRule, Rule, RulePart, has_fault
 from gv_engine.session.catalogue import search
-from gv_engine.ui.drawing.sprites import Rect, pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.sprites import Rect
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.edit_forms import rule_form
-from gv_engine.ui.screens.screen import Screen
+from gv_engine.ui.screens.menu import ListScreen, SearchField
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit_board import PaintScreen
@@ -24,58 +24,47 @@ class _Row(NamedTuple):
 
     Attributes:
         name: title of the row.
-        says: sentence below the title.
+        sentence: sentence below the title.
         act: function that choosing the row calls.
         rule: rule of the row; None for a heading or a rule to add.
         part: part of the scenario that the row belongs to.
-        wrong: True if the rule has an error.
+        is_wrong: True if the rule has an error.
     """
 
     name: str
-    says: str
+    sentence: str
     act: Callable[[], None]
     rule: Rule | None = None
     part: RulePart | None = None
-    wrong: bool = False
+    is_wrong: bool = False
 
 
-class _ListScreen(Screen):
-    """Screen of rows with a title and a sentence each; one row is chosen."""
+class _SentenceList(ListScreen):
+    """List of rows with a title and a sentence each.
 
-    over = True
+    Args:
+        screen: editor screen.
+    """
 
     def __init__(self, screen: PaintScreen) -> None:
         super().__init__(screen.app)
         self._screen = screen
-        self._chosen = 0
-        self._first = 0
-        self._page = 1
-
-    @property
-    def title(self) -> str:
-        """Title above the rows."""
-        raise NotImplementedError
 
     def rows(self) -> Sequence[_Row]:
         """Return the current rows."""
         raise NotImplementedError
 
+    def hints(self) -> Sequence[str]:
+        """Return the hints at the bottom."""
+        raise NotImplementedError
+
     def run_command(self, name: str) -> None:
-        """Choose another row, or call the chosen row's function."""
+        """Call the chosen row's function, or choose another row."""
         rows = self.rows()
-        moves = {"up": -1, "down": 1, "page_up": -self._page, "page_down": self._page}
-        moves |= {"first": -len(rows), "last": len(rows)}
-        if name in moves:
-            self._chosen = max(0, min(len(rows) - 1, self._chosen + moves[name]))
-        elif name == "choose" and rows:
-            rows[min(self._chosen, len(rows) - 1)].act()
+        if name == "choose" and rows:
+            rows[min(self.chosen, len(rows) - 1)].act()
         else:
             super().run_command(name)
-        self.app.needs_redraw = True
-
-    def on_mouse(self, event: pygame.event.Event) -> None:
-        if event.type == pygame.MOUSEWHEEL:
-            self.run_command("up" if event.y > 0 else "down")
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw the title, the rows that fit, a scrollbar and hints."""
@@ -83,67 +72,44 @@ class _ListScreen(Screen):
         card = painter.area.inflate(-line, -line)
         card.w = min(card.w, 56 * line)
         card.centerx = painter.area.centerx
-        painter.draw_card(card)
-        inner = card.inflate(-2 * line, -line)
-        painter.draw_text(Rect(inner.x, inner.y, inner.w, 2 * line), self.title, size=1.4)
-        foot = Rect(inner.x, inner.bottom - line, inner.w, line)
-        painter.draw_text(foot, " · ".join(filter(None, self.hints())), "muted", "center", 0.9)
-        body = Rect(inner.x, inner.y + 5 * line // 2, inner.w, 0)
-        body.h = foot.y - line // 2 - body.y
-        self._chosen = max(0, min(self._chosen, len(rows) - 1))
+        body = painter.draw_dialog(card, self.title)
+        footer = cut(body, "bottom", line, line // 2)
+        painter.draw_text(footer, " · ".join(filter(None, self.hints())), "muted", "center", 0.9)
+        cut(body, "top", line // 2)
         heights = [self._row_height(line, body.w, row) for row in rows]
-        self._first = min(self._first, self._chosen)
-        while sum(heights[self._first : self._chosen + 1]) > body.h and self._first < self._chosen:
-            self._first += 1
-        y, number = body.y, self._first
-        while number < len(rows) and y + heights[number] <= body.bottom:
-            slot = Rect(body.x, y, body.w, heights[number] - line // 4)
+        for number, slot in self.place_rows(painter, body, heights).items():
             self._draw_row(painter, slot, rows[number], number)
-            y, number = y + heights[number], number + 1
-        self._page = max(1, number - self._first)
-        groove = Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
-        painter.draw_scrollbar(groove, self._first, self._page, len(rows))
 
     def _row_height(self, line: int, width: int, row: _Row) -> int:
         """Return the height of a row in pixels."""
-        lines = wrap_text(row.says, line, width - 2 * line, _MAX_SENTENCE_LINES) if row.says else []
+        lines = wrap_text(row.sentence, line, width - 2 * line, _MAX_SENTENCE_LINES)
         return (len(lines) + 1) * line + line // 2 + line // 4
 
-    def _draw_row(self, painter: Painter, slot: Rect, row: _Row, number: int) -> None:
+    def _draw_row(self, painter: Painter, slot: Rect, row: _Row, index: int) -> None:
         """Draw a row, highlighted if it is chosen."""
-        line, chosen = painter.line_height, number == self._chosen
-        painter.add_hit_area(slot, partial(self._press, number))
+        line, chosen = painter.line_height, index == self.chosen
+        painter.add_hit_area(slot, partial(self._click, index))
         painter.draw_card(slot, "accent" if chosen else "well")
-        color, muted_color = ("on_accent", "on_accent") if chosen else ("text", "muted")
+        color = "on_accent" if chosen else "loss" if row.is_wrong else "text"
         if row.rule is None and row.part is not None and not chosen:
             color = "accent"
-        inner = slot.inflate(-line, -line // 2)
-        name = Rect(inner.x, inner.y, inner.w, line)
-        painter.draw_text(name, row.name, "loss" if row.wrong and not chosen else color)
-        if row.wrong:
-            painter.draw_text(name, "something is wrong", color if chosen else "loss", "right")
-        sentence = Rect(inner.x + line, inner.y + line, inner.w - line, inner.h - line)
-        if row.says:
-            painter.draw_lines(sentence, row.says, muted_color)
+        sentence = slot.inflate(-line, -line // 2)
+        name = cut(sentence, "top", line)
+        painter.draw_text(name, row.name, color)
+        if row.is_wrong:
+            painter.draw_text(name, "something is wrong", color, "right")
+        cut(sentence, "left", line)
+        if row.sentence:
+            painter.draw_lines(sentence, row.sentence, "on_accent" if chosen else "muted")
 
-    def _press(self, number: int, at: tuple[int, int]) -> None:
+    def _click(self, index: int, position: tuple[int, int]) -> None:
         """Choose a clicked row; a click on the chosen row calls its function."""
-        if number == self._chosen:
-            self.rows()[number].act()
-        self._chosen = number
-        self.app.needs_redraw = True
-
-    def hints(self) -> Sequence[str]:
-        """Return the hints at the bottom."""
-        return ()
-
-    def hint(self, group: str, name: str, description: str) -> str:
-        """Return a text with the key of a command, or "" if it has none."""
-        key = self.app.bindings.label(group, name)
-        return f"{key} {description}" if key else ""
+        if index == self.chosen:
+            self.rows()[index].act()
+        self.chosen = index
 
 
-class RuleListScreen(_ListScreen):
+class RuleListScreen(_SentenceList):
     """List of the level's rules by part of the scenario."""
 
     groups = ("list", "menu", "window")
@@ -155,32 +121,29 @@ class RuleListScreen(_ListScreen):
         faulty_paths = [fault.place.path for fault in self._screen.faults]
         rows = []
         for part in RULE_PARTS:
-            suffix = rules.combination(part)
-            title = f"{part.title}: {suffix}" if suffix else part.title
+            title = ": ".join(filter(None, (part.title, rules.combination(part))))
             rows.append(_Row(title, "", partial(self._open_add_screen, part), None, part))
             for rule in rules.rules(part):
-                name = rule.name.replace("_", " ") if ":" not in rule.name else rule.name
+                name = rule.name if ":" in rule.name else rule.name.replace("_", " ")
                 act = partial(self._open_rule_form, rule)
-                rows.append(
-                    _Row(name, rule.description, act, rule, part, has_fault(rule, faulty_paths))
-                )
+                is_wrong = has_fault(rule, faulty_paths)
+                rows.append(_Row(name, rule.description, act, rule, part, is_wrong))
         return rows
 
     def choose_at(self, path: str) -> None:
         """Choose the rule at the path of an error."""
-        matches = (
-            n for n, row in enumerate(self.rows()) if row.rule and has_fault(row.rule, [path])
-        )
-        self._chosen = next(matches, 0)
+        rules = [row.rule for row in self.rows()]
+        matches = (n for n, rule in enumerate(rules) if rule and has_fault(rule, [path]))
+        self.chosen = next(matches, 0)
 
     def hints(self) -> Sequence[str]:
-        hints = (("add", "adds"), ("remove", "takes out"), ("move_up", "up"), ("move_down", "down"))
-        texts = [self.hint("list", name, says) for name, says in hints]
-        return (*texts, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
+        texts = {"add": "adds", "remove": "takes out", "move_up": "up", "move_down": "down"}
+        hints = self.hints_of("list", texts)
+        return (*hints, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
 
     def run_command(self, name: str) -> None:
         """Add, remove or move a rule, undo, redo, or choose another row."""
-        row = self.rows()[self._chosen]
+        row = self.rows()[self.chosen]
         if name == "add" and row.part is not None:
             self._open_add_screen(row.part)
         elif name == "remove" and row.rule is not None:
@@ -189,9 +152,8 @@ class RuleListScreen(_ListScreen):
             self._move(row.rule, -1 if name == "move_up" else 1)
         elif name in ("undo", "redo"):
             self._screen.run_command(name)
-        elif name not in ("add", "remove", "move_up", "move_down"):
+        else:
             super().run_command(name)
-        self.app.needs_redraw = True
 
     def _change(self, text: str) -> bool:
         """Set the text of the document; return whether it changed."""
@@ -202,7 +164,7 @@ class RuleListScreen(_ListScreen):
     def _move(self, rule: Rule, offset: int) -> None:
         """Move a rule by `offset` places."""
         if self._change(self._screen.work.rules.move_rule(rule, offset)):
-            self._chosen += offset
+            self.chosen += offset
 
     def _open_rule_form(self, rule: Rule) -> None:
         """Open the form of a rule, if it has parameters."""
@@ -218,12 +180,12 @@ class RuleListScreen(_ListScreen):
         self._change(self._screen.work.rules.add_rule(part, rule))
         new_rule = self._screen.work.rules.rules(part)[-1]
         rows = self.rows()
-        self._chosen = next(n for n, row in enumerate(rows) if row.rule == new_rule)
+        self.chosen = next(n for n, row in enumerate(rows) if row.rule == new_rule)
         if new_rule.arguments:
             self._open_rule_form(new_rule)
 
 
-class AddRuleScreen(_ListScreen):
+class AddRuleScreen(SearchField, _SentenceList):
     """List of the rules that a part can have, filtered by typed text.
 
     Args:
@@ -238,11 +200,10 @@ class AddRuleScreen(_ListScreen):
         super().__init__(screen)
         self._part, self._add_rule = part, add
         self._available_rules = list(screen.work.rules.available_rules(part))
-        self._query = ""
 
     @property
     def title(self) -> str:
-        return f"{self._part.title}: {self._query}|" if self._query else self._part.title
+        return f"{self._part.title}: {self.query}|" if self.query else self._part.title
 
     def rows(self) -> Sequence[_Row]:
         """Return a row for each rule that matches the typed text."""
@@ -250,29 +211,11 @@ class AddRuleScreen(_ListScreen):
         def texts(rule: AvailableRule) -> tuple[str, str]:
             return rule.name.replace("_", " "), rule.description
 
-        fitting = (
-            search(self._query, self._available_rules, texts)
-            if self._query.strip()
-            else self._available_rules
-        )
-        return [_Row(*texts(rule), partial(self._choose_rule, rule)) for rule in fitting]
+        matches = search(self.query, self._available_rules, texts)
+        return [_Row(*texts(rule), partial(self._choose_rule, rule)) for rule in matches]
 
     def hints(self) -> Sequence[str]:
         return ("Type to search", self.hint("menu", "choose", "adds"))
-
-    def run_command(self, name: str) -> None:
-        if name == "erase":
-            self._search(self._query[:-1])
-        else:
-            super().run_command(name)
-
-    def on_text(self, text: str) -> None:
-        self._search(self._query + "".join(c for c in text if c.isprintable()))
-
-    def _search(self, query: str) -> None:
-        """Set the typed text."""
-        self._query, self._chosen = query[:100], 0
-        self.app.needs_redraw = True
 
     def _choose_rule(self, rule: AvailableRule) -> None:
         """Close the list and add a rule."""

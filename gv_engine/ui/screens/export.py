@@ -9,7 +9,7 @@ from gv_engine.rules.errors import GVEngineError, error_text
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.recording import Recorder, find_views
 from gv_engine.ui.drawing.sprites import Rect
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.menu import Menu, MenuRow
 from gv_engine.ui.screens.screen import AppContext, Screen
@@ -51,13 +51,10 @@ class Prompt(Screen):
 
     def on_text(self, text: str) -> None:
         """Append the allowed letters of typed text."""
-        fitting = "".join(
-            c for c in text if c.isprintable() and (c in self._letters or not self._letters)
-        )
+        fitting = "".join(c for c in text if c.isprintable() and c in (self._letters or text))
         if fitting:
             self._text = ("" if self._is_initial else self._text)[:MAX_LENGTH] + fitting
             self._is_initial = False
-            self.app.needs_redraw = True
 
     def run_command(self, name: str) -> None:
         """Accept, edit or cancel; up and down change a number."""
@@ -83,28 +80,22 @@ class Prompt(Screen):
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw question, explanation, text field and buttons."""
-        line = painter.line_height
+        line, label = painter.line_height, self.app.bindings.label
         width = min(painter.area.w - line, 30 * line)
-        words = wrap_text(self._words, line, width - 2 * line, 3)
-        card = Rect(0, 0, width, (8 + len(words)) * line)
+        words_height = len(wrap_text(self._words, line, width - 2 * line, 3)) * line
+        card = Rect(0, 0, width, 8 * line + words_height)
         card.center = painter.area.center
-        painter.draw_card(card)
-        rest = card.inflate(-2 * line, -line)
-        painter.draw_text(Rect(rest.x, rest.y, rest.w, 2 * line), self._title, size=1.4)
-        slot = Rect(rest.x, rest.y + 2 * line, rest.w, len(words) * line)
-        painter.draw_lines(slot, self._words, "muted")
-        field = Rect(rest.x, slot.bottom + line // 2, rest.w, 2 * line)
+        rest = painter.draw_dialog(card, self._title)
+        painter.draw_lines(cut(rest, "top", words_height, line // 2), self._words, "muted")
+        field = cut(rest, "top", 2 * line, line // 2)
         painter.draw_card(field, "well")
         painter.draw_outline(field)
-        painter.draw_text(
-            field.inflate(-line, 0), self._text + ("" if self._is_initial else "|"), size=1.1
-        )
-        half = rest.w // 2 - line // 4
-        keys = self.app.bindings
-        accept = Rect(rest.x, field.bottom + line // 2, half, line * 7 // 4)
-        painter.draw_button(accept, "OK", self._accept_text, keys.label("menu", "choose"), True)
-        leave = Rect(rest.right - half, accept.y, half, accept.h)
-        painter.draw_button(leave, "Cancel", self.app.pop, keys.label("menu", "leave"))
+        shown = self._text if self._is_initial else f"{self._text}|"
+        painter.draw_text(field.inflate(-line, 0), shown, size=1.1)
+        buttons, half = cut(rest, "top", line * 7 // 4), rest.w // 2 - line // 4
+        accept, leave = cut(buttons, "left", half), cut(buttons, "right", half)
+        painter.draw_button(accept, "OK", self._accept_text, label("menu", "choose"), True)
+        painter.draw_button(leave, "Cancel", self.app.pop, label("menu", "leave"))
 
 
 # ---- export --------------------------------------------------------------------------------------
@@ -147,7 +138,7 @@ class ExportScreen(Menu):
             self.choice_row(settings, "View", "export_view", {view: view for view in self._views}),
             self.choice_row(settings, "Cells", "export_cell", {c: f"{c} pixels" for c in CELLS}),
             self.choice_row(settings, "Speed", "export_speed", speeds),
-            MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
+            self.close_row("Back"),
         )
 
     def run_command(self, name: str) -> None:
@@ -193,17 +184,15 @@ class ExportScreen(Menu):
     def _write(self) -> Generator[None]:
         """Write the file, yielding after each picture; a generator that is closed early leaves no
         file."""
-        watched_game, settings = self._game, self.app.settings
-        game = Session.from_replay(
-            watched_game.replay(), watched_game.scenario
-        )  # the watched session stays at its step
-        steps = range(game.length + 1)
-        if settings.export_as == ".png":
-            steps = range(watched_game.position, watched_game.position + 1)
+        settings, position = self.app.settings, self._game.position
+        # the watched session stays at its step
+        game = Session.from_replay(self._game.replay(), self._game.scenario)
+        is_picture = settings.export_as == ".png"
+        steps = range(position, position + 1) if is_picture else range(game.length + 1)
         self._total = len(steps)
         file = new_file(recording_folder(), game, settings.export_as)
-        recorder_options = settings.export_view, settings.export_cell, settings.export_speed
-        with Recorder(file, game.scenario, *recorder_options) as recorder:
+        options = settings.export_view, settings.export_cell, settings.export_speed
+        with Recorder(file, game.scenario, *options) as recorder:
             for step in steps:
                 game.seek(step)
                 recorder.add(game.frame())
@@ -220,10 +209,9 @@ class ExportScreen(Menu):
         card = Rect(0, 0, min(painter.area.w - line, 26 * line), 6 * line)
         card.center = painter.area.center
         painter.draw_card(card)
-        inner = card.inflate(-2 * line, -line)
+        rest = card.inflate(-2 * line, -line)
         text = f"{self._pictures} of {self._total} pictures"
-        painter.draw_text(Rect(inner.x, inner.y, inner.w, line), text)
-        bar = Rect(inner.x, inner.y + 3 * line // 2, inner.w, line)
-        painter.draw_bar(bar, self._pictures / max(1, self._total))
-        leave = Rect(inner.x, bar.bottom + line // 2, inner.w, line * 7 // 4)
-        painter.draw_button(leave, "Stop", self._stop, self.app.bindings.label("menu", "leave"))
+        painter.draw_text(cut(rest, "top", line, line // 2), text)
+        painter.draw_bar(cut(rest, "top", line, line // 2), self._pictures / max(1, self._total))
+        button, key = cut(rest, "top", line * 7 // 4), self.app.bindings.label("menu", "leave")
+        painter.draw_button(button, "Stop", self._stop, key)

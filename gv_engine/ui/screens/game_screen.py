@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
@@ -19,7 +19,7 @@ from gv_engine.ui.drawing.hud import (
 )
 from gv_engine.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.ui.drawing.stage import SidePanel, Stage, make_stage
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.keyboard import copy_to_clipboard
 from gv_engine.ui.screens.screen import AppContext, Screen
@@ -64,6 +64,16 @@ class GameScreen(Screen):
     extra_groups: tuple[str, ...] = ()
     """Groups of bindings besides those of viewing."""
 
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        "help": Screen.commands["help"],
+        "settings": Screen.commands["settings"],
+        "view": lambda screen: screen._next_view(),
+        "inspect": lambda screen: screen._open_next_panel(),
+        "copy": lambda screen: screen._copy(),
+        "first_change": lambda screen: screen._seek_difference(),
+        "compare": lambda screen: screen._toggle_comparison(),
+    }
+
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app)
         self.game = game
@@ -98,7 +108,7 @@ class GameScreen(Screen):
         self._glide_start = time.monotonic()
         self.app.needs_redraw = True
 
-    def tick(self, now: float) -> float | None:
+    def tick(self, now: float) -> float:
         """Advance the movement and the hot reload; return the seconds until the next call."""
         if self._is_gliding:
             self._is_gliding = now < self._glide_start + self.stage.glide
@@ -128,8 +138,9 @@ class GameScreen(Screen):
         until = time.monotonic() + RELOAD_SLICE
         for _ in self._reload_steps:
             if time.monotonic() >= until:
-                return 0.0
-        self._reload_steps = None
+                break
+        else:
+            self._reload_steps = None
         return 0.0
 
     def _on_files_changed(self) -> None:
@@ -162,31 +173,24 @@ class GameScreen(Screen):
         ""."""
         return self.game.difference.message if self.game.difference else ""
 
-    def _draw_difference_mark(self, painter: Painter, bar: Rect) -> None:
-        """Mark the first step that differs on the timeline."""
-        difference = self._watched_session.difference
-        if difference is not None:
-            x = bar.x + bar.w * difference.step // max(1, self.game.length)
-            mark = Rect(0, bar.y, max(3, painter.line_height // 4), bar.h)
-            mark.centerx = min(x, bar.right)
-            painter.draw_card(mark, "loss")
-            painter.add_hit_area(mark.inflate(mark.w, 0), lambda _: self._press("first_change"))
-
     def _draw_difference(self, painter: Painter, rect: Rect) -> None:
         """Draw the text about the difference, and buttons to that step and to the game before."""
         line, difference = painter.line_height, self._watched_session.difference
         step = difference.step if difference else 0
-        text_rect = rect.inflate(-line, -line // 2)
-        for name, label in (("compare", self._compare_label), ("first_change", f"Step {step}")):
-            key = self.app.bindings.label("view", name)
-            width = painter.text_width(label) + painter.text_width(key) + 2 * line
-            if label and text_rect.w - width > 16 * line:
-                button = Rect(text_rect.right - width, 0, width, min(text_rect.h, line * 7 // 4))
-                button.centery = text_rect.centery
-                painter.draw_button(button, label, partial(self._press, name), key, ground="card")
-                text_rect.w -= width + line // 2
-        rows = len(wrap_text(self._difference_text(), line * 9 // 10, text_rect.w, 2))
-        text_rect.y += (text_rect.h - rows * line * 9 // 10) // 2
+        labels = {"compare": self._compare_label, "first_change": f"Step {step}"}
+        label, room = self.app.bindings.label, rect.inflate(-line, -line // 2)
+        row = Rect(room.x, 0, room.w, min(room.h, line * 7 // 4))
+        row.centery = room.centery
+        buttons = [
+            (text, label("view", name), partial(self.run_command, name))
+            for name, text in labels.items()
+            if text
+        ]
+        painter.draw_buttons(row, buttons, 16 * line + 1)
+        text_height = (
+            len(wrap_text(self._difference_text(), line * 9 // 10, row.w, 2)) * line * 9 // 10
+        )
+        text_rect = Rect(row.x, room.y + (room.h - text_height) // 2, row.w, room.h)
         painter.draw_lines(text_rect, self._difference_text(), "loss", 0.9)
 
     @property
@@ -195,48 +199,51 @@ class GameScreen(Screen):
         return "" if self.game.num_comparable_steps is None else "Before"
 
     def run_command(self, name: str) -> None:
-        """Run a command of viewing: view, inspector, copy, differences."""
-        if name == "view":
-            views = tuple(self.domain.views)
-            self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
-            if not self._level_view:
-                self.app.settings.view = self.stage.view
-            self.app.show_note(f"View: {self.stage.view}", stays=1.5)
-        elif name == "inspect":
-            self.stage.side_panel = self._next_panel()
-        elif name == "copy":
-            self._copy()
-        elif name == "first_change":
-            self.game.seek_first_difference()
-            self.show(glide=False)
-        elif name == "compare":
-            self._toggle_comparison()
-        elif name in ("help", "settings"):
+        """Run a command of the screen, the open side panel or the stage."""
+        panel = self.stage.side_panel
+        if name in self.commands:
             super().run_command(name)
-        elif self.stage.side_panel and self._is_inspector_command(name):
-            self.stage.side_panel.command(name)
+        elif panel and any(command.name == name for command in GROUPS["inspector"]):
+            panel.command(name)
         else:
             self.stage.command(name)
+
+    def _next_view(self) -> None:
+        """Choose the next view of the domain."""
+        views = tuple(self.domain.views)
+        self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
+        if not self._level_view:
+            self.app.settings.view = self.stage.view
+        self.app.show_note(f"View: {self.stage.view}", stays=1.5)
+
+    def _open_next_panel(self) -> None:
+        """Open the next side panel; close the last."""
+        self.stage.side_panel = self._next_panel()
+
+    def _seek_difference(self) -> None:
+        """Go to the first step that a file change made different."""
+        self.game.seek_first_difference()
+        self.show(glide=False)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Pass clicks, wheel and motion to the side panel or the stage."""
         if self._layout is None:
             return
-        panel_rect, panel = self._layout.side, self.stage.side_panel
+        panel, stage_rect = self.stage.side_panel, self._layout.stage
         position = event.pos if hasattr(event, "pos") else self._mouse_position
         self._mouse_position = position
+        is_on_stage = stage_rect.collidepoint(position)
         changed = False
-        if panel is not None and panel_rect.collidepoint(position):
+        if panel is not None and self._layout.side.collidepoint(position):
             changed = panel.event(event)
-        elif event.type == pygame.MOUSEBUTTONDOWN and self._layout.stage.collidepoint(position):
-            if event.button <= 3:
-                self.take_action(self.stage.click(position, event.button))
-                changed = True
-        elif event.type == pygame.MOUSEWHEEL and self._layout.stage.collidepoint(position):
+        elif event.type == pygame.MOUSEBUTTONDOWN and is_on_stage and event.button <= 3:
+            self.take_action(self.stage.click(position, event.button))
+            changed = True
+        elif event.type == pygame.MOUSEWHEEL and is_on_stage:
             changed = self.stage.wheel(position, event.y)
         elif event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
-            inside = event.type == pygame.MOUSEMOTION and self._layout.stage.collidepoint(position)
-            changed = self.stage.hover(position if inside else None)
+            is_hovered = event.type == pygame.MOUSEMOTION and is_on_stage
+            changed = self.stage.hover(position if is_hovered else None)
         self.app.needs_redraw |= changed
 
     def _toggle_comparison(self) -> None:
@@ -252,12 +259,10 @@ class GameScreen(Screen):
         Raises:
             ReplayError: the session began with a snapshot.
         """
-        line = self.game.replay().to_line()
-        error = copy_to_clipboard(line)
+        error = copy_to_clipboard(self.game.replay().to_line())
         paste = self.app.bindings.label("menu", "paste")
-        self.app.show_note(
-            error or f"Copied as a line of text; {paste} in the search goes on from here"
-        )
+        note = f"Copied as a line of text; {paste} in the search goes on from here"
+        self.app.show_note(error or note)
 
     def take_action(self, action: str) -> None:
         """Take an action of the stage; watched games take none."""
@@ -266,56 +271,40 @@ class GameScreen(Screen):
         """Draw header, stage, status panel, controls and hints."""
         if self._theme != self.app.theme:
             self._rebuild_stage()
-        is_small = is_small_window(painter.area, painter.line_height)
+        line, panel = painter.line_height, self.stage.side_panel
         hint_lines = len(self._fit_hints(painter, 2))
         hints = self._fit_hints(painter, hint_lines, self.current_hints())
         difference_lines = DIFFERENCE_LINES if self._difference_text() else 0.0
+        is_small = is_small_window(painter.area, line)
         controls = (self.tight_controls if is_small else self.controls) + difference_lines
-        panel = self.stage.side_panel
-        layout = lay_out_screen(
-            painter.area, painter.line_height, panel is not None, controls, hint_lines
-        )
+        layout = lay_out_screen(painter.area, line, panel is not None, controls, hint_lines)
         self._layout = layout
-        self.stage.line = painter.line_height
+        self.stage.line = line
         progress = (now - self._glide_start) / self.stage.glide if self._is_gliding else 1.0
         try:
             self.draw_stage(painter, layout.stage, max(0.0, min(1.0, progress)))
         except ValueError as error:  # a drawing of the author's that cannot be read
             painter.draw_lines(layout.stage, str(error), "loss")
-        self._draw_header(painter, layout.header)
-        copy = "Copy", partial(self._press, "copy")
+        self._draw_header(painter, layout.header.copy())
+        copy = "Copy", partial(self.run_command, "copy")
         message_fits = draw_status_panel(
             painter, layout.panel, self.frame, self.stage, self.facts(), copy
         )
         if panel is not None:
-            panel.draw(painter.surface, layout.side, painter.line_height)
+            panel.draw(painter.surface, layout.side, line)
         controls_rect = layout.controls.copy()
-        controls_rect.h -= int(difference_lines * painter.line_height)
+        difference_rect = cut(controls_rect, "bottom", int(difference_lines * line))
         self.draw_controls(painter, controls_rect)
         if difference_lines:
-            difference_rect = Rect(
-                controls_rect.x,
-                controls_rect.bottom,
-                controls_rect.w,
-                layout.controls.bottom - controls_rect.bottom,
-            )
             self._draw_difference(painter, difference_rect)
         message = self.error_text or ("" if message_fits else self.frame.message)
         if message:
-            hints = (
-                [message, *self._fit_hints(painter, 1, self.current_hints())]
-                if hint_lines > 1
-                else [message]
-            )
-        for number, hint in enumerate(hints):
-            slot = Rect(
-                layout.hints.x,
-                layout.hints.y + number * painter.line_height,
-                layout.hints.w,
-                painter.line_height,
-            )
+            more = self._fit_hints(painter, 1, self.current_hints()) if hint_lines > 1 else []
+            hints = [message, *more]
+        rest = layout.hints.copy()
+        for hint in hints:
             color = "muted" if hint != message else "loss" if self.error_text else "accent"
-            painter.draw_text(slot, hint, color, "center", 0.9)
+            painter.draw_text(cut(rest, "top", line), hint, color, "center", 0.9)
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw the stage into a rectangle."""
@@ -327,12 +316,8 @@ class GameScreen(Screen):
         """Return at most `most` lines of hints; the last hint, for all keys, is always among
         them."""
         parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
-        line_height = painter.line_height * 9 // 10
-        while (
-            len(rows := join_into_lines(parts, line_height, painter.area.w - painter.line_height))
-            > most
-            and len(parts) > 1
-        ):
+        line_height, width = painter.line_height * 9 // 10, painter.area.w - painter.line_height
+        while len(rows := join_into_lines(parts, line_height, width)) > most and len(parts) > 1:
             del parts[-2]
         return rows[:most]
 
@@ -361,13 +346,23 @@ class GameScreen(Screen):
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the controls below the stage: the timeline."""
-        length = self.game.length
-        if length:
-            rect = rect.inflate(-painter.line_height, -painter.line_height // 4)
-            painter.draw_bar(
-                rect, self.game.position / length, lambda to: self.seek(round(to * length))
+        if self.game.length:
+            self._draw_timeline(painter, rect)
+
+    def _draw_timeline(self, painter: Painter, rect: Rect) -> None:
+        """Draw the timeline, with a mark at the first step that differs."""
+        length, line = max(1, self.game.length), painter.line_height
+        bar = rect.inflate(-line, -line // 4)
+        share = self.game.position / length
+        painter.draw_bar(bar, share, lambda share: self.seek(round(share * length)))
+        difference = self._watched_session.difference
+        if difference is not None:
+            mark = Rect(0, bar.y, max(3, line // 4), bar.h)
+            mark.centerx = min(bar.x + bar.w * difference.step // length, bar.right)
+            painter.draw_card(mark, "loss")
+            painter.add_hit_area(
+                mark.inflate(mark.w, 0), lambda _: self.run_command("first_change")
             )
-            self._draw_difference_mark(painter, rect)
 
     def seek(self, position: int) -> None:
         """Go to a step of the episode."""
@@ -380,45 +375,21 @@ class GameScreen(Screen):
         settings = self.app.settings
         number = SPEEDS.index(settings.speed) + step
         settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
-        self.app.needs_redraw = True
-
-    def hint(self, group: str, name: str, description: str) -> str:
-        """Return a text with the key of a command, or "" if it has none."""
-        key = self.app.bindings.label(group, name)
-        return f"{key} {description}" if key else ""
 
     def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title and the buttons."""
-        title_rect = rect.copy()
-        for label, group, name in self.buttons():
-            key = self.app.bindings.label(group, name)
-            width = painter.text_width(label) + painter.text_width(key) + 2 * painter.line_height
-            if width > title_rect.w - 9 * painter.line_height:
-                break
-            slot = Rect(title_rect.right - width, title_rect.y, width, title_rect.h)
-            painter.draw_button(slot, label, partial(self._press, name), key, ground="card")
-            title_rect.w -= width + painter.line_height // 2
-        level = self.game.pack_level
-        painter.draw_text(
-            title_rect,
-            self.heading + " ".join((self.game.title, *([level.title] if level else []))),
-            size=1.3,
-        )
-
-    def _press(self, name: str) -> None:
-        """Run the command of a pressed button and redraw."""
-        self.run_command(name)
-        self.app.needs_redraw = True
-
-    def _is_inspector_command(self, name: str) -> bool:
-        """Return whether a command is of the group `inspector`."""
-        return any(command.name == name for command in GROUPS["inspector"])
+        label, level = self.app.bindings.label, self.game.pack_level
+        buttons = [
+            (text, label(*key), partial(self.run_command, key[1])) for text, *key in self.buttons()
+        ]
+        painter.draw_buttons(rect, buttons, 9 * painter.line_height)
+        title = f"{self.game.title} {level.title}" if level else self.game.title
+        painter.draw_text(rect, self.heading + title, size=1.3)
 
     def _choose_view(self, view: str) -> None:
         """Set the view of the stage, if the domain has it."""
         if view in self.domain.views:
             self.stage.view = view
-            self.app.needs_redraw = True
 
     def _rebuild_stage(self) -> None:
         """Create the stage again, after a change of theme or scenario."""
@@ -429,9 +400,8 @@ class GameScreen(Screen):
         if old_stage.side_panel is not None:
             number = old_stage.side_panels.index(old_stage.side_panel)
             self.stage.side_panel = self.stage.side_panels[number]
-        self._choose_view(
-            old_stage.view if is_same_scenario else self._level_view or self.app.settings.view
-        )
+        default_view = self._level_view or self.app.settings.view
+        self._choose_view(old_stage.view if is_same_scenario else default_view)
 
     @property
     def _level_view(self) -> str:

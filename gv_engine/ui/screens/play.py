@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, ClassVar
 
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.rules.objects import OBJECT_TYPES
@@ -18,7 +18,7 @@ from gv_engine.session.replay import SUFFIX, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
 from gv_engine.ui.screens.menu import RulesScreen
@@ -37,6 +37,21 @@ class PlayScreen(GameScreen):
         *VIEW_COMMANDS,
     )
 
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **GameScreen.commands,
+        "real_time": lambda screen: screen._toggle_real_time(),
+        "kin": lambda screen: screen._play_variant(),
+        "enter_seed": lambda screen: screen._enter_seed(),
+        "save_replay": lambda screen: screen.save_replay(),
+        "watch": lambda screen: screen._watch_saved_replay(),
+        "rules": lambda screen: screen._show_rules(),
+        "race": lambda screen: screen._race(),
+        "record": lambda screen: screen._toggle_recording(),
+        "picture": lambda screen: screen._save_picture(),
+        "edit_level": lambda screen: screen.app.edit(source_of(screen.game.scenario)),
+        "menu": lambda screen: screen.app.push(PauseMenu(screen)),
+    }
+
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)
         self.extra_groups = (self.domain.title, "play")
@@ -51,11 +66,10 @@ class PlayScreen(GameScreen):
 
     # ---- what happens ----------------------------------------------------------------
 
-    def tick(self, now: float) -> float | None:
+    def tick(self, now: float) -> float:
         """Walk on the clicked way, or let time pass in real time; return the seconds until the next
         call."""
         due = super().tick(now)
-        due = math.inf if due is None else due
         if self._is_walking:
             if now >= self._next_walk_step:
                 self._next_walk_step = now + self.stage.glide
@@ -98,8 +112,6 @@ class PlayScreen(GameScreen):
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
                 self.take_action(action)
-        elif function := _COMMANDS.get(name):
-            function(self)
         else:
             super().run_command(name)
 
@@ -119,10 +131,9 @@ class PlayScreen(GameScreen):
         take_steps()
         has_stepped = self.game.position == before + 1
         self.show(glide=has_stepped)
-        if has_stepped:
-            self.app.play_sound(
-                choose_sound(self.frame, self.stage.sound(previous_frame, self.frame))
-            )
+        if has_stepped and self.app.settings.sound:
+            stage_sound = self.stage.sound(previous_frame, self.frame)
+            self.app.play_sound(choose_sound(self.frame, stage_sound))
         self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
 
     def _rebuild_stage(self) -> None:
@@ -140,15 +151,13 @@ class PlayScreen(GameScreen):
     def _save_solution(self) -> None:
         """Save that a level of a pack is solved."""
         if self.frame.success:
-            try:
+            with self.app.showing_errors("The solution is not saved"):
                 self.app.progress.add_solution(self.game, self.frame.steps)
-            except OSError as error:
-                self.app.show_note(f"The solution is not saved: {error_text(error)}", stays=15)
 
     def on_close(self) -> None:
         """End the recording, and save an unfinished game."""
         self.end_recording()
-        self.app.record_session(self.game)
+        self.app.sessions.append(self.game)
         try:
             save_unfinished(self.game.replay())
         except ReplayError:  # it began with a snapshot
@@ -163,13 +172,11 @@ class PlayScreen(GameScreen):
             return
         self._is_real_time = not self._is_real_time
         self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
-        self.app.needs_redraw = True
 
     def _play_variant(self) -> None:
         """Play the scenario's next size or difficulty, with the same seed."""
-        self.game.change_scenario(
-            self.app.load_scenario(next_size_variant(self.game.scenario.name))
-        )
+        name = next_size_variant(self.game.scenario.name)
+        self.game.change_scenario(self.app.load_scenario(name))
         self.show(glide=False)
 
     def _enter_seed(self) -> None:
@@ -179,17 +186,14 @@ class PlayScreen(GameScreen):
             self.game.reset(parse_seed(text))
             self.show(glide=False)
 
-        words, seed = "Equal seeds are equal levels.", str(self.game.seed)
-        self.app.push(Prompt(self.app, "Which seed?", words, seed, accept, "0123456789-"))
+        explanation, seed = "Equal seeds are equal levels.", str(self.game.seed)
+        self.app.push(Prompt(self.app, "Which seed?", explanation, seed, accept, "0123456789-"))
 
     def save_replay(self) -> None:
         """Save the episode so far as a replay file."""
-        try:
+        with self.app.showing_errors("The replay is not saved"):
             file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
-        except (OSError, ReplayError) as error:
-            self.app.show_note(f"The replay is not saved: {error_text(error)}")
-        else:
             self._saved_replay, self._saved_state = file, self.game.state()
             key = self.app.bindings.label("play", "watch")
             self.app.show_note(f"Saved {file}" + f" · {key} watches it" * bool(key))
@@ -218,10 +222,9 @@ class PlayScreen(GameScreen):
         scenario = self.game.scenario
         types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
         absent_types = self.stage.absent_types if self.game.pack_level else ()
-        rule_sections = list_rule_sections(
-            get_plugin(scenario).list_schedules(scenario), types, absent_types
-        )
-        self.app.push(RulesScreen(self.app, self.game.title, scenario.description, rule_sections))
+        schedules = get_plugin(scenario).list_schedules(scenario)
+        sections = list_rule_sections(schedules, types, absent_types)
+        self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
 
     def _race(self) -> None:
         """Race against the last saved replay, or the solver if there is none."""
@@ -232,47 +235,30 @@ class PlayScreen(GameScreen):
         if self._recorder is not None:
             self.end_recording()
             return
-        try:
-            self._recorder = self._create_recorder(self.app.settings.recording)
-            self._recorder.add(self.frame)
-        except OSError as error:
-            self._recorder = None
-            self.app.show_note(f"Not recorded: {error_text(error)}", stays=15)
+        with self.app.showing_errors("Not recorded"):
+            recorder = self._create_recorder(self.app.settings.recording)
+            recorder.add(self.frame)
+            self._recorder = recorder
 
     def end_recording(self) -> None:
         """End the recording, and show where it was saved."""
-        if self._recorder is None:
-            return
         recorder, self._recorder = self._recorder, None
-        try:
-            recorder.close()
-        except OSError as error:
-            self.app.show_note(f"The recording is lost: {error_text(error)}", stays=15)
-        else:
-            self.app.show_note(f"Saved {recorder.path}")
+        if recorder is not None:
+            with self.app.showing_errors("The recording is lost"):
+                recorder.close()
+                self.app.show_note(f"Saved {recorder.path}")
 
     def _save_picture(self) -> None:
         """Save a picture of the current frame."""
-        try:
+        with self.app.showing_errors("The picture is not saved"):
             with self._create_recorder(".png") as recorder:
                 recorder.add(self.frame)
-        except OSError as error:
-            self.app.show_note(f"The picture is not saved: {error_text(error)}", stays=15)
-        else:
             self.app.show_note(f"Saved {recorder.path}")
 
     def _create_recorder(self, suffix: str) -> Recorder:
         """Return a recorder of a new file with a suffix."""
         file = new_file(recording_folder(), self.game, suffix)
         return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
-
-    def _open_editor(self) -> None:
-        """Open the level in the editor."""
-        self.app.edit(source_of(self.game.scenario))
-
-    def _open_menu(self) -> None:
-        """Open the pause menu."""
-        self.app.push(PauseMenu(self))
 
     # ---- what is seen ----------------------------------------------------------------
 
@@ -281,19 +267,14 @@ class PlayScreen(GameScreen):
 
     def facts(self) -> Sequence[str]:
         """Return seed, goal, controlled agent, real time and recording, as far as they apply."""
-        real_time_text = f"Time runs: {self.app.settings.time_speed} steps a second"
-        recording_text = (
-            "" if self._recorder is None else f"Recording: {self._recorder.path.suffix[1:]}"
-        )
-        has_several_agents = len(self.game.agents) > 1
-        agent_text = f"You are {self.game.controlled}"
-        return (
-            *super().facts(),
-            *([self._goal_text] if self._goal_text else []),
-            *([agent_text] * has_several_agents),
-            *([real_time_text] if self._is_real_time else []),
-            *([recording_text] if recording_text else []),
-        )
+        facts = [*super().facts(), self._goal_text]
+        if len(self.game.agents) > 1:
+            facts.append(f"You are {self.game.controlled}")
+        if self._is_real_time:
+            facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
+        if self._recorder is not None:
+            facts.append(f"Recording: {self._recorder.path.suffix[1:]}")
+        return [*filter(None, facts)]
 
     @property
     def _goal_text(self) -> str:
@@ -303,25 +284,17 @@ class PlayScreen(GameScreen):
 
     def hints(self) -> Sequence[str]:
         """Return hints on moves, undo and help."""
-        commands = self.app.bindings.commands(self.domain.title)
-        descriptions = {command.name: command.description for command in commands}
-        moves = [
-            self.hint(self.domain.title, name, descriptions[name])
-            for name in self.stage.hinted_commands
-        ]
-        undo = self.hint("play", "undo", "undo")
-        hint = self.hint("play", "hint", "hint") if self.game.pack_level else ""
-        has_several_agents = self.has_command("next_agent")
-        next_agent = (
-            self.hint(self.domain.title, "next_agent", "another agent")
-            if has_several_agents
-            else ""
-        )
+        domain = self.domain.title
+        descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
+        names = self.stage.hinted_commands
+        moves = [self.hint(domain, name, descriptions[name]) for name in names]
         return (
             *moves[:5],
-            undo,
-            hint,
-            next_agent,
+            self.hint("play", "undo", "undo"),
+            self.hint("play", "hint", "hint") if self.game.pack_level else "",
+            self.hint(domain, "next_agent", "another agent")
+            if self.has_command("next_agent")
+            else "",
             *moves[5:],
             self.hint("view", "help", "all keys"),
         )
@@ -341,15 +314,13 @@ class PlayScreen(GameScreen):
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw the stage, with the pack level's instructions above."""
-        instructions = self._instructions
-        if instructions:
+        if instructions := self._instructions:
             line = painter.line_height
-            rows = len(wrap_text(instructions, line, rect.w - line))
-            text_rect = Rect(rect.x, rect.y, rect.w, min(rows * line + line // 2, rect.h // 2))
-            painter.draw_card(text_rect)
-            painter.draw_lines(text_rect.inflate(-line, -(line // 2)), instructions, "accent")
-            rect = Rect(rect.x, text_rect.bottom + line // 2, rect.w, 0)
-            rect.h = text_rect.y + self._layout.stage.h - rect.y if self._layout else 0
+            height = len(wrap_text(instructions, line, rect.w - line)) * line + line // 2
+            rect = rect.copy()
+            card = cut(rect, "top", min(height, rect.h // 2), line // 2)
+            painter.draw_card(card)
+            painter.draw_lines(card.inflate(-line, -(line // 2)), instructions, "accent")
         super().draw_stage(painter, rect, progress)
 
     @property
@@ -362,20 +333,11 @@ class PlayScreen(GameScreen):
     def _end_choices(self) -> Sequence[tuple[str, str]]:
         """Return label and command of the choices at the end of the episode."""
         is_saved = self._saved_state == self.game.state()
-        replay_choice = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
+        replay = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
+        undo, next_level = ("Undo", "undo"), "Next level"
         if self.game.is_lost:
-            return (
-                ("Try again", "go_on"),
-                ("Undo", "undo"),
-                ("Next level", "next_level"),
-                replay_choice,
-            )
-        return (
-            ("Next level", "go_on"),
-            ("Same level again", "again"),
-            ("Undo", "undo"),
-            replay_choice,
-        )
+            return (("Try again", "go_on"), undo, (next_level, "next_level"), replay)
+        return ((next_level, "go_on"), ("Same level again", "again"), undo, replay)
 
     @property
     def _result_text(self) -> str:
@@ -385,20 +347,17 @@ class PlayScreen(GameScreen):
 
     def _draw_end(self, painter: Painter, room: Rect) -> None:
         """Draw the result and the choices over the panel; without room only the result."""
-        line, choices = painter.line_height, self._end_choices()
-        keys = [self.app.bindings.label("play", name) for _, name in choices]
-        button_width = 7 * line // 2 + max(
-            painter.text_width(label + key) for (label, _), key in zip(choices, keys, strict=True)
-        )
+        line, label = painter.line_height, self.app.bindings.label
+        buttons = [(text, name, label("play", name)) for text, name in self._end_choices()]
+        button_width = max(painter.text_width(text + key) for text, _, key in buttons)
+        button_width += 7 * line // 2
         columns = next((n for n in (4, 2) if n * button_width + line <= room.w), 1)
-        title, result = self.frame.ending, self._result_text
-        if self.frame.success and self.game.pack_level:
-            title = "Solved!"
-        is_one_line = (
-            painter.text_width(title, 1.4) + painter.text_width(result) + 4 * line <= room.w
-        )
+        is_solved = self.frame.success and self.game.pack_level
+        title, result = "Solved!" if is_solved else self.frame.ending, self._result_text
+        text_width = painter.text_width(title, 1.4) + painter.text_width(result)
+        is_one_line = text_width + 4 * line <= room.w
         header_height = (3 if is_one_line else 4) * line
-        rows = -(-len(choices) // columns)
+        rows = -(-len(buttons) // columns)
         if header_height + rows * 2 * line > room.h:  # then the hints tell what to press
             rows, is_one_line, header_height = 0, True, room.h
         card = Rect(0, 0, room.w, header_height + rows * 2 * line)
@@ -409,40 +368,17 @@ class PlayScreen(GameScreen):
         text_rect.inflate_ip(-2 * line, 0)
         title_width = painter.draw_text(text_rect, title, "accent", size=1.4)
         if is_one_line:
-            result_rect = Rect(
-                text_rect.x + title_width + line,
-                text_rect.y,
-                text_rect.w - title_width - line,
-                text_rect.h,
-            )
-            painter.draw_text(result_rect, result, align="right")
+            cut(text_rect, "left", title_width + line)
+            painter.draw_text(text_rect, result, align="right")
         else:
             painter.draw_text(Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
         column_width = (card.w - line) // columns
-        for number, ((label, name), key) in enumerate(zip(choices, keys, strict=True)):
+        x, y = card.x + line * 3 // 4, card.y + header_height - line // 4
+        for number, (text, name, key) in enumerate(buttons[: rows * columns]):
             row, column = divmod(number, columns)
-            if row < rows:
-                slot = Rect(0, 0, column_width - line // 2, line * 7 // 4)
-                slot.topleft = (
-                    card.x + line * 3 // 4 + column * column_width,
-                    card.y + header_height - line // 4 + row * 2 * line,
-                )
-                painter.draw_button(slot, label, partial(self._press, name), key, number == 0)
-
-
-_COMMANDS = {
-    "real_time": PlayScreen._toggle_real_time,
-    "kin": PlayScreen._play_variant,
-    "enter_seed": PlayScreen._enter_seed,
-    "save_replay": PlayScreen.save_replay,
-    "watch": PlayScreen._watch_saved_replay,
-    "rules": PlayScreen._show_rules,
-    "race": PlayScreen._race,
-    "record": PlayScreen._toggle_recording,
-    "picture": PlayScreen._save_picture,
-    "edit_level": PlayScreen._open_editor,
-    "menu": PlayScreen._open_menu,
-}
+            slot = Rect(x + column * column_width, y + row * 2 * line, 0, line * 7 // 4)
+            slot.w = column_width - line // 2
+            painter.draw_button(slot, text, partial(self.run_command, name), key, number == 0)
 
 
 class PlaytestScreen(PlayScreen):

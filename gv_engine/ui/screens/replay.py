@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from gv_engine.session.hot_reload import join_differences
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import Rect
-from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.export import ExportScreen
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
-from gv_engine.ui.screens.screen import AppContext
+from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.screens.settings import PauseMenu
-
-_STEPS = {"back": -1, "forward": 1}
-_ENDS = ("first", "last")
 
 
 class CompareScreen(GameScreen):
@@ -32,6 +29,14 @@ class CompareScreen(GameScreen):
 
     extra_groups = ("replay",)
     heading = "Before: "
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **GameScreen.commands,
+        "back": lambda screen: screen.seek(screen.game.position - 1),
+        "forward": lambda screen: screen.seek(screen.game.position + 1),
+        "first": lambda screen: screen.seek(0),
+        "last": lambda screen: screen.seek(screen.game.length),
+        "leave": lambda screen: screen._leave(),
+    }
 
     def __init__(self, app: AppContext, below: GameScreen) -> None:
         previous_session = below.game.before_reload()
@@ -70,6 +75,11 @@ class CompareScreen(GameScreen):
     def _difference_text(self) -> str:
         return self._text
 
+    def _seek_difference(self) -> None:
+        """Go to the first step that differs."""
+        difference = self._below.game.difference
+        self.seek(difference.step if difference else 0)
+
     @property
     def _compare_label(self) -> str:
         return "Now"
@@ -82,25 +92,10 @@ class CompareScreen(GameScreen):
         self.app.pop()
         self._below.show(glide=False)
 
-    def run_command(self, name: str) -> None:
-        """Run the commands of the timeline; leave by `compare` and `leave`."""
-        if name in _STEPS:
-            self.seek(self.game.position + _STEPS[name])
-        elif name in _ENDS:
-            self.seek(0 if name == "first" else self.game.length)
-        elif name == "first_change":
-            difference = self._below.game.difference
-            self.seek(difference.step if difference else 0)
-        elif name == "leave":
-            self._leave()
-        else:
-            super().run_command(name)
-
     def has_command(self, name: str) -> bool:
         """Return whether a command works; only the timeline's commands of the replay group do."""
-        return name in (*_STEPS, *_ENDS, "leave", "compare", "first_change") or not any(
-            name == command.name for command in self.app.bindings.commands("replay")
-        )
+        replay_commands = (command.name for command in self.app.bindings.commands("replay"))
+        return name in self.commands or name not in replay_commands
 
     def seek(self, position: int) -> None:
         """Go to a step in both games."""
@@ -114,9 +109,8 @@ class CompareScreen(GameScreen):
 
     def current_hints(self) -> Sequence[str]:
         """Return hints on the keys of this screen."""
-        commands = (("back", "a step back"), ("forward", "on"), ("leave", "back to the game"))
-        hints = [self.hint("replay", name, says) for name, says in commands]
-        return (*hints, self.hint("view", "help", "all keys"))
+        texts = {"back": "a step back", "forward": "on", "leave": "back to the game"}
+        return (*self.hints_of("replay", texts), self.hint("view", "help", "all keys"))
 
 
 EPISODES = ("next_episode", "previous_episode")
@@ -135,14 +129,23 @@ class ReplayScreen(GameScreen):
     tight_controls = 3.25
     extra_groups = ("replay",)
     menu_commands: tuple[str, ...] = (
-        *EPISODES,
-        "export",
-        "take_over",
-        "copy",
-        "first",
-        "last",
+        *(*EPISODES, "export", "take_over", "copy", "first", "last"),
         *VIEW_COMMANDS,
     )
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **GameScreen.commands,
+        "play": lambda screen: screen._toggle_playing(),
+        "forward": lambda screen: screen._move(1),
+        "back": lambda screen: screen._move(-1),
+        "first": lambda screen: screen.seek(0),
+        "last": lambda screen: screen.seek(screen.game.length),
+        "faster": lambda screen: screen.change_speed(1),
+        "slower": lambda screen: screen.change_speed(-1),
+        "export": lambda screen: screen.app.push(ExportScreen(screen.app, screen.game)),
+        "take_over": lambda screen: screen.app.take_over(screen.game),
+        "leave": Screen.commands["leave"],
+        "menu": lambda screen: screen.app.push(PauseMenu(screen)),
+    }
     resume_label, leave_label = "Go on watching", "Leave the replay"
 
     def __init__(self, app: AppContext, replay: Replay, game: Session) -> None:
@@ -151,47 +154,29 @@ class ReplayScreen(GameScreen):
         self._is_playing = False
         self._due = 0.0
 
-    def tick(self, now: float) -> float | None:
+    def tick(self, now: float) -> float:
         """Go to the next step while playing; return the seconds until the next call."""
         due = super().tick(now)
+        if self._is_playing and self.game.position >= self.game.length and now >= self._due:
+            self._is_playing, self.app.needs_redraw = False, True
         if not self._is_playing:
             return due
         if now >= self._due:
-            if self.game.position >= self.game.length:
-                self._is_playing = False
-                self.app.needs_redraw = True
-                return due
             self._move(1)
             # count from when the step was due, so that the speed is exact
             late = now - self._due
             self._due = (now if late > 1 else self._due) + 1 / self.app.settings.speed
-        wait = max(0.0, self._due - now)
-        return wait if due is None else min(wait, due)
+        return min(due, max(0.0, self._due - now))
 
     def run_command(self, name: str) -> None:
-        """Run a command of the player: play, step, speed, export, take over."""
-        if name == "play":
-            self._toggle_playing()
-        elif name in ("forward", "back"):
+        """Run a command of the player; some pause it."""
+        if name in ("forward", "back", "export", "take_over"):
             self._is_playing = False
-            self._move(1 if name == "forward" else -1)
-        elif name in ("first", "last"):
-            self.seek(0 if name == "first" else self.game.length)
-        elif name in ("faster", "slower"):
-            self.change_speed(1 if name == "faster" else -1)
-            self._due = 0.0
-        elif name == "export":
-            self._is_playing = False
-            self.app.push(ExportScreen(self.app, self.game))
-        elif name == "take_over":
-            self._is_playing = False
-            self.app.take_over(self.game)
-        elif name == "leave":
-            self.app.pop()
-        elif name == "menu":
-            self.app.push(PauseMenu(self))
-        else:
-            super().run_command(name)
+        super().run_command(name)
+
+    def change_speed(self, step: int) -> None:
+        super().change_speed(step)
+        self._due = 0.0
 
     def has_command(self, name: str) -> bool:
         return name not in EPISODES and self.game.supports_command(name)
@@ -206,7 +191,6 @@ class ReplayScreen(GameScreen):
             self.seek(0)
         self._is_playing = not self._is_playing
         self._due = 0.0
-        self.app.needs_redraw = True
 
     def _move(self, steps: int) -> None:
         """Go some steps forward or back."""
@@ -223,46 +207,32 @@ class ReplayScreen(GameScreen):
 
     def hints(self) -> Sequence[str]:
         """Return hints on the keys of the player."""
-        commands = (
-            ("play", "play or pause"),
-            ("back", "back"),
-            ("forward", "on"),
-            ("faster", "faster"),
-            ("slower", "slower"),
-            ("take_over", "play on from here"),
-        )
-        hints = [self.hint("replay", name, description) for name, description in commands]
-        return (*hints, self.hint("view", "help", "all keys"))
+        texts = {"play": "play or pause", "back": "back", "forward": "on", "faster": "faster"}
+        texts |= {"slower": "slower", "take_over": "play on from here"}
+        return (*self.hints_of("replay", texts), self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the timeline, the buttons and the step number."""
         line, game = painter.line_height, self.game
-        bar = Rect(rect.x, rect.y, rect.w, line).inflate(-line, -line // 4)
-        length = max(1, game.length)
-        painter.draw_bar(bar, game.position / length, lambda to: self.seek(round(to * length)))
-        self._draw_difference_mark(painter, bar)
+        timeline = Rect(rect.x, rect.y, rect.w, line)
+        self._draw_timeline(painter, timeline)
+        bar = timeline.inflate(-line, -line // 4)
         row = Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
-        choices = (
-            ("To the beginning", "|<", "first"),
-            ("Back", "<", "back"),
-            ("Pause" if self._is_playing else "Play", "", "play"),
-            ("On", ">", "forward"),
-            ("To the end", ">|", "last"),
-        )
-        width = min(8 * line, (row.w - 2 * line) // len(choices))
-        x = row.centerx - len(choices) * width // 2
-        for label, sign, name in choices:
-            slot = Rect(x, row.y, width - line // 2, row.h)
-            press = partial(self._press, name)
-            painter.draw_button(slot, sign or label, press, chosen=not sign, ground="card")
-            x += width
-        if rect.h < 4 * line:
-            return
-        below = Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
-        source = "as the files are now" if game.difference else "as recorded"
-        painter.draw_text(
-            below, f"Step {game.position} of {game.length}, {source}", "muted", "center"
-        )
+        labels = {"first": "|<", "back": "<", "play": "Pause" if self._is_playing else "Play"}
+        labels |= {"forward": ">", "last": ">|"}
+        width = min(8 * line, (row.w - 2 * line) // len(labels))
+        row.x = row.centerx - len(labels) * width // 2
+        for name, label in labels.items():
+            slot, press = (
+                cut(row, "left", width - line // 2, line // 2),
+                partial(self.run_command, name),
+            )
+            painter.draw_button(slot, label, press, chosen=name == "play", ground="card")
+        if rect.h >= 4 * line:
+            below = Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
+            source = "as the files are now" if game.difference else "as recorded"
+            text = f"Step {game.position} of {game.length}, {source}"
+            painter.draw_text(below, text, "muted", "center")
 
 
 class RolloutScreen(ReplayScreen):
@@ -283,17 +253,18 @@ class RolloutScreen(ReplayScreen):
         return True
 
     def run_command(self, name: str) -> None:
+        """Show another episode, or run a command of the player."""
         if name in EPISODES:
             self._open_episode(self._number + (1 if name == "next_episode" else -1))
         else:
             super().run_command(name)
 
-    def _open_episode(self, number: int) -> None:
+    def _open_episode(self, index: int) -> None:
         """Show another episode."""
-        if not 0 <= number < len(self._games):
+        if not 0 <= index < len(self._games):
             self.app.show_note(f"{self._games.path} has {len(self._games)} episodes")
             return
-        self._number, self.game = number, self._games.open_session(number)
+        self._number, self.game = index, self._games.open_session(index)
         self.replay = self.game.replay()
         self._due = 0.0
         self.frame = self.game.frame()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS, PAD, key_label, replace_keys
 from gv_engine.ui.screens.menu import Menu, MenuRow
-from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
 
 if TYPE_CHECKING:
@@ -21,26 +20,19 @@ if TYPE_CHECKING:
 
 class KeysScreen(Menu):
     """Menu with a row for each command; after choosing a row, the next pressed key becomes the
-    command's key.
-
-    Args:
-        app: app of the screen.
-        groups_shown: groups of bindings that can be changed.
-    """
+    command's key."""
 
     title = "Change keys"
 
-    def __init__(self, app: AppContext, groups_shown: Sequence[str]) -> None:
-        super().__init__(app)
-        self._groups_shown = groups_shown
-        self._pending_command: int | None = None  # number of the command that gets the next key
+    _pending_command: tuple[str, str, str] | None = None
+    """Group, name and description of the command that gets the next key."""
 
     @property
     def text_above(self) -> str:
         """Text that tells how to change keys, or asks for the next key."""
         label = self.app.bindings.label
         if self._pending_command is not None:
-            description = self._commands()[self._pending_command][2]
+            description = self._pending_command[2]
             return f'Press another key for "{description}". {label("menu", "leave")}: as it was'
         return (
             f"{label('menu', 'choose')}: press another key. {label('menu', 'erase')}: the usual "
@@ -51,29 +43,26 @@ class KeysScreen(Menu):
         """Return (group, name, description) of the commands."""
         return [
             (group, command.name, command.description)
-            for group in self._groups_shown
+            for group in GROUPS
             for command in self.app.bindings.commands(group)
         ]
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each command with its keys."""
-        keys = self.app.bindings.keys
-        return [
-            MenuRow(
-                f"{group.capitalize()}: {description}",
-                partial(self._wait_for_key, number),
-                key="..."
-                if number == self._pending_command
-                else ", ".join(map(key_label, keys(group, name))),
-            )
-            for number, (group, name, description) in enumerate(self._commands())
-        ]
+        rows = []
+        for command in self._commands():
+            group, name, description = command
+            keys = ", ".join(map(key_label, self.app.bindings.keys(group, name)))
+            label = f"{group.capitalize()}: {description}"
+            key = "..." if command == self._pending_command else keys
+            rows.append(MenuRow(label, partial(self._wait_for_key, command), key=key))
+        return rows
 
     def capture_key(self, key: str) -> bool:
         """Give the pressed key to the chosen command; the key that leaves cancels."""
         if self._pending_command is None:
             return False
-        (group, name, _), self._pending_command = self._commands()[self._pending_command], None
+        (group, name, _), self._pending_command = self._pending_command, None
         if self.app.bindings.command_name(key, ("menu",)) != "leave":
             self.app.rebind(group, name, replace_keys(self.app.bindings.keys(group, name), key))
         return True
@@ -86,9 +75,9 @@ class KeysScreen(Menu):
         else:
             super().run_command(name)
 
-    def _wait_for_key(self, number: int, step: int) -> None:
+    def _wait_for_key(self, command: tuple[str, str, str], step: int) -> None:
         """Let the next pressed key be the key of a command."""
-        self._pending_command = number
+        self._pending_command = command
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -120,9 +109,9 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Speed of replays", "speed", speeds),
             self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self.choice_row(settings, "Sound", "sound", ON_OFF),
-            MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app, tuple(GROUPS)))),
+            MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
-            MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
+            self.close_row("Back"),
         )
 
     def run_command(self, name: str) -> None:
@@ -158,18 +147,12 @@ class PauseMenu(Menu):
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each command, and rows for keys, settings and leaving."""
-        label = self.app.bindings.label
-        names = [*self._menu_commands(), *self._actions_without_buttons()]
         return (
-            MenuRow(
-                self._screen.resume_label, lambda _: self.app.pop(), key=label("menu", "leave")
-            ),
-            *(self._row(group, name) for group, name in names),
-            MenuRow("Keys", lambda _: self.run_command("help"), key=label("window", "help")),
-            MenuRow(
-                "Settings", lambda _: self.run_command("settings"), key=label("window", "settings")
-            ),
-            MenuRow(self._screen.leave_label, lambda _: self._leave()),
+            self.close_row(self._screen.resume_label),
+            *(self._row(group, name) for group, name in self._commands()),
+            self.command_row("Keys", "help"),
+            self.command_row("Settings", "settings"),
+            self.closing_row(self._screen.leave_label, self.app.pop),
             MenuRow("Quit", lambda _: self.app.quit()),
         )
 
@@ -179,11 +162,9 @@ class PauseMenu(Menu):
             self._screen.run_command(name)
         elif name == "menu":
             self.app.pop()
-        elif name in (
-            command_name
-            for _, command_name in (*self._menu_commands(), *self._actions_without_buttons())
-        ):
-            self._run(name)
+        elif name in (command_name for _, command_name in self._commands()):
+            self.app.pop()
+            self._screen.run_command(name)
         else:
             super().run_command(name)
 
@@ -192,29 +173,17 @@ class PauseMenu(Menu):
         commands = self.app.bindings.commands(group)
         description = next(command.description for command in commands if command.name == name)
         key = self.app.bindings.label(group, name)
-        return MenuRow(description.capitalize(), partial(self._run, name), key=key)
+        run = partial(self._screen.run_command, name)
+        return self.closing_row(description.capitalize(), run, key)
 
-    def _menu_commands(self) -> Sequence[tuple[str, str]]:
-        """Return (group, name) of the screen's menu commands that work here."""
-        screen = self._screen
+    def _commands(self) -> Sequence[tuple[str, str]]:
+        """Return (group, name) of the commands that work here: the screen's menu commands, and the
+        level's actions that no gamepad button has."""
+        screen, domain, bindings = self._screen, self._screen.domain.title, self.app.bindings
         groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
         names = (*screen.menu_commands, *(INSPECTOR_COMMANDS if screen.stage.side_panel else ()))
-        return [(groups[name], name) for name in names if screen.has_command(name)]
-
-    def _actions_without_buttons(self) -> Sequence[tuple[str, str]]:
-        """Return (group, name) of the level's actions that no gamepad button has."""
-        domain, bindings = self._screen.domain.title, self.app.bindings
-        if domain not in self._screen.groups:  # a replay
-            return ()
-        names = [c.name for c in bindings.commands(domain) if self._screen.has_command(c.name)]
-        return [(domain, n) for n in names if not {*PAD}.intersection(bindings.keys(domain, n))]
-
-    def _run(self, name: str, step: int = 1) -> None:
-        """Close the menu and run a command of the screen below."""
-        self.app.pop()
-        self._screen.run_command(name)
-
-    def _leave(self) -> None:
-        """Close the menu and the screen below."""
-        self.app.pop()
-        self.app.pop()
+        commands = [(groups[name], name) for name in names]
+        if domain in screen.groups:  # no replay
+            actions = (command.name for command in bindings.commands(domain))
+            commands += [(domain, n) for n in actions if not {*PAD} & {*bindings.keys(domain, n)}]
+        return [command for command in commands if screen.has_command(command[1])]

@@ -15,7 +15,7 @@ from gv_engine.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import Rect, pygame
-from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.cards import (
     Card,
     FileCard,
@@ -24,15 +24,14 @@ from gv_engine.ui.screens.cards import (
     ScenarioCard,
     UnfinishedCard,
 )
-from gv_engine.ui.screens.keyboard import paste_from_clipboard
-from gv_engine.ui.screens.screen import AppContext, Screen
+from gv_engine.ui.screens.menu import SearchField
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.settings import Progress, replay_folder, unfinished_file
 
 # ---- cards screen --------------------------------------------------------------------------------
 
 CARD_LINES = 5  # height of a card
 COLUMN_WIDTH = 22
-EMPTY_RECT = Rect(0, 0, 0, 0)
 
 
 class PlacedCard(NamedTuple):
@@ -42,7 +41,7 @@ class PlacedCard(NamedTuple):
     rect: Rect
 
 
-class CardsScreen(Screen):
+class CardsScreen(SearchField):
     """Screen of cards under headings; arrow keys choose a card, typed text is searched for."""
 
     title = "GV Engine"
@@ -60,12 +59,10 @@ class CardsScreen(Screen):
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
-        self._query = ""
-        self._chosen = 0
+        self.chosen = 0
         self._scroll = 0.0
-        self._viewport = EMPTY_RECT
-        self._line = 1
-        self._columns = 1
+        self._viewport = Rect(0, 0, 0, 0)
+        self._line = self._card_height = 1
         self._headings: list[tuple[str, Rect]] = []
         self._cards: list[PlacedCard] = []
         self._is_outdated = True
@@ -82,11 +79,6 @@ class CardsScreen(Screen):
             self._place_cards()
         return self._cards
 
-    @property
-    def _card_height(self) -> int:
-        """Height of a card in pixels."""
-        return CARD_LINES * self._line
-
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
@@ -94,14 +86,12 @@ class CardsScreen(Screen):
         if self._theme is None:
             return 0  # draw the first picture before loading cards
         seen = self._viewport.move(0, int(self._scroll) - self._viewport.y)
-        waiting = [
-            placed for placed in self._placed_cards if not placed.card.is_loaded(self._theme)
-        ]
-        if not waiting:
+        cards = [pair for pair in self._placed_cards if pair.card.loaded_theme != self._theme]
+        if not cards:
             return None
         until = time.monotonic() + 0.02
-        for placed in sorted(waiting, key=lambda it: not it.rect.colliderect(seen)):
-            placed.card.load(self.app, self._theme, self._side)
+        for card, _ in sorted(cards, key=lambda pair: not pair.rect.colliderect(seen)):
+            card.load(self.app, self._theme, self._card_height - self._line)
             self.app.needs_redraw = True
             if time.monotonic() > until:
                 break
@@ -109,71 +99,59 @@ class CardsScreen(Screen):
 
     def run_command(self, name: str) -> None:
         """Choose or open a card, edit the search text, or leave."""
-        steps = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}
-        if name in steps:
-            for _ in range(abs(steps[name])):
-                self._move_rows(1 if steps[name] > 0 else -1)
-        elif name in ("left", "right"):
-            self._choose(self._chosen + (1 if name == "right" else -1))
-        elif name in ("first", "last"):
-            self._choose(0 if name == "first" else len(self._placed_cards) - 1)
+        count = len(self._placed_cards)
+        numbers = {"left": self.chosen - 1, "right": self.chosen + 1, "first": 0, "last": count - 1}
+        rows = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}.get(name, 0)
+        if rows:
+            for _ in range(abs(rows)):
+                self._move_row(1 if rows > 0 else -1)
+        elif name in numbers:
+            self._choose(numbers[name])
         elif name == "choose":
-            if self.chosen:
-                self._open(self.chosen)
-        elif name == "erase":
-            self._search(self._query[:-1])
-        elif name == "paste":
-            self._search(self._query + paste_from_clipboard())
-        elif name == "leave" and self._query:
-            self._search("")
+            if card := self.chosen_card:
+                self._open(card)
+        elif name == "leave" and self.query:
+            self.set_query("")
         else:
             super().run_command(name)
-
-    def on_text(self, text: str) -> None:
-        """Append typed text to the search."""
-        self._search(self._query + "".join(c for c in text if c.isprintable()))
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         if event.type == pygame.MOUSEWHEEL:
             self._scroll -= event.y * 3 * self._card_height // 4
-            self.app.needs_redraw = True
 
-    def _search(self, query: str) -> None:
-        """Set the search text and choose the first card."""
-        self._query = query[:200]
-        self._chosen = 0
+    def set_query(self, query: str) -> None:
+        super().set_query(query)
         self._scroll = 0
         self._is_outdated = True
-        self.app.needs_redraw = True
 
-    def _choose(self, number: int) -> None:
-        """Choose a card by its number and scroll to it."""
-        self._chosen = max(0, min(len(self._placed_cards) - 1, number))
+    def _choose(self, index: int) -> None:
+        """Choose a card by its index and scroll to it."""
+        self.chosen = max(0, min(len(self._placed_cards) - 1, index))
         if self._placed_cards:
-            rect = self._placed_cards[self._chosen].rect
+            rect = self._placed_cards[self.chosen].rect
             above = rect.y - 2 * self._line  # with the heading
             below = rect.bottom + self._line - self._viewport.h
             self._scroll = max(below, min(self._scroll, above))
-        self.app.needs_redraw = True
 
-    def _move_rows(self, step: int) -> None:
+    def _move_row(self, step: int) -> None:
         """Choose the nearest card in the row above (-1) or below (1)."""
-        if not self._placed_cards:
+        cards = self._placed_cards
+        if not cards:
             return
-        here = self._placed_cards[min(self._chosen, len(self._placed_cards) - 1)].rect
+        here = cards[min(self.chosen, len(cards) - 1)].rect
         candidates = [
-            (abs(placed.rect.y - here.y), abs(placed.rect.x - here.x), number)
-            for number, placed in enumerate(self._placed_cards)
-            if (placed.rect.y - here.y) * step > 0
+            (abs(card.rect.y - here.y), abs(card.rect.x - here.x), number)
+            for number, card in enumerate(cards)
+            if (card.rect.y - here.y) * step > 0
         ]
         if candidates:
             self._choose(min(candidates)[2])
 
     @property
-    def chosen(self) -> Card | None:
+    def chosen_card(self) -> Card | None:
         """The chosen card, or None without cards."""
-        here = min(self._chosen, len(self._placed_cards) - 1)
-        return self._placed_cards[here].card if self._placed_cards else None
+        cards = self._placed_cards[: self.chosen + 1]
+        return cards[-1].card if cards else None
 
     def _open(self, card: Card) -> None:
         """Open a card."""
@@ -185,25 +163,20 @@ class CardsScreen(Screen):
         """Draw search field, cards, scrollbar and hints."""
         self._line = line = painter.line_height
         gap = line // 2
-        inner = painter.area.inflate(-2 * gap, -gap)
-        header = Rect(inner.x, inner.y, inner.w, 2 * line)
-        self._draw_header(painter, header)
-        footer = Rect(inner.x, inner.bottom - line, inner.w, line)
-        self._viewport = Rect(inner.x, header.bottom + gap, inner.w, 0)
-        self._viewport.h = footer.y - gap - self._viewport.y
-        self._side = self._card_height - line
-        if self._theme != painter.theme:
-            self._theme = painter.theme
+        self._viewport = inner = painter.area.inflate(-2 * gap, -gap)
+        self._draw_header(painter, cut(inner, "top", 2 * line, gap))
+        footer = cut(inner, "bottom", line, gap)
+        self._card_height, self._theme = CARD_LINES * line, painter.theme
         self._place_cards()
-        self._chosen = max(0, min(self._chosen, len(self._placed_cards) - 1))
-        height = max((placed.rect.bottom for placed in self._placed_cards), default=0)
-        self._scroll = max(0, min(self._scroll, height + gap - self._viewport.h))
+        self.chosen = max(0, min(self.chosen, len(self._cards) - 1))
+        height = max((card.rect.bottom for card in self._cards), default=0)
+        self._scroll = max(0, min(self._scroll, height + gap - inner.h))
         self._draw_cards(painter)
-        if not self._placed_cards:
-            nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
-            painter.draw_lines(self._viewport.inflate(-2 * line, -2 * line), nothing, "muted")
-        groove = Rect(painter.area.right - line // 3, self._viewport.y, line // 4, self._viewport.h)
-        painter.draw_scrollbar(groove, int(self._scroll), self._viewport.h, height)
+        if not self._cards:
+            text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
+            painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
+        groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
+        painter.draw_scrollbar(groove, int(self._scroll), inner.h, height)
         keys = self.app.bindings
         hints = (
             "Type to search",
@@ -212,63 +185,51 @@ class CardsScreen(Screen):
             *(f"{keys.label(group, name)} {does}" for group, name, does in self.hinted_commands),
             f"{keys.label('window', 'help')} keys",
             f"{keys.label('window', 'settings')} settings",
-            f"{keys.label('menu', 'leave')} {'clears' if self._query else self.leave_label}",
+            f"{keys.label('menu', 'leave')} {'clears' if self.query else self.leave_label}",
         )
         painter.draw_text(footer, " · ".join(hints), "muted", "center", 0.9)
 
-    def _draw_header(self, painter: Painter, rect: Rect) -> None:
+    def _draw_header(self, painter: Painter, field: Rect) -> None:
         """Draw the title, the buttons and the search field."""
         line = painter.line_height
-        field_rect = rect.copy()
-        wide = field_rect.w > 40 * line
-        if wide:
-            title_width = painter.draw_text(
-                Rect(field_rect.x, field_rect.y, 15 * line, field_rect.h), self.title, size=1.5
-            )
-            field_rect.x += title_width + line
-            field_rect.w -= title_width + line
+        if field.w > 40 * line:
+            title_rect = Rect(field.x, field.y, 15 * line, field.h)
+            cut(field, "left", painter.draw_text(title_rect, self.title, size=1.5) + line)
             for label, group, name in self.buttons:
                 key = self.app.bindings.label(group, name)
-                width = painter.text_width(label + key) + 3 * line
-                slot = Rect(field_rect.right - width, field_rect.y, width, field_rect.h)
-                painter.draw_button(
-                    slot, label, partial(self.run_command, name), key, ground="card"
-                )
-                field_rect.w -= width + line // 2
-        painter.draw_card(field_rect, "well")
-        painter.draw_outline(field_rect, "accent" if self._query else "outline")
-        field = field_rect.inflate(-line, 0)
-        if self._query:
-            overflow = painter.text_width(self._query + "|") - field.w
-            shown = (
-                self._query if overflow <= 0 else "..." + self._query[-max(1, field.w // line) :]
-            )
-            painter.draw_text(field, shown + "|")
-        else:
+                slot = cut(field, "right", painter.text_width(label + key) + 3 * line, line // 2)
+                press = partial(self.run_command, name)
+                painter.draw_button(slot, label, press, key, ground="card")
+        painter.draw_card(field, "well")
+        painter.draw_outline(field, "accent" if self.query else "outline")
+        field.inflate_ip(-line, 0)
+        if not self.query:
             painter.draw_text(field, self.placeholder, "muted")
+        elif painter.text_width(self.query + "|") <= field.w:
+            painter.draw_text(field, self.query + "|")
+        else:
+            painter.draw_text(field, f"...{self.query[-max(1, field.w // line) :]}|")
 
     def _place_cards(self) -> None:
         """Compute the places of headings and cards; short sections share a row."""
         self._headings, self._cards, self._is_outdated = [], [], False
         line = self._line
-        gap, high = line // 2, line * 3 // 2
-        self._columns = max(1, self._viewport.w // (COLUMN_WIDTH * line))
-        width = (self._viewport.w - gap) // self._columns
-        column = top = bottom = 0  # short sections share a row
-        for heading, cards in self.sections():
-            if not cards:
-                continue
-            taken = min(len(cards), self._columns)
-            if column + taken > self._columns:
+        gap, heading_height = line // 2, line * 3 // 2
+        columns = max(1, self._viewport.w // (COLUMN_WIDTH * line))
+        width = (self._viewport.w - gap) // columns
+        column = top = bottom = 0
+        for heading, cards in filter(lambda section: section[1], self.sections()):
+            taken = min(len(cards), columns)
+            if column + taken > columns:
                 column, top = 0, bottom
-            rect = Rect(column * width, top, taken * width - gap, high)
+            rect = Rect(column * width, top, taken * width - gap, heading_height)
             self._headings.append((heading, rect))
             for number, card in enumerate(cards):
                 row, place = divmod(number, taken)
-                y = top + high + row * (self._card_height + gap)
-                rect = Rect((column + place) * width, y, width - gap, self._card_height)
-                self._cards.append(PlacedCard(card, rect))
-                bottom = max(bottom, rect.bottom + gap)
+                y = rect.bottom + row * (self._card_height + gap)
+                card_rect = Rect((column + place) * width, y, width - gap, self._card_height)
+                self._cards.append(PlacedCard(card, card_rect))
+                bottom = max(bottom, card_rect.bottom + gap)
             column += taken
 
     def _draw_cards(self, painter: Painter) -> None:
@@ -279,15 +240,15 @@ class CardsScreen(Screen):
             slot = rect.move(room.x, room.y - int(self._scroll))
             if slot.colliderect(room):
                 painter.draw_text(slot, heading, "muted")
-        for number, (card, rect) in enumerate(self._placed_cards):
+        for number, (card, rect) in enumerate(self._cards):
             place = rect.move(room.x, room.y - int(self._scroll))
             if place.colliderect(room):
                 painter.add_hit_area(place.clip(room), partial(self._press, number, card))
-                card.draw(painter, place, number == self._chosen)
+                card.draw(painter, place, number == self.chosen)
         painter.surface.set_clip(None)
 
-    def _press(self, number: int, card: Card, at: tuple[int, int]) -> None:
-        self._chosen = number
+    def _press(self, index: int, card: Card, position: tuple[int, int]) -> None:
+        self.chosen = index
         self._open(card)
 
 
@@ -404,18 +365,16 @@ class PackScreen(CardsScreen):
             self._pack = card if isinstance(card, PackCard) else self._pack
         self._plays = False
         self._progress_text = self._pack.update_progress(self.app.progress)
-        self._search("")
+        self.set_query("")
         unsolved = (n for n, card in enumerate(self._pack.levels) if not card.fewest)
-        self._chosen = next(unsolved, 0)
+        self.chosen = next(unsolved, 0)
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         """Yield the levels of the pack that match the search, under the number of solved levels."""
-        cards = self._pack.levels
-        for card in cards:
+        for card in self._pack.levels:
             card.show_pack_name(False)
-        if self._query.strip():
-            cards = search(self._query, cards, lambda card: card.search_texts)
-        yield self._progress_text, cards
+        levels = search(self.query, self._pack.levels, lambda card: card.search_texts)
+        yield self._progress_text, levels
 
 
 def draw_check_mark(painter: Painter, rect: Rect) -> None:
@@ -444,21 +403,17 @@ class StartScreen(CardsScreen):
         super().__init__(app)
         entries = built_in_entries()
         self._scenario_cards = [make_card(entry) for entry in entries if not entry.missing]
-        missing_entries = [entry for entry in entries if entry.missing]
-        self._missing_cards = [
-            MissingCard([entry for entry in missing_entries if entry.missing == missing])
-            for missing in dict.fromkeys(entry.missing for entry in missing_entries)
-        ]
+        reasons = dict.fromkeys(entry.missing for entry in entries if entry.missing)
+        missing = ([entry for entry in entries if entry.missing == reason] for reason in reasons)
+        self._missing_cards = [MissingCard(group) for group in missing]
         self._folder_cards = [make_card(entry) for entry in folder_entries(Path.cwd())]
         self._cards_by_source: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._folder_cards, *self._scenario_cards)
         }
         self._quit_deadline = 0.0
         self._recent_cards: list[Card] = []
-        self._replay_cards: list[ReplayCard] = []
-        self._replay_cards_by_file: dict[
-            tuple[Path, float], ReplayCard
-        ] = {}  # by file and time of its change
+        # by file and time of its change
+        self._replay_cards: dict[tuple[Path, float], ReplayCard] = {}
         self.on_resume()
 
     def on_resume(self) -> None:
@@ -469,18 +424,17 @@ class StartScreen(CardsScreen):
             times = {file: file.stat().st_mtime for file in replay_folder().glob(f"*{SUFFIX}")}
         except OSError:
             times = {}
-        old_cards = self._replay_cards_by_file
-        self._replay_cards_by_file = {
+        old_cards = self._replay_cards
+        self._replay_cards = {
             (file, time): old_cards.get((file, time)) or ReplayCard(file)
             for file, time in sorted(times.items(), key=lambda file_and_time: -file_and_time[1])
         }
-        self._replay_cards = list(self._replay_cards_by_file.values())
         if unfinished_file().is_file():
             self._recent_cards.insert(0, UnfinishedCard(unfinished_file()))
         for card in (*self._folder_cards, *self._scenario_cards):
             if isinstance(card, PackCard):
                 card.update_progress(self.app.progress)
-        self._search("")
+        self.set_query("")
 
     def _card(self, source: str) -> Card | None:
         """Return the card of a name or file; None if the file is gone."""
@@ -493,22 +447,27 @@ class StartScreen(CardsScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def run_command(self, name: str) -> None:
-        """Complete a path, create or edit a level, paste a game, quit, or choose a card."""
+        """Complete a path, create or edit a level, quit, or choose a card."""
         if name == "complete":
-            self._search(complete_path(self._query))
+            self.set_query(complete_path(self.query))
         elif name == "new_level":
             self.app.open_new_level_menu()
-        elif name == "leave" and not self._query and time.monotonic() > self._quit_deadline:
+        elif name == "leave" and not self.query and time.monotonic() > self._quit_deadline:
             self._quit_deadline = time.monotonic() + QUIT_WITHIN  # a second press confirms
             key = self.app.bindings.label("menu", "leave")
             self.app.show_note(f"{key} again quits", stays=QUIT_WITHIN)
         elif name == "edit_level":
-            if self.chosen:
-                self.chosen.edit(self.app)
-        elif name == "paste" and (line := paste_from_clipboard()).startswith(LINE_BEGINS):
-            self.app.resume_from_text(line)
+            if card := self.chosen_card:
+                card.edit(self.app)
         else:
             super().run_command(name)
+
+    def paste(self, text: str) -> None:
+        """Continue the game of a pasted line, or append the line to the search text."""
+        if text.startswith(LINE_BEGINS):
+            self.app.resume_from_text(text)
+        else:
+            super().paste(text)
 
     def on_file_drop(self, file: Path) -> None:
         FileCard(file).open(self.app)
@@ -518,17 +477,15 @@ class StartScreen(CardsScreen):
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         """Yield (heading, cards); with a search text only the cards that match."""
         level_cards = (*self._recent_cards, *self._folder_cards, *self._scenario_cards)
-        levels = [
-            level for card in level_cards if isinstance(card, PackCard) for level in card.levels
-        ]
-        all_cards = dict.fromkeys(
-            (*level_cards, *levels, *self._missing_cards, *self._replay_cards)
-        )
-        if self._query.strip():
-            matches = search(self._query, all_cards, lambda card: card.search_texts)
+        packs = [card for card in level_cards if isinstance(card, PackCard)]
+        levels = [level for pack in packs for level in pack.levels]
+        replay_cards = list(self._replay_cards.values())
+        if self.query.strip():
+            cards = dict.fromkeys((*level_cards, *levels, *self._missing_cards, *replay_cards))
+            matches = search(self.query, cards, lambda card: card.search_texts)
             for level in levels:
                 level.show_pack_name(True)
-            typed = self._typed_card(all_cards)
+            typed = self._typed_card(cards)
             yield "Found", [*typed, *(card for card in matches if card not in typed)]
             return
         yield "Recent", self._recent_cards
@@ -537,11 +494,11 @@ class StartScreen(CardsScreen):
         for group in groups:
             yield group, [card for card in self._scenario_cards if card.entry.group == group]
         yield "Not installed", self._missing_cards
-        yield "Replays", self._replay_cards[:SHOWN_REPLAYS]
+        yield "Replays", replay_cards[:SHOWN_REPLAYS]
 
     def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
         """Return the card of the typed path, if the path exists, in a list."""
-        file = parse_path(self._query)
+        file = parse_path(self.query)
         if not _can_be_opened(file):
             return []
         scenario_file = (file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file).absolute()

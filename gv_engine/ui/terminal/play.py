@@ -5,9 +5,8 @@ from __future__ import annotations
 import textwrap
 import time
 from collections.abc import Callable
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
-from typing import Protocol
 
 from rich.text import Text
 
@@ -28,7 +27,7 @@ from gv_engine.session.replay import SUFFIX
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
-from gv_engine.ui.input.bindings import PAD, Bindings, key_label
+from gv_engine.ui.input.bindings import PAD, Bindings, key_label, next_row
 from gv_engine.ui.settings import Progress, Settings, new_file, replay_folder
 from gv_engine.ui.terminal.tty import Keys, Tty, make_terminal_picture
 
@@ -38,7 +37,51 @@ _DESCRIPTION_LINES = 3
 """Lines for the description of the chosen level."""
 
 
-class LevelPicker:
+class TerminalScreen:
+    """Screen that fills the terminal.
+
+    Args:
+        settings: settings of the player.
+        bindings: key bindings.
+
+    Attributes:
+        needs_redraw: True if the lines may have changed.
+        left: True after the player has left the screen.
+    """
+
+    def __init__(self, settings: Settings, bindings: Bindings) -> None:
+        self.needs_redraw = True
+        self.left = False
+        self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
+        self._base_bindings = bindings
+        self._progress = Progress()
+        self._note = ""
+
+    @property
+    def ground(self) -> str:
+        """Rich style of the background."""
+        return f"{self._theme.text} on {self._theme.background}"
+
+    def lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the screen from the top, in `width` × `height` characters."""
+        raise NotImplementedError
+
+    def press(self, key: str) -> None:
+        """Handle a pressed key."""
+        raise NotImplementedError
+
+    def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key, at the time `now`."""
+        return 1.0  # the terminal's size may change
+
+    def tick(self, now: float) -> None:
+        """Let time pass."""
+
+    def check_files(self) -> None:
+        """Check whether files have changed."""
+
+
+class LevelPicker(TerminalScreen):
     """Terminal screen that chooses a level and begins its game.
 
     Args:
@@ -48,41 +91,30 @@ class LevelPicker:
 
     Attributes:
         game: session of the chosen level, or None.
-        needs_redraw, left, ground: see `TerminalScreen`.
     """
 
     def __init__(
         self, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
     ) -> None:
+        super().__init__(settings, bindings)
         self.game: Session | None = None
-        self.needs_redraw = True
-        self.left = False
-        self._theme = THEMES[settings.theme]
-        self._bindings, self._begin = bindings, begin
+        self._begin = begin
         entries = with_pack_levels([*folder_entries(Path.cwd()), *built_in_entries()])
         self._entries = [entry for entry in entries if not entry.missing]
         self._matches = self._entries
         self._query = ""
         self._chosen = self._first = 0
         self._page = 1
-        self._note = ""
-        self._progress = Progress()
-
-    @property
-    def ground(self) -> str:
-        """Rich style of the background."""
-        return f"{self._theme.text} on {self._theme.background}"
 
     def press(self, key: str) -> None:
         """Run the command of a key, or append its character to the search text."""
         self.needs_redraw = True
         self._note = ""
-        name = self._bindings.command_name(key, ("menu",))
-        last = len(self._matches) - 1
-        moves = {"up": -1, "down": 1, "page_up": -self._page, "page_down": self._page}
-        moves |= {"first": -self._chosen, "last": last - self._chosen}
-        if name in moves:
-            self._chosen = max(0, min(last, self._chosen + moves[name]))
+        name = self._base_bindings.command_name(key, ("menu",))
+        row = next_row(name, self._chosen, self._page, len(self._matches))
+        typed = _CHARACTERS_OF_KEYS.get(key) or (key.lower() if len(key) == 1 else "")
+        if row is not None:
+            self._chosen = row
         elif name == "choose" and self._matches:
             self._choose(self._matches[self._chosen])
         elif name == "erase":
@@ -91,20 +123,8 @@ class LevelPicker:
             self._search("")
         elif name == "leave":
             self.left = True
-        elif not name and (
-            typed := _CHARACTERS_OF_KEYS.get(key) or (key.lower() if len(key) == 1 else "")
-        ):
+        elif not name and typed:
             self._search(self._query + typed)
-
-    def wait_seconds(self, now: float) -> float:
-        """Return the seconds to wait for a key."""
-        return 1.0  # the terminal's size may change
-
-    def tick(self, now: float) -> None:
-        """Do nothing; the list does not move."""
-
-    def check_files(self) -> None:
-        """Do nothing; the list of levels is not updated."""
 
     def reset(self) -> None:
         """Reset the choice, and load the progress again."""
@@ -116,10 +136,8 @@ class LevelPicker:
         try:
             self.game = self._begin(entry.source)
             self.left = True
-        except (GVEngineError, OSError) as error:
+        except (GVEngineError, OSError, Stopped) as error:
             self._note = error_text(error)
-        except Stopped as stopped:
-            self._note = str(stopped)
 
     def _search(self, query: str) -> None:
         """Set the search text, and list the levels that match."""
@@ -136,36 +154,32 @@ class LevelPicker:
         theme, description = self._theme, self._description_lines(width)
         self._page = max(1, height - len(description) - 3)
         self._first = max(self._chosen - self._page + 1, min(self._first, self._chosen))
-        visible_entries = self._matches[self._first : self._first + self._page]
-        title_width = max((len(entry.title) for entry in visible_entries), default=0) + 2
+        entries = self._matches[self._first : self._first + self._page]
+        title_width = max((len(entry.title) for entry in entries), default=0) + 2
         rows = [
             Text.assemble(
                 (f" {entry.title:<{title_width}}", theme.text),
                 (f"{entry.group} ", theme.muted),
                 (self._format_solved(entry), theme.gain),
             )
-            for entry in visible_entries
+            for entry in entries
         ]
         if rows:
             rows[self._chosen - self._first].stylize(f"{theme.on_accent} on {theme.accent}")
         else:
             rows = [Text(f" Nothing fits {self._query!r}", theme.muted)]
-        rows += [Text()] * (self._page - len(rows))
         query_text = f"{self._query}_" if self._query else "type to search"
-        label = self._bindings.label
-        footer = (
-            f"{label('menu', 'choose')}: play   "
-            f"{label('menu', 'leave')}: {'clear' if self._query else 'leave'}"
-        )
+        choose, leave = (self._base_bindings.label("menu", name) for name in ("choose", "leave"))
+        footer = f"{choose}: play   {leave}: {'clear' if self._query else 'leave'}"
         lines = [
             Text.assemble(("Levels  ", f"bold {theme.accent}"), query_text),
             Text(),
             *rows,
+            *[Text()] * (self._page - len(rows)),
             *description,
             Text(footer, theme.muted),
         ]
-        for line in lines:
-            line.truncate(max(1, width), overflow="ellipsis")
+        lines = [_truncate(line, width) for line in lines]
         return lines[: height - 1] + lines[-1:] if len(lines) > height else lines
 
     def _format_solved(self, entry: Entry) -> str:
@@ -195,37 +209,6 @@ _MIN_SIZE = (50, 16)
 """Columns and lines that a level of usual size needs."""
 _CHECK_INTERVAL = 0.25  # s between checks of the terminal's size and the scenario's files
 _SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
-
-
-class TerminalScreen(Protocol):
-    """Screen that fills the terminal.
-
-    Attributes:
-        needs_redraw: True if the lines may have changed.
-        left: True after the player has left the screen.
-    """
-
-    needs_redraw: bool
-    left: bool
-
-    @property
-    def ground(self) -> str:
-        """Rich style of the background."""
-
-    def lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the screen from the top, in `width` × `height` characters."""
-
-    def press(self, key: str) -> None:
-        """Handle a pressed key."""
-
-    def wait_seconds(self, now: float) -> float:
-        """Return the seconds to wait for a key, at the time `now`."""
-
-    def tick(self, now: float) -> None:
-        """Let time pass."""
-
-    def check_files(self) -> None:
-        """Check whether files have changed."""
 
 
 def play(
@@ -283,23 +266,14 @@ def _stop_question(rule: StuckRule) -> str:
     return f"Ctrl-C: stop what has been running for {rule.seconds:.0f} s, {rule}"
 
 
-class TerminalGame:
-    """Terminal screen of a game, see `gv_engine.ui.input.bindings` for its keys.
-
-    Attributes:
-        needs_redraw: True if the lines may have changed.
-        left: True after the player has left the game.
-    """
+class TerminalGame(TerminalScreen):
+    """Terminal screen of a game, see `gv_engine.ui.input.bindings` for its keys."""
 
     def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
+        super().__init__(settings, bindings)
         self.game = game
-        self.needs_redraw = True
-        self.left = False
-        self._base_bindings = bindings
         self._speed = settings.time_speed
-        self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
         self._drawn_scenario = game.scenario
-        self._progress = Progress()
         self._steers = settings.steering == "screen"
         self._picture = make_terminal_picture(game, self._theme, self._steers)
         self._domain = DOMAINS[game.frame().domain]
@@ -307,17 +281,11 @@ class TerminalGame:
         self._views = tuple(self._domain.views)
         self._default_view = settings.view if settings.view in self._views else self._views[0]
         self._view = self._level_view or self._default_view
-        self._note = ""
         self._typed_seed: str | None = None
         self._is_leaving = False
         self._is_help_open = False
         self._is_real_time = False
         self._next_time_step = 0.0
-
-    @property
-    def ground(self) -> str:
-        """Rich style of the background."""
-        return f"{self._theme.text} on {self._theme.background}"
 
     @property
     def _bindings(self) -> Bindings:
@@ -362,16 +330,10 @@ class TerminalGame:
         domain_commands, *other_groups = (self._bindings.commands(group) for group in self._groups)
         if any(command.name == name for command in domain_commands):  # algebra has hints in both
             return ""
-        return next(
-            (
-                command.description
-                for command in chain.from_iterable(other_groups)
-                if command.name == name
-            ),
-            "",
-        )
+        descriptions = (c.description for group in other_groups for c in group if c.name == name)
+        return next(descriptions, "")
 
-    def _try(self, act: Callable[[], None]) -> None:
+    def _try(self, act: Callable[[], object]) -> None:
         """Call a function and show its error, if any; rebuild the picture if the scenario
         changed."""
         try:
@@ -402,21 +364,13 @@ class TerminalGame:
             self._typed_seed = typed
 
     def wait_seconds(self, now: float) -> float:
-        """Return the seconds to wait for a key, at the time `now`."""
-        return (
-            min(_CHECK_INTERVAL, max(0.0, self._next_time_step - now))
-            if self._is_real_time
-            else _CHECK_INTERVAL
-        )
+        due = self._next_time_step - now if self._is_real_time else _CHECK_INTERVAL
+        return min(_CHECK_INTERVAL, max(0.0, due))
 
     def tick(self, now: float) -> None:
         """Take a waiting step in real time, when it is due."""
-        is_over = bool(self.game.frame().outcome)
-        if (
-            self._is_real_time
-            and now >= self._next_time_step
-            and not (is_over or self._is_leaving or self._is_help_open)
-        ):
+        is_paused = self.game.frame().outcome or self._is_leaving or self._is_help_open
+        if self._is_real_time and now >= self._next_time_step and not is_paused:
             self._try(lambda: self.game.step(self.game.wait))
             self._next_time_step = now + 1 / self._speed
             self.needs_redraw = True
@@ -426,10 +380,6 @@ class TerminalGame:
         if self.game.has_file_changes():
             self._note = self.game.reload()
             self.needs_redraw = True
-
-    def _enter_seed(self) -> None:
-        """Start to type a seed."""
-        self._typed_seed = ""
 
     def _toggle_real_time(self) -> None:
         """Start or stop real time."""
@@ -451,14 +401,6 @@ class TerminalGame:
         """Play the scenario's next size or difficulty."""
         self.game.change_scenario(load_playable(next_size_variant(self.game.scenario.name)))
 
-    def _ask_to_leave(self) -> None:
-        """Ask whether to leave."""
-        self._is_leaving = True
-
-    def _show_help(self) -> None:
-        """Show the keys."""
-        self._is_help_open = True
-
     # ---- what is seen --------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Text]:
@@ -467,16 +409,11 @@ class TerminalGame:
         Args:
             width, height: size of the screen in characters.
         """
-        body = (
-            self._key_lines(width, height - 1)
-            if self._is_help_open
-            else self._body_lines(width, height - 1)
-        )
-        body = [_truncate(line, width) for line in body[: height - 1]]
+        draw_body = self._key_lines if self._is_help_open else self._body_lines
+        body = [_truncate(line, width) for line in draw_body(width, height - 1)[: height - 1]]
         body += [Text()] * (height - 1 - len(body))
-        warning = (
-            "" if width >= _MIN_SIZE[0] and height >= _MIN_SIZE[1] else "Too small a terminal   "
-        )
+        is_small = width < _MIN_SIZE[0] or height < _MIN_SIZE[1]
+        warning = "Too small a terminal   " if is_small else ""
         return [*body, _truncate(Text(warning + self._footer(), self._theme.muted), width)]
 
     def _body_lines(self, width: int, room: int) -> list[Text]:
@@ -486,11 +423,10 @@ class TerminalGame:
             return [*self._board_lines(width, max(room - len(panel), room // 2)), *panel]
         board = self._board_lines(width - _PANEL_WIDTH, room)
         board_width = len(board[0]) + _MARGIN
+        pairs = zip_longest(board, self._panel_lines(width - board_width), fillvalue=Text())
         return [
             Text.assemble(line, " " * (board_width - len(line)), panel_line)
-            for line, panel_line in zip_longest(
-                board, self._panel_lines(width - board_width), fillvalue=Text()
-            )
+            for line, panel_line in pairs
         ]
 
     def _board_lines(self, width: int, height: int) -> list[Text]:
@@ -515,13 +451,9 @@ class TerminalGame:
         if frame.action:
             action = frame.action.replace("_", " ").lower()
             lines += [Text(), Text.assemble(f"{action} ", self._format_reward(frame, frame.reward))]
-            lines += [
-                Text.assemble(
-                    (f"  {name.replace('_', ' ')} ", theme.muted), self._format_reward(frame, term)
-                )
-                for name, term in frame.terms.items()
-                if term
-            ]
+            for name, term in frame.terms.items():
+                label = f"  {name.replace('_', ' ')} ", theme.muted
+                lines += [Text.assemble(label, self._format_reward(frame, term))] * bool(term)
         for note in (self._instructions(), frame.message, *self._note.split("\n")):
             rows = textwrap.wrap(note, max(1, width))
             lines += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
@@ -564,55 +496,45 @@ class TerminalGame:
 
     def _label(self, name: str) -> str:
         """Return the label of a command's first key in the active groups, or ""."""
-        labels = (
-            self._bindings.label(group, name)
-            for group in self._groups
-            if any(command.name == name for command in self._bindings.commands(group))
-        )
+        names = ((group, c.name) for group in self._groups for c in self._bindings.commands(group))
+        labels = (self._bindings.label(*pair) for pair in names if pair[1] == name)
         return next(filter(None, labels), "")
 
     def _key_lines(self, width: int, height: int) -> list[Text]:
         """Return the lines of the key help, in as many columns as fit."""
+        bindings, theme = self._bindings, self._theme
         keys_by_command: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
-            for command in self._bindings.commands(group):
-                is_domain_command = group == self._domain.title and self._picture.has_command(
-                    command.name
+            for name, description, *_ in bindings.commands(group):
+                is_available = name in (*SESSION_COMMANDS, *_COMMANDS) or (
+                    group == self._domain.title and self._picture.has_command(name)
                 )
-                is_available = is_domain_command or command.name in (*SESSION_COMMANDS, *_COMMANDS)
-                all_keys = self._bindings.keys(group, command.name)
-                keys = [key_label(key) for key in all_keys if key not in PAD]
-                if is_available and keys and self.game.supports_command(command.name):
-                    description = "leave" if command.name == "menu" else command.description
-                    keys_by_command.setdefault(command.name, (keys, description))
+                keys = [key_label(key) for key in bindings.keys(group, name) if key not in PAD]
+                if is_available and keys and self.game.supports_command(name):
+                    description = "leave" if name == "menu" else description
+                    keys_by_command.setdefault(name, (keys, description))
         rows = max(1, height - 1)
         columns = min(-(-len(keys_by_command) // rows), max(1, width // _PANEL_WIDTH))
         column_width = width // columns
         max_keys, keys_width = (3, 26) if column_width >= 2 * _PANEL_WIDTH else (1, 14)
-        entries = [
-            Text.assemble(
-                (f"{', '.join(keys[:max_keys]):<{keys_width}}", self._theme.accent), description
-            )
-            for keys, description in keys_by_command.values()
-        ]
-        lines = [Text("Keys", f"bold {self._theme.accent}")]
-        for row in range(rows):
-            line = Text()
-            for entry in entries[row : columns * rows : rows]:
-                entry.truncate(max(0, column_width - 1), overflow="ellipsis", pad=True)
-                line.append_text(entry).append(" ")
-            lines.append(line)
+        lines = [Text("Keys", f"bold {theme.accent}"), *(Text() for _ in range(rows))]
+        for number, (keys, description) in enumerate(keys_by_command.values()):
+            keys_text = f"{', '.join(keys[:max_keys]):<{keys_width}}"
+            entry = Text.assemble((keys_text, theme.accent), description)
+            entry.truncate(max(0, column_width - 1), overflow="ellipsis", pad=True)
+            if number < columns * rows:
+                lines[1 + number % rows].append_text(entry).append(" ")
         return lines
 
 
-_COMMANDS: dict[str, Callable[[TerminalGame], None]] = {
+_COMMANDS: dict[str, Callable[[TerminalGame], object]] = {
     "kin": TerminalGame._play_variant,
-    "enter_seed": TerminalGame._enter_seed,
+    "enter_seed": lambda screen: setattr(screen, "_typed_seed", ""),
     "real_time": TerminalGame._toggle_real_time,
     "save_replay": TerminalGame._save_replay,
     "view": TerminalGame._change_view,
-    "menu": TerminalGame._ask_to_leave,
-    "help": TerminalGame._show_help,
+    "menu": lambda screen: setattr(screen, "_is_leaving", True),
+    "help": lambda screen: setattr(screen, "_is_help_open", True),
 }
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import select
 import signal
+import string
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pkgutil import resolve_name
@@ -82,30 +83,21 @@ _NUMBERS = {
     **{17: "F6", 18: "F7", 19: "F8", 20: "F9", 21: "F10", 23: "F11", 24: "F12"},
 }
 _MODIFIERS = (("Ctrl+", 4), ("Alt+", 2), ("Shift+", 1))
-_SIGNS = (
-    ("Minus", "-", "_"),
-    ("Equals", "=", "+"),
-    ("LeftBracket", "[", "{"),
-    ("RightBracket", "]", "}"),
-    ("Backslash", "\\", "|"),
-    ("Semicolon", ";", ":"),
-    ("Apostrophe", "'", '"'),
-    ("Grave", "`", "~"),
-    ("Comma", ",", "<"),
-    ("Period", ".", ">"),
-    ("Slash", "/", "?"),
-    *((digit, digit, sign) for digit, sign in zip("1234567890", "!@#$%^&*()", strict=True)),
+_SIGN_NAMES = (
+    "Minus Equals LeftBracket RightBracket Backslash Semicolon Apostrophe Grave",
+    "Comma Period Slash 1 2 3 4 5 6 7 8 9 0",
 )
-"""Name of the key, its character, and its character with Shift."""
 _CHARACTERS = {
-    **{plain: name for name, plain, _ in _SIGNS},
-    **{shifted: f"Shift+{name}" for name, _, shifted in _SIGNS},
-    **{chr(97 + n): chr(65 + n) for n in range(26)},
-    **{chr(65 + n): f"Shift+{chr(65 + n)}" for n in range(26)},
-    **{chr(1 + n): f"Ctrl+{chr(65 + n)}" for n in range(26)},
+    **dict(zip("-=[]\\;'`,./1234567890", " ".join(_SIGN_NAMES).split(), strict=True)),
+    **{letter: letter.upper() for letter in string.ascii_lowercase},
+    **{chr(1 + n): f"Ctrl+{letter}" for n, letter in enumerate(string.ascii_uppercase)},
     **{"\t": "Tab", "\r": "Return", "\n": "Return", " ": "Space"},
     **{"\x7f": "Backspace", "\b": "Backspace", "\x1b": "Escape"},
 }
+"""Keys by character."""
+_SHIFTED = zip('_+{}|:"~<>?!@#$%^&*()', " ".join(_SIGN_NAMES).split(), strict=True)
+_CHARACTERS |= {character: f"Shift+{name}" for character, name in _SHIFTED}
+_CHARACTERS |= {letter: f"Shift+{letter}" for letter in string.ascii_uppercase}
 
 
 class Keys:
@@ -295,12 +287,12 @@ class Tty:
         self.console.print(line, end="")
         return self._has_answered or bool(self._end_signal)
 
-    def _end(self, number: int, frame: FrameType | None) -> None:
+    def _end(self, signal_number: int, frame: FrameType | None) -> None:
         """Signal handler that ends the process."""
-        self._end_signal = number  # checked again if a rule catches the exception
-        raise SystemExit(128 + number)
+        self._end_signal = signal_number  # checked again if a rule catches the exception
+        raise SystemExit(128 + signal_number)
 
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+    def _interrupt(self, signal_number: int, frame: FrameType | None) -> None:
         """Signal handler of Ctrl-C: answer the question, or raise KeyboardInterrupt."""
         if not self._is_asking:
             raise KeyboardInterrupt

@@ -4,9 +4,10 @@ The loop sleeps while nothing moves. `Screen.tick` returns when it wants to be c
 `needs_redraw` asks for a new picture; key presses are handled as soon as they arrive.
 
 `Keyboard.keys` (screens/keyboard.py) names a key press, `Bindings.find` (input/bindings.py) finds
-its command, and the screen on top runs the command: `PlayScreen.run_command` (screens/play.py). The
-stage of the domain turns the command into an action (`GridStage.command` in domains/grid/stage.py),
-which `PlayScreen.take_action` passes to `Session.step` (session/session.py), and the session to its
+its command, and the screen on top runs the command: `PlayScreen.run_command` (screens/play.py), or
+the function in `Screen.commands` if the command is no action. The stage of the domain turns an
+action's command into the action (`GridStage.command` in domains/grid/stage.py), which
+`PlayScreen.take_action` passes to `Session.step` (session/session.py), and the session to its
 episode's `step` (domains/grid/episode.py).
 """
 
@@ -14,39 +15,34 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Unpack
 
 from gv_engine.editor.document import new_document, open_document
-from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, error_text
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.rules.errors import complain
 from gv_engine.scenario.trust import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
-from gv_engine.session.catalogue import is_scenario_text, load_playable, load_referenced, source_of
+from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
 from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
-from gv_engine.ui.colors import THEMES, Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, line_height
-from gv_engine.ui.input.bindings import Bindings, BindingsError, describe_lost_keys, rebind
+from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_menu import StarterMenu
 from gv_engine.ui.screens.game_screen import GameScreen
-from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.menu import HelpScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import CompareScreen, ReplayScreen, RolloutScreen
-from gv_engine.ui.screens.screen import NOTE_STAYS, AppContext, Screen
+from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import SettingsScreen
-from gv_engine.ui.settings import Progress, Settings, forced_scale, level_folder
+from gv_engine.ui.settings import Settings, forced_scale, level_folder
 from gv_engine.ui.window.confirm_stop import StopQuestion
 from gv_engine.ui.window.viewer import open_window
 
@@ -57,33 +53,16 @@ NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, a
 AWAKE = 1.0  # s after something happened
 TOGGLE_PAUSE = 0.6  # s: who presses the key for full screen twice in less is holding it
 MOUSE_EVENTS = (
-    pygame.MOUSEBUTTONDOWN,
-    pygame.MOUSEBUTTONUP,
-    pygame.MOUSEMOTION,
-    pygame.MOUSEWHEEL,
-    pygame.WINDOWLEAVE,
+    *(pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP, pygame.MOUSEMOTION),
+    *(pygame.MOUSEWHEEL, pygame.WINDOWLEAVE),
 )
 
 
 class App(AppContext):
-    """The app: opens screens, and is the `AppContext` of its screens.
-
-    Attributes:
-        screens: stack of screens; the last one gets the keys.
-        sessions: sessions that were played, for the summary at the end.
-        consent: which Python scenarios may run, as for `load_scenario`.
-    """
+    """The app: opens the window and screens, and runs the event loop."""
 
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
-        self.settings, self._bindings, self.consent = settings, bindings, consent
-        self.progress = Progress()
-        self._opened: dict[str, Playable] = {}
-        self.screens: list[Screen] = []
-        self.needs_redraw = True
-        self.sessions: list[Session] = []
-        self._keyboard = Keyboard()
-        self._note, self._note_until = "", 0.0
-        self._last_save_error = ""
+        super().__init__(settings, bindings, **consent)
         self._last_event = 0.0
         self._last_toggle = 0.0
         self._painter: Painter | None = None
@@ -97,9 +76,7 @@ class App(AppContext):
         settings, settings_error = Settings.load()
         bindings, keys_error = Bindings.load()
         app = cls(settings, bindings, **consent)
-        messages = [
-            message for message in (settings_error, keys_error, app.progress.wrong) if message
-        ]
+        messages = [*filter(None, (settings_error, keys_error, app.progress.wrong))]
         for message in messages:
             complain(message)
         if messages:
@@ -107,75 +84,15 @@ class App(AppContext):
         return app
 
     @property
-    def theme(self) -> Theme:
-        return THEMES[self.settings.theme]._replace(palette=self.settings.palette)
-
-    @property
-    def bindings(self) -> Bindings:
-        levels = (screen.level for screen in reversed(self.screens) if screen.level[1])
-        return self._bindings.with_level_commands(*next(levels, Screen.level))
-
-    @property
     def scale(self) -> float:
         """Scale of text and panels: of `GV_ENGINE_SCALE`, the settings, or the screen, in this
         order."""
         return forced_scale() or self.settings.scale or self._monitor_scale()
 
-    @property
-    def top(self) -> Screen:
-        """Screen on top of the stack, which gets the keys."""
-        return self.screens[-1]
-
-    def push(self, screen: Screen) -> None:
-        self.screens.append(screen)
-        self._keyboard.ignore_opening_text()
-        self.needs_redraw = True
-
-    def pop(self) -> None:
-        self.screens.pop().on_close()
-        self._keyboard.ignore_opening_text()
-        self.needs_redraw = True
-        if self.screens:
-            self.top.on_resume()
-
-    def quit(self) -> None:
-        while self.screens:
-            self.screens.pop().on_close()
-
-    def show_note(self, note: str, stays: float = NOTE_STAYS) -> None:
-        self._note, self._note_until = note, time.monotonic() + stays
-        self.needs_redraw = True
-
-    def play_sound(self, name: str) -> None:
-        if self.settings.sound and (why := sounds.play_sound(name)):
-            self.settings.sound = False
-            self.show_note(why)
-
-    def save_settings(self) -> None:
-        """Write the settings; if that fails, show and print a warning, once per reason."""
-        try:
-            self.settings.save()
-        except OSError as error:
-            why = f"Settings are not kept: {error_text(error)}"
-            if why != self._last_save_error:
-                self._last_save_error = why
-                complain(why)
-                self.show_note(why)
-
     # ---- what is opened --------------------------------------------------------------
 
     def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
         self.push(HelpScreen(self, groups, has_command))
-
-    def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
-        """Change the keys of a command, and show which keys other commands lost or why the change
-        failed."""
-        try:
-            before, self._bindings = self._bindings, rebind(group, name, keys)
-        except BindingsError as error:
-            self.show_note(str(error), stays=15)
-        else:
-            self.show_note(describe_lost_keys(before, self._bindings, name))
 
     def open_settings(self) -> None:
         self.push(SettingsScreen(self))
@@ -188,21 +105,6 @@ class App(AppContext):
         self.push(PlayScreen(self, game))
         self.add_recent(game.scenario)
 
-    def load_scenario(self, source: str) -> Playable:
-        scenario = load_playable(source, **self.consent)
-        self.add_recent(scenario)
-        return scenario
-
-    def add_recent(self, scenario: Playable) -> None:
-        """Add a scenario to the recent scenarios, a level of a pack as its pack; keep the scenario
-        in memory."""
-        source = source_of(scenario)
-        self._opened[source] = scenario
-        if scenario.document.pack_level:  # its pack leads to it
-            source = source.rpartition("#")[0]
-        self.settings.add_recent(source)
-        self.save_settings()
-
     def edit(self, source: str) -> None:
         self.push(EditScreen(self, open_document(source, **self.consent)))
 
@@ -213,37 +115,40 @@ class App(AppContext):
         self.push(EditScreen(self, new_document(starter, **self.consent)))
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
+        """Open the player of a replay file, or of a rollout's folder."""
         if is_rollout(file):
             self.push(RolloutScreen(self, RolloutSessions(file, scenario, **self.consent)))
             return
         replay = Replay.load(file)
-        self.push(ReplayScreen(self, replay, self._replay_session(replay, file, scenario)))
+        scenario = self.find_scenario(replay, file, scenario)
+        self.push(ReplayScreen(self, replay, Session.from_replay(replay, scenario)))
+
+    def _resume_replay(self, replay: Replay, scenario: Playable, step: int | None = None) -> None:
+        """Play a game from a step of a replay, by default the last."""
+        game = Session.from_replay(replay, scenario)
+        game.seek(game.length if step is None else step)
+        self.play_session(game)
 
     def resume_game(self, file: Path) -> None:
         """Continue the game of a replay file from its last step."""
         replay = Replay.load(file)
         source = self.find_recent_file(replay)
         scenario = load_playable(source, **self.consent) if source else None
-        game = self._replay_session(replay, file, scenario)
-        game.seek(game.length)
-        self.play_session(game)
+        self._resume_replay(replay, self.find_scenario(replay, file, scenario))
 
     def resume_from_text(self, line: str) -> None:
-        """Continue a game that was copied as a line of text, with the level in the text if the
-        level is unknown."""
+        """Continue a game that was copied as a line of text; an unknown level is read from the
+        text."""
         replay = Replay.from_line(line)
         try:
             scenario = self.find_scenario(replay, Path("pasted text"))
         except ReplayError:  # nobody knows it here
             scenario = scenario_of_replay(replay, level_folder())
-        game = Session.from_replay(replay, scenario)
-        game.seek(game.length)
-        self.play_session(game)
+        self._resume_replay(replay, scenario)
 
     def take_over(self, replay_session: Session) -> None:
-        game = Session.from_replay(replay_session.replay(), replay_session.scenario)
-        game.seek(replay_session.position)
-        self.play_session(game)
+        replay, step = replay_session.replay(), replay_session.position
+        self._resume_replay(replay, replay_session.scenario, step)
 
     def watch_agent(self, game: Session, autoplayer: Autoplayer) -> None:
         """Let an agent play a session."""
@@ -258,49 +163,6 @@ class App(AppContext):
     def open_comparison(self) -> None:
         assert isinstance(self.top, GameScreen)
         self.push(CompareScreen(self, self.top))
-
-    def record_session(self, game: Session) -> None:
-        self.sessions.append(game)
-
-    def find_recent_file(self, replay: Replay) -> str:
-        matches = (
-            file for file in self.settings.recent if is_scenario_text(file, replay.scenario.text)
-        )
-        return next(matches, "")
-
-    def _replay_session(
-        self, replay: Replay, file: Path, scenario: Playable | None = None
-    ) -> Session:
-        """Return a session with the steps of a replay."""
-        return Session.from_replay(replay, self.find_scenario(replay, file, scenario))
-
-    def find_scenario(
-        self, replay: Replay, file: Path, scenario: Playable | None = None
-    ) -> Playable:
-        """Return the scenario that a replay was recorded in, found by digest: `scenario` if it
-        fits, else an open scenario or one that the replay's file names.
-
-        Raises:
-            ReplayError: no scenario fits.
-        """
-        named = () if scenario is None else (scenario,)
-        candidates = chain(named, self._opened.values(), self._recent_scenarios(replay, file))
-        return replay.find(candidates)
-
-    def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
-        """Yield the recent scenarios that can be loaded.
-
-        Raises:
-            TrustError: the scenario of the replay runs Python and was not named by the user.
-        """
-        for source in self.settings.recent:
-            try:
-                yield load_referenced(source, file, **self.consent)
-            except TrustError:
-                if is_scenario_text(source, replay.scenario.text):
-                    raise
-            except (GVEngineError, OSError):
-                continue
 
     # ---- the loop --------------------------------------------------------------------
 
@@ -326,7 +188,7 @@ class App(AppContext):
         self._open()
         try:
             with Watchdog(PATIENCE, self._ask_to_stop):
-                with self._showing_errors():
+                with self.showing_errors():
                     open_first_screens(self)
                 self._loop()
         except KeyboardInterrupt:
@@ -344,12 +206,12 @@ class App(AppContext):
         while self.screens:
             now = time.monotonic()
             if self.needs_redraw and now >= drawn + FRAME_TIME:
-                with self._showing_errors():
+                with self.showing_errors():
                     self.draw_on(pygame.display.get_surface(), now)
                 pygame.display.flip()
                 drawn = now
             due = None
-            with self._showing_errors():
+            with self.showing_errors():
                 due = self.top.tick(now)
             self._question = None
             waits = [] if due is None else [due]
@@ -403,12 +265,12 @@ class App(AppContext):
         """Handle repeated gamepad buttons and a list of events."""
         self._keyboard.begin_batch()
         for key in self._keyboard.repeated_buttons(time.monotonic()):
-            with self._showing_errors():
+            with self.showing_errors():
                 self._press_key(key, True)
         for event in events:
             if not self.screens:
                 return
-            with self._showing_errors():
+            with self.showing_errors():
                 self._handle_event(event)
 
     def _handle_event(self, event: pygame.event.Event) -> None:
@@ -423,6 +285,7 @@ class App(AppContext):
             self._handle_mouse(event)
         elif event.type == pygame.TEXTINPUT:
             if self._keyboard.accepts_text:
+                self.needs_redraw = True
                 self.top.on_text(event.text)
         elif event.type == pygame.DROPFILE:
             self.top.on_file_drop(Path(event.file))
@@ -439,33 +302,20 @@ class App(AppContext):
         command = self.bindings.find(key, self.top.groups)
         if command and self._keyboard.accepts(key, repeated, command.repeats):
             self._note, self.needs_redraw = "", True
-            self._run_command(command)
-
-    def _run_command(self, command: KeyCommand) -> None:
-        """Run a command, of the app or of the screen on top."""
-        if command.name == "full_screen":
-            self.toggle_full_screen()
-        else:
-            self.top.run_command(command.name)
+            if command.name == "full_screen":
+                self.toggle_full_screen()
+            else:
+                self.top.run_command(command.name)
 
     def _handle_mouse(self, event: pygame.event.Event) -> None:
         """Pass a mouse event to the painter's hit areas, else to the screen on top."""
         if event.type != pygame.MOUSEWHEEL:
             self._mouse = getattr(event, "pos", None)
-        if self._painter is None or not self._painter.handle_mouse(event):
+        is_handled = self._painter is not None and self._painter.handle_mouse(event)
+        is_motion = event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE)
+        self.needs_redraw |= is_handled or not is_motion
+        if not is_handled:
             self.top.on_mouse(event)
-        else:
-            self.needs_redraw = True
-
-    @contextmanager
-    def _showing_errors(self) -> Iterator[None]:
-        """Context manager that shows errors as notes; the app continues."""
-        try:
-            yield
-        except (GVEngineError, OSError) as error:
-            self.show_note(error_text(error), stays=15)
-        except Stopped as stopped:
-            self.show_note(str(stopped), stays=15)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
         """Draw the visible screens and the note on a surface; `now` is the time in seconds."""

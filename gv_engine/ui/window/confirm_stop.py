@@ -5,14 +5,12 @@ from __future__ import annotations
 from gv_engine.session.watchdog import StuckRule
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import Rect, pygame
-from gv_engine.ui.drawing.widgets import Painter, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.keyboard import Keyboard
 
 ANSWER_EVENTS = (
-    pygame.KEYDOWN,
-    pygame.CONTROLLERBUTTONDOWN,
-    pygame.MOUSEBUTTONDOWN,
+    *(pygame.KEYDOWN, pygame.CONTROLLERBUTTONDOWN, pygame.MOUSEBUTTONDOWN),
     pygame.TEXTINPUT,  # text of keys that were no answer is dropped
 )
 QUESTION = "Wait for it, or stop it: then the game is as it was before."
@@ -43,15 +41,11 @@ class StopQuestion:
         rows = sum(len(wrap_text(text, line, width - 2 * line)) for text in (str(rule), QUESTION))
         card = Rect(0, 0, width, (6 + rows) * line)
         card.center = painter.area.center
-        painter.draw_card(card)
-        rest = card.inflate(-2 * line, -line)
-        title = f"A rule has been running for {rule.seconds:.0f} s"
-        painter.draw_text(Rect(rest.x, rest.y, rest.w, 2 * line), title, size=1.4)
-        rest.y += 2 * line
-        rest.y += painter.draw_lines(rest, str(rule), "accent")
-        rest.y += painter.draw_lines(rest, QUESTION, "muted") + line // 2
+        rest = painter.draw_dialog(card, f"A rule has been running for {rule.seconds:.0f} s")
+        cut(rest, "top", painter.draw_lines(rest, str(rule), "accent"))
+        cut(rest, "top", painter.draw_lines(rest, QUESTION, "muted") + line // 2)
         key = self._bindings.label("menu", "leave")
-        button = Rect(rest.x, rest.y, rest.w, line * 7 // 4)
+        button = cut(rest, "top", line * 7 // 4)
         painter.draw_button(button, "Stop it", self._confirm, key, chosen=True)
 
     def answer(self) -> bool:

@@ -32,15 +32,11 @@ from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.vector.compiled_backend import CompiledBatch
 
 _NAP = 0.005  # s between two looks at what was pressed
-_HINTS = (
-    (("replay", "play"), "pause or go on"),
-    (("replay", "forward"), "a step on"),
-    (("replay", "faster"), "faster"),
-    (("replay", "slower"), "slower"),
-    (("view", "view"), "another view"),
-    (("replay", "leave"), "close"),
-)
-"""Groups and names of the commands in the hints, and what they do."""
+_HINTS = {
+    **{"play": "pause or go on", "forward": "a step on", "faster": "faster", "slower": "slower"},
+    **{"view": "another view", "leave": "close"},
+}
+"""Descriptions of the commands in the hints by name."""
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL falls back to these without a screen
 
 
@@ -72,8 +68,9 @@ class Viewer:
         self.closed = False
         self._title, self._fps = title, fps
         self._keyboard, (self._bindings, _) = Keyboard(), Bindings.load()
-        labels = [(key, says) for name, says in _HINTS if (key := self._bindings.label(*name))]
-        hints = [f"{key} {says}" for key, says in labels]
+        label = self._bindings.label
+        labels = {name: label("view" if name == "view" else "replay", name) for name in _HINTS}
+        hints = [f"{key} {_HINTS[name]}" for name, key in labels.items() if key]
         self._renderer = FrameRenderer(title, sprite_folders, hints=hints)
         self._plays, self._steps_once = True, False
         self._full_screen = self._stale = False
@@ -170,11 +167,6 @@ def is_open() -> bool:
     return pygame.display.get_init() and pygame.display.get_surface() is not None
 
 
-def _is_full_screen() -> bool:
-    """Return whether the window is in full screen."""
-    return bool(pygame.display.get_surface().get_flags() & pygame.FULLSCREEN)
-
-
 def open_window(
     title: str, size: tuple[int, int] | None = None, full_screen: bool = False
 ) -> pygame.Surface:
@@ -199,7 +191,8 @@ def open_window(
         pygame.display.init()
         if pygame.display.get_driver() in UNSEEN_DRIVERS and not chosen:
             raise pygame.error("there is no screen")
-        if is_open() and _is_full_screen() != full_screen:
+        flags = pygame.display.get_surface().get_flags() if is_open() else None
+        if flags is not None and bool(flags & pygame.FULLSCREEN) != full_screen:
             # a new window: without a window manager nobody puts the old one where it belongs
             pygame.display.quit()
             pygame.display.init()
@@ -253,14 +246,10 @@ class BatchProcess:
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
             self._codes[...] = cell_codes(self._batch)
-            self._send(self._steps)
+            self.send(self._steps)
 
-    def send_means(self, means: CurvePoint) -> None:
-        """Send another point of the curves."""
-        self._send(means)
-
-    def _send(self, message: int | CurvePoint) -> None:
-        """Send a message, unless the window is closed."""
+    def send(self, message: int | CurvePoint) -> None:
+        """Send the number of steps or another point of the curves, unless the window is closed."""
         with suppress(OSError):  # the window has been closed
             self._connection.send(message)
 
