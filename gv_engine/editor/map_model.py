@@ -41,7 +41,7 @@ CellThing = Mapping[str, Any]
 "color": "RED"}, {"agent": "LEFT", "ground": "Ice"}."""
 
 AGENT_KEY = "agent"
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
     names = NameResolver(document, TypeIds.assign([document]), ErrorCollector(document.label))
     draws = RandomValues(names)
 
-    def read(key: str, reader: Callable[[YamlNode], T], default: T) -> T:
+    def read(key: str, reader: Callable[[YamlNode], _T], default: _T) -> _T:
         """Return what a reader makes of a key; the default without the key or after an error."""
         with suppress(FieldError, ScenarioError):
             if key in entries:
