@@ -414,6 +414,14 @@ def test_texts_behind_aliases_count_as_often_as_they_stand(tmp_path):
     assert any("more than 2,097,152 characters, with aliases" in problem for problem in found)
 
 
+@pytest.mark.parametrize("depth", [1, 40])  # one long key, or a long path of shorter keys
+def test_long_keys_are_refused(tmp_path, depth: int):
+    name = "k" * (201 if depth == 1 else 30)
+    text = LEVEL + "a: " + f"{{{name}: " * depth + "[0, 0, 0]" + "}" * depth + "\n"
+    found = problems_of(tmp_path / "level.yaml", text)
+    assert any("a key of more than 200 characters, or 1000 with its path" in each for each in found)
+
+
 def test_many_rules_of_one_name_have_names_of_their_own(tmp_path):
     rewards = "  - living_reward\n" * 3000
     (tmp_path / "level.yaml").write_text(LEVEL.replace("  - name: living_reward\n", rewards, 1))
