@@ -181,19 +181,20 @@ def apply_settings(
     for name in settings:
         if name not in declared:
             raise _unknown_option_error(name, declared, label)
+    builder = NodeBuilder(problems)  # one, so that all substitutions count into its totals
     parameters: dict[str, ScenarioParameter] = {}
     values: dict[str, Any] = dict.fromkeys(_list_sampled_names(entries), _SAMPLED)
     for name, node in declared.items():
         with problems.collect():
             if name in values:
                 raise FieldError(node, f"{name} is drawn, too; give one of the two another name")
-            entry = _substitute(node, values, problems)
-            parameters[name] = _read_parameter(name, entry, settings, problems)
+            entry = _substitute(node, values, builder)
+            parameters[name] = _read_parameter(name, entry, settings, builder)
         values[name] = parameters[name].value if name in parameters else _INVALID
     if not declared:
         return replace(root, value=entries), ()
     whole = {
-        key: node if key in _LITERAL_KEYS else _substitute(node, values, problems)
+        key: node if key in _LITERAL_KEYS else _substitute(node, values, builder)
         for key, node in entries.items()
     }
     return replace(root, value=whole), tuple(parameters.values())
@@ -237,7 +238,7 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
 
 
 def _read_parameter(
-    name: str, node: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector
+    name: str, node: YamlNode, settings: Mapping[str, Any], builder: NodeBuilder
 ) -> ScenarioParameter:
     """Return the parameter that an entry under `parameters` declares, set if `settings` has its
     name."""
@@ -248,7 +249,7 @@ def _read_parameter(
         )
     entries = {"default": node}
     if isinstance(node.value, dict):
-        entries = read_fields(problems, node, _PARAMETER)
+        entries = read_fields(builder.problems, node, _PARAMETER)
     if "default" not in entries:
         raise FieldError(node, f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
@@ -274,12 +275,12 @@ def _read_parameter(
     if name not in settings:
         return parameter
     place = YamlNode(None, node.path, node.line)
-    value = NodeBuilder(problems).from_python(settings[name], place).plain
+    value = builder.from_python(settings[name], place).plain
     if kind == "float" and type(value) is int:
         value = float(value)
     if fault := parameter.find_fault(value):  # the rest cannot be read
         message = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
-        raise problems.error_with(FieldError(node, message))
+        raise builder.problems.error_with(FieldError(node, message))
     return replace(parameter, value=value)
 
 
@@ -296,27 +297,25 @@ def _kind_of(node: YamlNode) -> str:
 # ---- substitution --------------------------------------------------------------------------------
 
 
-def _substitute(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+def _substitute(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
     """Return a node with the values of parameters in place of `$name` and `$(…)`."""
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
-            with problems.collect():
-                entries[key] = part if key in _LITERAL_KEYS else _substitute(part, values, problems)
+            with builder.problems.collect():
+                entries[key] = part if key in _LITERAL_KEYS else _substitute(part, values, builder)
         return replace(node, value=entries)
     if isinstance(node.value, list):
-        return replace(node, value=[_substitute(item, values, problems) for item in node.value])
+        return replace(node, value=[_substitute(item, values, builder) for item in node.value])
     if not isinstance(node.value, str) or "$" not in node.text:
         return node
-    return _substitute_text(node, values, problems)
+    return _substitute_text(node, values, builder)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _substitute_text(
-    node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector
-) -> YamlNode:
+def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
     """Return the node of a text with `$name` and `$(…)` replaced; a text that is only one of them
     becomes the value itself."""
     text, pieces, start = node.text, list[Any](), 0
@@ -342,10 +341,12 @@ def _substitute_text(
     filled = [piece for piece in pieces if piece != ""]
     if len(filled) == 1 and isinstance(filled[0], _Substitution):
         place = YamlNode(None, node.path, node.line, file=node.file)
-        return NodeBuilder(problems).from_python(filled[0].value, place)
-    whole = "".join(
-        str(piece.value) if isinstance(piece, _Substitution) else piece for piece in pieces
-    )
+        return builder.from_python(filled[0].value, place)
+    builder.count_value(node, 0)
+    for i, piece in enumerate(pieces):
+        pieces[i] = str(piece.value) if isinstance(piece, _Substitution) else piece
+        builder.count_value(node, 0, len(pieces[i]))
+    whole = "".join(pieces)
     return replace(node, value=whole, text=whole)
 
 
