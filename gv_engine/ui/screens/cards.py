@@ -54,8 +54,8 @@ class Card:
             self.load_content(app, theme, side)
         except Stopped as stopped:
             self.wrong = str(stopped)
-        except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
-            self.wrong = error_text(error)
+        except Exception as error:  # whatever a file of others causes, the other cards stay
+            self.wrong = error_text(error) or type(error).__name__
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load thumbnail and text; cards without content do nothing.
