@@ -269,7 +269,8 @@ class Backend(Protocol):
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
         """Replace these worlds, all different, by rows, or all of them by one row, and show them.
 
-        The reward terms in `outputs` become 0.
+        The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
+        of the rows.
 
         Args:
             trusted: the rows are unchanged rows of this scenario's worlds, so that only their
@@ -284,6 +285,10 @@ class Backend(Protocol):
         by_world("terms")[worlds] = 0.0  # or the terms of another member would stay
         self.show_worlds(worlds)
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
+        done = rows["done"][..., 1:] != 0
+        over, cut = (rows[name][..., None] != 0 for name in ("terminated", "truncated"))
+        by_world("terminated")[worlds] = done  # as `write_outputs` of `world.autoreset`
+        by_world("truncated")[worlds] = (cut & over) | (~done & (cut | over))
         by_world("success")[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
