@@ -193,7 +193,13 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         return info
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as one row: a () array of `scenario.layout.dtype`."""
+        """Return the world as one row: a () array of `scenario.layout.dtype`.
+
+        Raises:
+            ValueError: `reset` was not called yet.
+        """
+        if not self._started:
+            raise ValueError("call reset() before the first snapshot()")
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
