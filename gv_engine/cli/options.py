@@ -177,6 +177,7 @@ def add_policy(parser: Any, default: str | None = "random", more: str = "") -> N
     parser.add_argument(
         "--policy",
         metavar="P",
+        type=parse_text,
         default=default,
         help="random: uniform over all actions; valid: uniform over actions that have an effect; "
         "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
@@ -214,6 +215,13 @@ def parse_seeds(text: str) -> range:
             return seed_range
     found_text = shorten(text, 40)
     raise argparse.ArgumentTypeError(f"found {found_text!r}, expected seeds from 0 on, as 0:3")
+
+
+def parse_text(text: str) -> str:
+    """Return a text of the command line that may not be empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("found an empty text; give a name, or leave it out")
+    return text
 
 
 def parse_natural(text: str) -> int:

@@ -24,6 +24,7 @@ from gv_engine.cli.options import (
     complain,
     consent,
     parse_natural,
+    parse_text,
     say,
     scenario_options,
 )
@@ -64,6 +65,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "scenario",
         metavar="SCENARIO",
+        type=parse_text,
         nargs="?",
         help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml; or the folder "
         "of a rollout to watch (default: the scenario of --from, else the start screen)",
@@ -78,6 +80,7 @@ def add(commands: Commands) -> None:
         "--from",
         dest="snapshot",
         metavar="FILE",
+        type=parse_text,
         help="begin with a world from a file of gv_engine.snapshots.save",
     )
     parser.add_argument(

@@ -402,6 +402,7 @@ def test_many_teams_and_names_to_compare_with_end(tmp_path):
     assert describe_allowed("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith(
         "(allowed"
     )
+    assert describe_allowed("zz", []) == "(allowed: none)"
     assert describe_allowed("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith(
         "did you"
     )
