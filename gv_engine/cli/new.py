@@ -9,9 +9,10 @@ from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.cli import schema
+from gv_engine.rules.errors import shorten
 
 _STARTER = Path(__file__).parent / "starter"
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{,99}")
 _EXAMPLES = """\
 gv-engine new cave
 gv-engine new cave --folder levels"""
@@ -30,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
     """Write the starter into a new folder and print the next commands."""
     name: str = options.name
     if not _NAME.fullmatch(name):
-        raise cli.UsageError(f"{name!r} is no name: letters, digits, - and _, a letter first")
+        rule = "at most 100 letters, digits, - and _, a letter first"
+        raise cli.UsageError(f"{shorten(repr(name), 60)} is no name: {rule}")
     target: Path = options.folder / name
     if target.exists():
         raise cli.UsageError(f"{target} exists already; choose another name")

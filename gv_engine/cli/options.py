@@ -118,7 +118,7 @@ class CommandParser(argparse.ArgumentParser):
             f"./file.py:function{more}; for several agents NAME=P,TEAM=P (default: "
             f"{default or 'you'})"
         )
-        self.add_option("--policy P", str, text, default)
+        self.add_option("--policy P", parse_text, text, default)
 
     def add_levels(self, text: str) -> None:
         """Add the option --levels; `text` says what the levels are for."""
@@ -262,6 +262,13 @@ def parse_seeds(text: str) -> range:
     raise argparse.ArgumentTypeError(
         f"found {shorten(text, 40)!r}, expected seeds from 0 on, as 0:3"
     )
+
+
+def parse_text(text: str) -> str:
+    """Return a text of the command line that may not be empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("found an empty text; give a name, or leave it out")
+    return text
 
 
 def parse_natural(text: str) -> int:

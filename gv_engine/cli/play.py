@@ -53,11 +53,13 @@ def add(commands: cli.Commands) -> None:
         f"{cli.SCENARIO_HELP}; or the folder of a rollout to watch (default: the scenario of "
         "--from, else the start screen)"
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=scenario_text)
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", type=cli.parse_text, nargs="?", help=scenario_text
+    )
     seed_text = "seed of the first level; later levels have the following seeds (default: random)"
     parser.add_option("--seed N", cli.parse_natural, seed_text)
     from_text = "begin with a world from a file of gv_engine.snapshots.save"
-    parser.add_option("--from FILE", str, from_text, dest="snapshot")
+    parser.add_option("--from FILE", cli.parse_text, from_text, dest="snapshot")
     parser.add_option("--row N", cli.parse_natural, "number of the world in FILE (default: 0)")
     parser.add_policy(default=None, more="; solver: a shortest solution")
     race_text = (

@@ -26,6 +26,7 @@ from gv_engine.envs.render_modes import (
 )
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import shorten
+from gv_engine.scenario.fields import INT32_MAX
 from gv_engine.scenario.parameters import reject_settings
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.trust import split_options
@@ -296,7 +297,13 @@ class GridEnv(ScenarioEnv[Any]):
     # ---- snapshots -----------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as one row: a () array of `scenario.layout.dtype`."""
+        """Return the world as one row: a () array of `scenario.layout.dtype`.
+
+        Raises:
+            ValueError: `reset` was not called yet.
+        """
+        if not self._started:
+            raise ValueError("call reset() before the first snapshot()")
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
@@ -340,4 +347,6 @@ def resolve_grid_scenario(
         grid = Scenario.load(scenario, **options)
     if max_steps is None:
         return grid
-    return grid.with_step_limit(check_at_least(0, max_steps=max_steps))
+    if check_at_least(0, max_steps=max_steps) > INT32_MAX:
+        raise ValueError(f"max_steps={max_steps}: allowed are 0 to {INT32_MAX}")
+    return grid.with_step_limit(int(max_steps))

@@ -462,12 +462,12 @@ class MiniGridEnv(GridEnv):
     @property
     def _row(self) -> NDArray[Any]:
         """Copy of the world as a row."""
-        return super().snapshot()
+        return self._batch.snapshot(0)
 
     def snapshot(self) -> NDArray[Any]:
         """Return the world as a row, with the RNG as wrappers have left it."""
         self._sync_rng()
-        return self._row
+        return super().snapshot()
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
         """Replace the world by a row, as `GridEnv.restore` does."""

@@ -187,7 +187,13 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return info
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as one row: a () array of `scenario.layout.dtype`."""
+        """Return the world as one row: a () array of `scenario.layout.dtype`.
+
+        Raises:
+            ValueError: `reset` was not called yet.
+        """
+        if not self._started:
+            raise ValueError("call reset() before the first snapshot()")
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -524,7 +524,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
         Returns:
             () for an index, else (K,) rows.
+
+        Raises:
+            ValueError: `reset` was not called yet.
         """
+        if not self._started:
+            raise ValueError("call reset() before the first snapshot()")
         return self._batch.snapshot(self._world_indices(worlds))
 
     def restore(

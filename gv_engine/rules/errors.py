@@ -190,7 +190,7 @@ def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
     as_written = {name.casefold(): name for name in reversed(names[:_MOST_COMPARED])}
     near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
     hint = f"did you mean {as_written[near[0]]!r}? " if near else ""
-    return f"{hint}(allowed: {', '.join(names)})"
+    return f"{hint}(allowed: {', '.join(names) or 'none'})"
 
 
 def error_text(error: BaseException) -> str:

@@ -118,6 +118,7 @@ class Document:
         bases: the files that it extends, the nearest first.
         changes_from_base: differences from the nearest base, one line each.
         levels: levels of its pack, whose numbers are the names of the variants; () without a pack.
+        num_bytes: size of its file and of the files that it extends.
     """
 
     root: YamlNode
@@ -136,6 +137,7 @@ class Document:
     bases: tuple[ScenarioRef, ...] = ()
     changes_from_base: tuple[str, ...] = ()
     levels: tuple[PackLevel, ...] = ()
+    num_bytes: int = 0
 
     @property
     def pack_level(self) -> PackLevel | None:
@@ -172,7 +174,9 @@ class Document:
             UnknownOptionError: as for `read_file`.
         """
         problems = ErrorCollector(self.label)
-        inner = replace(self, root=node, problems=problems, text="", parameters=(), bases=())
+        inner = replace(
+            self, root=node, problems=problems, text="", parameters=(), bases=(), num_bytes=0
+        )
         return _finish_document(inner, "", settings, problems)
 
     def reload(self) -> Document:
@@ -239,7 +243,9 @@ def read_text(
         root = (
             packs.wrap_in_scenario(ref.file, problems) if pack else fields.parse_yaml(raw, problems)
         )
-        document = replace(document, root=root, text=fields.decode_utf8(raw), trust=trust)
+        document = replace(
+            document, root=root, text=fields.decode_utf8(raw), trust=trust, num_bytes=len(raw)
+        )
         return _finish_document(document, ref.variant, settings or {}, problems)
     except FieldError as error:
         raise problems.error_with(error) from None
@@ -337,6 +343,7 @@ def _merge_base(
         root=whole,
         trust=document.trust.for_base(base.folder, document.folder),
         bases=(base.ref, *base.bases),
+        num_bytes=document.num_bytes + base.num_bytes,
         changes_from_base=tuple(library.iter_differences(replace(base.root, value=below), whole)),
     )
 
@@ -369,7 +376,9 @@ def _read_base(
     root = _rebase_node(
         fields.parse_yaml(raw, problems), str(ref.file), file.parent, document.folder
     )
-    base = Document(root, str(ref.file), file.parent, file, trust=document.trust)
+    base = Document(
+        root, str(ref.file), file.parent, file, trust=document.trust, num_bytes=len(raw)
+    )
     base = _merge_base(base, (*above, document.source or file), problems, bytes_left)
     root, _, variant = library.select_variant(base.root, ref.variant)
     return replace(base, root=root, variant=variant)

@@ -435,6 +435,8 @@ _MAX_NUMBER_LENGTH = 1000
 """Characters of a number at most."""
 _MAX_DEPTH = 50
 """Levels of nested mappings and lists at most."""
+_MAX_KEY, _MAX_PATH = 200, 1000
+"""Characters of a key, and of a whole key path, at most: each value stores its path."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, if built
 _MAX_SLOW_CHARACTERS = 20_000
 """Length of a text up to which a syntax error is parsed again by the slow loader, for its better
@@ -543,15 +545,16 @@ class NodeBuilder:
     """Builder of `YamlNode` trees from PyYAML's nodes or from Python values.
 
     Attributes:
+        problems: receives errors.
         duplicate_keys: number of the added errors that are about duplicate keys.
     """
 
     def __init__(self, problems: ErrorCollector) -> None:
+        self.problems = problems
         self.duplicate_keys = 0
-        self._problems = problems
         self._values = self._characters = 0
 
-    def _count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
+    def count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
         """Add a value to the totals; raise `FieldError` if a limit is exceeded, with a message only
         once."""
         # aliases can make a short file huge or endless
@@ -566,9 +569,19 @@ class NodeBuilder:
             first = self._characters - characters <= _MAX_CHARACTERS
             raise node.error(f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
+    def _enter_key(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
+        """Return the place of a key in the mapping at `at`, and add its characters to the totals;
+        raise `FieldError` if the key or its path is too long."""
+        path = _join_path(at.path, key)
+        if len(key) > _MAX_KEY or len(path) > _MAX_PATH:
+            message = f"a key of more than {_MAX_KEY} characters, or {_MAX_PATH} with its path"
+            raise FieldError(YamlNode(None, at.path[:_MAX_KEY], line), message)
+        self._characters += len(key)
+        return YamlNode(None, path, line)
+
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
         """Return the node of a PyYAML node; `at` gives its path and line."""
-        self._count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
+        self.count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise at.error(f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
@@ -577,7 +590,7 @@ class NodeBuilder:
             nodes = []
             for number, item in enumerate(tree.value):
                 place = YamlNode(None, f"{at.path}[{number}]", item.start_mark.line + 1)
-                with self._problems.collect():
+                with self.problems.collect():
                     nodes.append(self.from_yaml(item, place, depth + 1))
             return YamlNode(nodes, at.path, at.line)
         assert isinstance(tree, yaml.ScalarNode)
@@ -608,43 +621,43 @@ class NodeBuilder:
                     place = YamlNode(None, _join_path(at.path, "<<"), line)
                     if not isinstance(other, yaml.MappingNode):
                         raise place.error("only mappings can be merged with <<")
-                    self._count_value(place, depth)
+                    self.count_value(place, depth)
                     for name, node in self._read_entries(other, at, depth + 1).items():
                         merged.setdefault(name, node)
                 continue
             if not isinstance(key, yaml.ScalarNode):
-                self._problems.add(YamlNode(None, at.path, line), "keys must be single words")
+                self.problems.add(YamlNode(None, at.path, line), "keys must be single words")
                 continue
-            place = YamlNode(None, _join_path(at.path, key.value), line)
+            place = self._enter_key(at, key.value, line)
             if key.value in entries:
                 self.duplicate_keys += 1
-                self._problems.add(
+                self.problems.add(
                     place, f"the key stands here a second time, first in line {lines[key.value]}"
                 )
                 continue
             lines[key.value] = line
-            with self._problems.collect():
+            with self.problems.collect():
                 entries[key.value] = self.from_yaml(value, place, depth + 1)
         return merged | entries
 
     def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
         """Return the node of a Python value; `at` gives its path."""
-        self._count_value(at, depth)
+        self.count_value(at, depth, len(data) if isinstance(data, str) else 0)
         if isinstance(data, np.generic):
             data = data.item()
         if isinstance(data, Mapping):
             entries = {}
             for key, value in data.items():
-                with self._problems.collect():
+                with self.problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
                         raise at.error(f"found the key {key!r}, expected a text")
-                    place = YamlNode(None, _join_path(at.path, str(key)))
+                    place = self._enter_key(at, str(key))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
             return YamlNode(entries, at.path)
         if isinstance(data, list | tuple):
             nodes = []
             for number, item in enumerate(data):
-                with self._problems.collect():
+                with self.problems.collect():
                     place = YamlNode(None, f"{at.path}[{number}]")
                     nodes.append(self.from_python(item, place, depth + 1))
             return YamlNode(nodes, at.path)

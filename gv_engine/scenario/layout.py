@@ -388,8 +388,8 @@ class Layout:
 
 _CHUNK_BYTES = 2**22
 """Size of rows in bytes that are checked at once, to limit memory."""
-_MAX_STEPS = 2**30
-"""Maximum accepted number of steps; the column can count further."""
+_MAX_STEPS = int(np.iinfo(np.int32).max)
+"""Maximum accepted number of steps: that of the column."""
 
 _Errors = tuple[NDArray[np.bool_], str]
 """(n, E) mask of wrong entities, and a template of the problem for `_format_problem`."""

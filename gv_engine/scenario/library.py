@@ -394,6 +394,10 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
         raise ScenarioError(
             [f"{path} is a link to {path.readlink()}, {_describe_broken_link(path)}"]
         )
+    if number and pack in {*refs, *map(gym_id, refs)}:
+        raise ScenarioError(
+            [f"{source}: no variant {number!r}; {pack} has none, leave out #{number}"]
+        )
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
     names = {name: name for name in refs}

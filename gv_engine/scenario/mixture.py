@@ -21,9 +21,9 @@ from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
-from gv_engine.scenario.document import FILE_KEYS, Document
+from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
 from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
-from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.files import format_bytes, path_exists
 from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevel
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MIXTURE = "mixture"
 _MAX_MEMBERS = 1000
+_MAX_MEMBER_BYTES = 8 * MAX_SCENARIO_BYTES
+"""Bytes of the files of all members at most; a file that is read several times counts as often."""
 
 
 def _read_weight(node: YamlNode) -> float:
@@ -109,6 +111,7 @@ class _Reader(TopLevel):
         self.find = find
         self.read = read
         self.named: dict[str, Document] = {}
+        self.num_bytes = 0
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
         """Return the arguments of the mixture's `Scenario`; `members` as in `read_mixture`."""
@@ -182,6 +185,8 @@ class _Reader(TopLevel):
 
     def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
         """Return the document of a member given by name, by relative file path, or in place."""
+        if self.num_bytes > _MAX_MEMBER_BYTES:
+            raise FieldError(node, "")
         source: Document | str | Path
         if isinstance(node.value, dict):
             source = self.document.nested(node, settings)
@@ -193,7 +198,12 @@ class _Reader(TopLevel):
             elif source not in list_playable_scenarios():
                 raise node.error(no_file_message(source))
         with self.report_errors_at(node):
-            return self.find(source, self.document, settings)
+            document = self.find(source, self.document, settings)
+        self.num_bytes += document.num_bytes
+        if self.num_bytes > _MAX_MEMBER_BYTES:
+            limit = format_bytes(_MAX_MEMBER_BYTES)
+            raise FieldError(node, f"the files of all members are at most {limit} together")
+        return document
 
     @contextmanager
     def report_errors_at(self, node: YamlNode) -> Iterator[None]:

@@ -195,6 +195,17 @@ def _read_side(root: Element, name: str) -> int:
     return int(text)
 
 
+def _read_number(place: str, text: str) -> int:
+    """Return a whole number; raise `ValueError` if it is none, or too large for a tile."""
+    number = text.strip()
+    if not (number.isdecimal() and len(number) <= 10):
+        raise ValueError(
+            f"{place}: found {number[:20]!r}, expected a tile's number, from 0 on and of at most "
+            f"10 digits; export the map from Tiled again"
+        )
+    return int(number)
+
+
 def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return the (H, W) tile numbers of a layer, 0 for no tile."""
     data = layer.find("data")
@@ -203,7 +214,7 @@ def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
         raise ValueError(f"{name} has no data")
     text, encoding, packed = data.text or "", data.get("encoding"), data.get("compression")
     if encoding == "csv":
-        numbers = np.array([int(number) for number in text.split(",")], np.int64)
+        numbers = np.array([_read_number(name, number) for number in text.split(",")], np.int64)
     elif encoding == "base64" and (not packed or packed in _WINDOW):
         raw = b64decode(text)
         if packed:
@@ -224,7 +235,7 @@ def _read_tileset(
     file: Path, node: Element, read: Callable[[Path], bytes]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield (number, attributes and properties) of each tile of a tileset."""
-    first = int(node.get("firstgid", ""))
+    first = _read_number("firstgid of a tileset", node.get("firstgid", ""))
     if source := node.get("source"):
         beside = Path(source)
         if beside.anchor or ".." in beside.parts:
@@ -233,7 +244,8 @@ def _read_tileset(
             )
         node = parse_xml(read(file.parent / beside))
     for tile in node.findall("tile"):
-        yield first + int(tile.get("id", "")), {**tile.attrib, **_read_properties(tile)}
+        number = _read_number("id of a tile", tile.get("id", ""))
+        yield first + number, {**tile.attrib, **_read_properties(tile)}
 
 
 def _read_properties(node: Element) -> dict[str, str]:

@@ -164,19 +164,20 @@ def apply_settings(
     for name in settings:
         if name not in declared:
             raise _unknown_option_error(name, declared, label)
+    builder = NodeBuilder(problems)  # one, so that all substitutions count into its totals
     parameters: dict[str, ScenarioParameter] = {}
     values: dict[str, Any] = dict.fromkeys(_list_sampled_names(entries), _SAMPLED)
     for name, node in declared.items():
         with problems.collect():
             if name in values:
                 raise node.error(f"{name} is drawn, too; give one of the two another name")
-            entry = _substitute(node, values, problems)
-            parameters[name] = _read_parameter(name, entry, settings, problems)
+            entry = _substitute(node, values, builder)
+            parameters[name] = _read_parameter(name, entry, settings, builder)
         values[name] = parameters[name].value if name in parameters else _INVALID
     if not declared:
         return replace(root, value=entries), ()
     whole = {
-        key: node if key in _LITERAL_KEYS else _substitute(node, values, problems)
+        key: node if key in _LITERAL_KEYS else _substitute(node, values, builder)
         for key, node in entries.items()
     }
     return replace(root, value=whole), tuple(parameters.values())
@@ -220,7 +221,7 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
 
 
 def _read_parameter(
-    name: str, node: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector
+    name: str, node: YamlNode, settings: Mapping[str, Any], builder: NodeBuilder
 ) -> ScenarioParameter:
     """Return the parameter that an entry under `parameters` declares, set if `settings` has its
     name."""
@@ -229,7 +230,7 @@ def _read_parameter(
         raise node.error(f"found the name {name!r}, expected letters, digits and _, not {names}")
     entries = {"default": node}
     if isinstance(node.value, dict):
-        entries = fields.read_fields(problems, node, _PARAMETER)
+        entries = fields.read_fields(builder.problems, node, _PARAMETER)
     if "default" not in entries:
         raise node.error(f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
@@ -255,12 +256,12 @@ def _read_parameter(
     if name not in settings:
         return parameter
     place = YamlNode(None, node.path, node.line)
-    value = NodeBuilder(problems).from_python(settings[name], place).plain
+    value = builder.from_python(settings[name], place).plain
     if kind == "float" and type(value) is int:
         value = float(value)
     if fault := parameter.find_fault(value):  # the rest cannot be read
         message = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
-        raise problems.error_with(node.error(message))
+        raise builder.problems.error_with(node.error(message))
     return replace(parameter, value=value)
 
 
@@ -275,27 +276,25 @@ def _kind_of(node: YamlNode) -> str:
 # ---- substitution --------------------------------------------------------------------------------
 
 
-def _substitute(node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector) -> YamlNode:
+def _substitute(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
     """Return a node with the values of parameters in place of `$name` and `$(…)`."""
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
-            with problems.collect():
-                entries[key] = part if key in _LITERAL_KEYS else _substitute(part, values, problems)
+            with builder.problems.collect():
+                entries[key] = part if key in _LITERAL_KEYS else _substitute(part, values, builder)
         return replace(node, value=entries)
     if isinstance(node.value, list):
-        return replace(node, value=[_substitute(item, values, problems) for item in node.value])
+        return replace(node, value=[_substitute(item, values, builder) for item in node.value])
     if not isinstance(node.value, str) or "$" not in node.text:
         return node
-    return _substitute_text(node, values, problems)
+    return _substitute_text(node, values, builder)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _substitute_text(
-    node: YamlNode, values: Mapping[str, Any], problems: ErrorCollector
-) -> YamlNode:
+def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
     """Return the node of a text with `$name` and `$(…)` replaced; a text that is only one of them
     becomes the value itself."""
     text, pieces, start = node.text, list[str](), 0
@@ -314,8 +313,9 @@ def _substitute_text(
             continue
         if at == 0 and start == len(text):
             place = YamlNode(None, node.path, node.line, file=node.file)
-            return NodeBuilder(problems).from_python(value, place)
+            return builder.from_python(value, place)
         pieces.append(str(value))
+        builder.count_value(node, 0, len(pieces[-1]))
     whole = "".join((*pieces, text[start:]))
     return replace(node, value=whole, text=whole)
 

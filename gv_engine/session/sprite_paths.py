@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from xml.etree.ElementTree import Element, tostring
 
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
@@ -16,7 +18,22 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.episode import Playable
 
 _LARGEST = 2**16  # maximum bytes of a sprite; SDL takes seconds for larger ones
-_DASHES = re.compile(r"stroke-dasharray\s*[:=]\s*[\"']?\s*(?!none)[^\"'\s]")
+_MAX_NUMBER, _MAX_STROKE = 2000, 200  # in pixels of a 48 x 48 sprite; SDL takes GBs for more
+_MAX_SIDE = 10_000  # of the viewBox
+_TEXTS = ("id", "display", "fill", "fill-rule", "stroke", "stop-color", "preserveAspectRatio")
+"""Attributes without numbers of their own."""
+_STYLES = re.compile(
+    "display|fill|fill-opacity|fill-rule|font-size|opacity|stop-color|stop-opacity|stroke"
+    "|stroke-(dasharray|linecap|linejoin|miterlimit|opacity|width)"
+)
+_SHAPES = re.compile(
+    "id|d|points|x|y|x1|y1|x2|y2|cx|cy|r|rx|ry|fx|fy|width|height|viewBox|offset|transform"
+    "|preserveAspectRatio|gradientUnits|gradientTransform|spreadMethod"
+)
+"""Attributes that SDL reads: those that may stand in a `style`, too, and all others."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_LENGTH = re.compile(f"({_NUMBER.pattern})(px|pt|pc|mm|cm|in|em|ex|%)?")
+_TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
 
 
 class SpriteError(GVEngineError, ValueError):
@@ -77,24 +94,85 @@ def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path
 
 
 def read_svg(file: Path) -> str:
-    """Return the text of an SVG file.
+    """Return an SVG file as a text that begins with `<svg viewBox=`, without width and height, and
+    has only what SDL reads.
 
     Raises:
-        SpriteError: the file is no SVG, or incomplete.
+        SpriteError: the file is no SVG, incomplete, or something in it can take SDL for ever.
         OSError: the file cannot be read.
     """
     raw = read_bytes(file, _LARGEST, "drawings")
     try:
-        text, root = raw.decode("utf-8"), parse_xml(raw)
+        raw.decode("utf-8")
+        root = parse_xml(raw)
     except ValueError as error:
         raise SpriteError(f"{file}: no SVG drawing, or a part of one ({error})") from None
     if root.tag != "svg":
         raise SpriteError(f"{file}: no SVG drawing: found <{root.tag}>, expected <svg>")
-    if not file.is_relative_to(ASSETS) and _DASHES.search(text):
-        raise SpriteError(
-            f"{file}: it has a stroke-dasharray, over which SDL may take hours; remove it"
-        )
-    return text
+    width, height = (root.attrib.pop(side, "48") for side in ("width", "height"))
+    root.attrib = {"viewBox": f"0 0 {width} {height}"} | root.attrib
+    box = [float(number) for number in _NUMBER.findall(root.attrib["viewBox"])]
+    try:
+        if len(box) != 4 or not 0 < min(box[2:]) <= max(box[2:]) <= _MAX_SIDE:
+            raise ValueError(f"a viewBox needs 4 numbers, and sides of at most {_MAX_SIDE}")
+        if any(element.tag == "svg" for element in root.iterfind(".//")):
+            raise ValueError("an <svg> within another; leave out the inner one")
+        _clean_element(root, 48 / min(box[2:]), max(box[2:]), file.is_relative_to(ASSETS))
+    except ValueError as error:
+        raise SpriteError(f"{file}: {error}") from None
+    return tostring(root, "unicode")
+
+
+def _clean_element(element: Element, scale: float, side: float, dashes: bool) -> None:
+    """Remove from an element, and from those in it, what SDL does not read.
+
+    Args:
+        element: the element.
+        scale: pixels of a 48 x 48 sprite per unit.
+        side: longer side of the `viewBox`.
+        dashes: whether `stroke-dasharray` is allowed.
+
+    Raises:
+        ValueError: SDL may need hours or gigabytes for the element.
+    """
+    if element.tag.endswith("Gradient") and any("href" in name for name in element.attrib):
+        raise ValueError("a gradient with href, which may be a circle; copy the stops into it")
+    rules = [rule.partition(":") for rule in element.attrib.get("style", "").split(";")]
+    styles = [*element.attrib.items(), *((name.strip(), value) for name, _, value in rules)]
+    for name, value in styles:
+        if "dasharray" in name and value.strip() != "none" and not dashes:
+            raise ValueError("it has a stroke-dasharray, over which SDL may take hours; remove it")
+    kept = {name: value for name, value in element.attrib.items() if _SHAPES.fullmatch(name)}
+    kept |= {name: value for name, value in styles if _STYLES.fullmatch(name)}
+    element.attrib = {name: re.sub(r"[\s&<>\"]+", " ", kept[name]) for name in kept}
+    scale *= _scale_of(element.attrib.get("transform", ""))
+    units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
+    for name in element.attrib.keys() - set(_TEXTS):
+        most = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER
+        zoom = 1 if name == "transform" else scale  # which has angles, too
+        for number, unit in _LENGTH.findall(element.attrib[name]):
+            if abs(float(number)) * units.get(unit, 100) * zoom > most:
+                raise ValueError(
+                    f"{name} has {number}{unit}: more than {most} pixels in a sprite of 48 x 48"
+                )
+    element.text = element.tail = None
+    for part in element:
+        _clean_element(part, scale, side, dashes)
+
+
+def _scale_of(transform: str) -> float:
+    """Return an upper bound of the factor by which a `transform` enlarges lengths, at least 1;
+    raise `ValueError` if the text is no transform."""
+    scale = 1.0
+    for name, arguments in _TRANSFORM.findall(transform):
+        numbers = [float(number) for number in _NUMBER.findall(arguments)]
+        if name in ("scale", "matrix"):
+            scale *= max(1, math.hypot(*numbers[:4]))
+        elif name in ("skewX", "skewY"):
+            scale *= 1 + abs(math.tan(math.radians(sum(numbers))))
+        elif name not in ("translate", "rotate"):
+            raise ValueError(f"a transform {name!r}; allowed are translate, rotate, scale, …")
+    return scale
 
 
 def find_missing_sprites(scenario: Scenario) -> Iterator[str]:

@@ -273,7 +273,8 @@ class Backend(Protocol):
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
         """Replace these worlds, all different, by rows, or all of them by one row, and show them.
 
-        The reward terms in `outputs` become 0.
+        The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
+        of the rows.
 
         Args:
             trusted: the rows are unchanged rows of this scenario's worlds, so that only their
@@ -284,12 +285,17 @@ class Backend(Protocol):
         """
         rows = self.check_rows(rows, trusted)
         self.set_rows(worlds, rows)
-        terms, success = (
-            self.outputs.reshape_by_world(name, len(self)) for name in ("terms", "success")
+        names = "terms", "success", "terminated", "truncated"
+        terms, success, ended, limited = (
+            self.outputs.reshape_by_world(name, len(self)) for name in names
         )
         terms[worlds] = 0.0  # or the terms of another member would stay
         self.show_worlds(worlds)
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
+        done = rows["done"][..., 1:] != 0
+        over, cut = (rows[name][..., None] != 0 for name in ("terminated", "truncated"))
+        ended[worlds] = done  # as `write_outputs` of `world.autoreset`
+        limited[worlds] = (cut & over) | (~done & (cut | over))
         success[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:

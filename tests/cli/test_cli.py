@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -229,3 +229,19 @@ def test_a_reader_that_goes_away_is_no_error():
     )
     os.close(writer)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["play", ""], "found an empty text"),
+        (["play", "--from", ""], "found an empty text"),
+        (["rollout", "keydoor-5x5", "--policy", ""], "found an empty text"),
+        (["new", "a" * 101], "at most 100 letters"),
+        (["check", "keydoor-5x5#z"], "no variant 'z'; keydoor-5x5 has none"),
+    ],
+)
+def test_messages_about_texts_name_what_to_change(words, message, capsys):
+    with suppress(SystemExit):
+        assert main(words) != 0
+    assert message in capsys.readouterr().err

@@ -464,3 +464,13 @@ def test_every_combination_of_actions_is_tried_in_order():
         assert same(getattr(found, name), getattr(expected, name))
     assert found.rows.tobytes() == expected.rows.tobytes()
     assert len(np.unique(found.rows["action"][0], axis=0)) == len(every)
+
+
+def test_restored_worlds_tell_who_lives():
+    envs = AgentsVectorEnv(level(turns="fixed"), 1, world="object", autoreset_mode="Disabled")
+    envs.reset(seed=0)
+    row = envs.snapshot()
+    row["done"][0, 2] = 1  # bob
+    for rows, live in ((row, [True, False, True]), (envs.snapshot(), [True, True, True])):
+        _, info = envs.restore(rows)
+        assert info["live"].tolist() == [live]

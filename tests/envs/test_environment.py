@@ -149,6 +149,23 @@ def test_an_action_outside_of_the_space(kind, action):
         env.step(action)
 
 
+@pytest.mark.parametrize("make", [GridEnv, GridVectorEnv])
+def test_a_snapshot_before_the_first_reset(make):
+    env = make("keydoor-5x5", world="object")
+    with pytest.raises(ValueError, match=r"call reset\(\) before the first snapshot\(\)"):
+        env.snapshot()
+
+
+def test_a_world_of_many_steps_can_be_restored():
+    env = GridEnv("keydoor-5x5", world="object", max_steps=0)
+    env.reset(seed=0)
+    row = env.snapshot()
+    row["steps"] = 2**31 - 2
+    env.restore(row)
+    env.step(0)
+    env.restore(env.snapshot())
+
+
 def test_a_step_before_the_first_reset():
     env = GridEnv("keydoor-5x5", world="object", render_mode="ansi")
     with pytest.raises(ValueError, match=r"call reset\(\) before the first step\(\)"):
@@ -163,6 +180,7 @@ def test_a_step_before_the_first_reset():
         ({"world": "quantum"}, "world='quantum': allowed are 'auto', 'compiled' and 'object'"),
         ({"render_mode": "smell"}, "render_mode='smell': allowed are None and human, rgb_array"),
         ({"max_steps": -1}, "max_steps=-1: allowed are whole numbers from 0 on"),
+        ({"max_steps": 10**30}, f"max_steps={10**30}: allowed are 0 to 2147483647"),
         ({"scenario": "keydoor-5x6"}, "did you mean 'keydoor-5x5'"),
     ],
 )

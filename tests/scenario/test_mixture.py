@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
+from gv_engine.scenario import mixture
 from gv_engine.scenario.document import read_file
 from gv_engine.validation.differential import run_differential_test
 from tests.comparing import same
@@ -280,3 +282,24 @@ def test_a_member_that_is_named_often_is_read_once(monkeypatch):
     mixed = Scenario.load({"mixture": ["empty-4x4"] * 50 + ["empty-8x8"]})
     assert len(read) == 2
     assert len(mixed.members) == 51
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        '{"scenario": "a.yaml", "set": {"p": %d}}',
+        '{"scenario": {"extends": "a.yaml", "name": "a%d"}}',
+    ],
+)
+def test_files_of_all_members_are_bounded(tmp_path, monkeypatch, member: str):
+    monkeypatch.setattr(mixture, "_MAX_MEMBER_BYTES", 5000)
+    text = json.dumps({**WALK, "parameters": {"p": 0}}) + " " * 1000
+    (tmp_path / "a.yaml").write_text(text)
+    file = tmp_path / "mix.yaml"
+    for times in (5000 // len(text), 5000 // len(text) + 20):
+        file.write_text('{"mixture": [' + ", ".join(member % i for i in range(times)) + "]}")
+        if times < 20:
+            assert len(Scenario.load(file).members) == times
+    with pytest.raises(ScenarioError, match="the files of all members are at most") as error:
+        Scenario.load(file)
+    assert len(error.value.problems) == 1

@@ -304,7 +304,12 @@ def test_mistakes_in_maps_of_tiled_are_told(old: str, new: str, says: str, tiled
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),
         (SIZE, 'width="512" height="512" tile', "tiles, expected one for each of 262144 cells"),
         ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "tiles, expected one for each of 8 cells"),
-        ('encoding="csv">2', 'encoding="csv">99999999999999999999', "int too large"),
+        (
+            'encoding="csv">2',
+            'encoding="csv">99999999999999999999',
+            "found '99999999999999999999', expected a",
+        ),
+        ('encoding="csv">2', 'encoding="csv">x', "layer 'floor': found 'x', expected a tile's"),
         ('encoding="csv"', 'encoding="base64" compression="zstd"', "'base64 zstd'; choose CSV"),
         ('<map version="1.10"', '<map version="1.10" infinite="1"', "the map is infinite; switch"),
         ("<map v", '<!DOCTYPE map [<!ENTITY a "ha">]><map v', "its DOCTYPE declares entities"),

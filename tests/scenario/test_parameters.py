@@ -1,5 +1,6 @@
 """Parameters of scenarios, and all ways to set them."""
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -213,3 +214,18 @@ def test_mixtures_set_them(hall):
     wrong = {"mixture": [{"scenario": str(hall), "set": {"sise": 8}}]}
     with pytest.raises(ScenarioError, match="no option 'sise'"):
         Scenario.load(wrong)
+
+
+@pytest.mark.parametrize(
+    ("first", "next_value", "message"),
+    [
+        ("a" * 30, "$p{0}$p{0}", "more than 2,097,152 characters"),
+        ([1] * 10, ["$p{0}"] * 4, "more than 50000 values"),
+    ],
+)
+def test_values_of_parameters_are_bounded_together(first: Any, next_value: Any, message: str):
+    parameters: dict[str, Any] = {"p0": first}
+    for i in range(20):
+        parameters[f"p{i + 1}"] = json.loads(json.dumps(next_value).replace("{0}", str(i)))
+    with pytest.raises(ScenarioError, match=message):
+        Scenario.load({"parameters": parameters, "map": "#>E#"})

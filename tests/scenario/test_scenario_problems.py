@@ -402,6 +402,7 @@ def test_many_teams_and_names_to_compare_with_end(tmp_path):
     assert describe_allowed("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith(
         "(allowed"
     )
+    assert describe_allowed("zz", []) == "(allowed: none)"
     assert describe_allowed("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith(
         "did you"
     )
@@ -412,6 +413,14 @@ def test_texts_behind_aliases_count_as_often_as_they_stand(tmp_path):
     text = f"description: &a {'x' * 100_000}\nlegend:\n{legend}"
     found = problems_of(tmp_path / "level.yaml", text)
     assert any("more than 2,097,152 characters, with aliases" in problem for problem in found)
+
+
+@pytest.mark.parametrize("depth", [1, 40])  # one long key, or a long path of shorter keys
+def test_long_keys_are_refused(tmp_path, depth: int):
+    name = "k" * (201 if depth == 1 else 30)
+    text = LEVEL + "a: " + f"{{{name}: " * depth + "[0, 0, 0]" + "}" * depth + "\n"
+    found = problems_of(tmp_path / "level.yaml", text)
+    assert any("a key of more than 200 characters, or 1000 with its path" in each for each in found)
 
 
 def test_many_rules_of_one_name_have_names_of_their_own(tmp_path):

@@ -271,9 +271,36 @@ def test_every_drawing_of_an_author_is_looked_into(tmp_path: Path, folder: str):
         (b'<svg><path stroke-dasharray="0.01"/></svg>', "it has a stroke-dasharray"),
         (b'<svg><path style="stroke-dasharray: .01"/></svg>', "it has a stroke-dasharray"),
         (b"<html></html>", "found <html>, expected <svg>"),
+        (b'<svg><path style="/**/stroke-dasharray/**/:1"/></svg>', "it has a stroke-dasharray"),
+        (b'<svg><radialGradient id="a" href="#a"/></svg>', "a gradient with href"),
+        (b'<svg><path stroke-width="201"/></svg>', "stroke-width has 201: more than 200"),
+        (
+            b'<svg><g transform="scale(9)"><path d="M0 223"/></g></svg>',
+            "d has 223: more than 2000",
+        ),
+        (b'<svg><path d="M0 1e9"/></svg>', "d has 1e9: more than 2000 pixels in a sprite"),
+        (b'<svg><g transform="xscale(2)"/></svg>', "a transform 'xscale'"),
+        (b'<svg viewBox="0 0 48 48"><svg width="9000"/></svg>', "an <svg> within another"),
+        (b'<svg viewBox="0 0 0.1 0"/>', "a viewBox needs 4 numbers"),
     ],
 )
 def test_what_is_no_drawing_is_told(tmp_path: Path, raw: bytes, says: str):
     (tmp_path / "lava.svg").write_bytes(raw)
     with pytest.raises(SpriteError, match=f"lava.svg: .*{says}"):
         SpriteSheet([tmp_path]).get("lava", 0, 32)
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        '<?x <svg >?><svg width="9000" height="9000">{}</svg>',  # of 9000 x 9000 pixels before
+        '<!-- <svg > --><svg width="900" height="900" style="width:9000">{}</svg>',
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>a</text>{}</svg>',
+    ],
+)
+def test_drawings_have_the_size_of_the_cell(tmp_path: Path, svg: str):
+    rect = '<rect style="fill: red; x: 1" width="100%" height="100%" stroke="{{count}}"/>'
+    (tmp_path / "lava.svg").write_text(svg.format(rect))
+    surface = SpriteSheet([tmp_path]).get("lava", 0, 32)
+    assert surface.get_size() == (32, 32)
+    assert tuple(surface.get_at((16, 16))) == (255, 0, 0, 255)

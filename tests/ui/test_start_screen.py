@@ -8,6 +8,8 @@ import pytest
 from gv_engine.cli.new import write_starter
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.ui import settings
+from gv_engine.ui.colors import DARK
+from gv_engine.ui.screens.cards import Card
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk, playing
@@ -135,6 +137,14 @@ def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
     assert "scenario.yaml:1" in card.wrong
     desk.press("Return")
     assert desk.app.top is start
+
+
+def test_a_card_shows_any_error(monkeypatch: pytest.MonkeyPatch):
+    card = Card("cave")
+    monkeypatch.setattr(card, "load_content", lambda *_: {}["key"] if card.wrong else 1 // 0)
+    for message in ("integer division or modulo by zero", "'key'"):
+        card.load(None, DARK, 100)  # type: ignore[arg-type]  # no app is needed
+        assert card.wrong == message
 
 
 def test_a_path_is_one_card(desk: Desk, tmp_path: Path):

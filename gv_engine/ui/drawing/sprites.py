@@ -25,7 +25,7 @@ from gv_engine.session.sprite_paths import (
     tile_letters,
     with_builtin_folders,
 )
-from gv_engine.ui.colors import PALETTES
+from gv_engine.ui.colors import PALETTES, Shades
 
 from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
 
@@ -46,8 +46,7 @@ TILE = """\
   <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
   <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
 </svg>"""  # for objects that are declared in a scenario file and have no sprite
-SVG_TAG = re.compile(r"<svg\b[^>]*>")
-PLACE = re.compile(r"{{(\w+)}}")
+PLACE = re.compile(f"{{{{({'|'.join(Shades._fields)})}}}}")
 SIGN = re.compile(r"{{(emblem|sign)}}")
 
 Below = tuple[str, int] | tuple[()]
@@ -144,9 +143,10 @@ class SpriteSheet:
         file, text = self._load_source(name, size < SMALL)
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
-        filled = PLACE.sub(lambda place: getattr(shades, place[1], place[0]), text)
+        filled = PLACE.sub(lambda place: getattr(shades, place[1]), text)
+        sized = filled.replace("<svg", f'<svg width="{size}" height="{size}"', 1)
         try:
-            sprite = load_svg(SVG_TAG.sub(lambda tag: _set_svg_size(tag[0], size), filled, count=1))
+            sprite = load_svg(sized)
         except pygame.error as error:
             raise SpriteError(f"{file}: SDL cannot read this drawing ({error})") from error
         if color and "{{fill}}" in text and not SIGN.search(text):
@@ -192,16 +192,6 @@ def load_svg(text: str) -> pygame.Surface:
         pygame.error: SDL cannot read the text.
     """
     return pygame.image.load(BytesIO(text.encode()), "drawing.svg")
-
-
-def _set_svg_size(tag: str, size: int) -> str:
-    """Return the opening tag `<svg …>` with width and height set to `size` pixels."""
-    attributes = dict(re.findall(r"""\s(width|height|viewBox)\s*=\s*["']([^"']*)["']""", tag))
-    tag_without_size = re.sub(r"""\s(width|height|viewBox)\s*=\s*("[^"]*"|'[^']*')""", "", tag)
-    default_box = f"0 0 {attributes.get('width', 48)} {attributes.get('height', 48)}"
-    box = attributes.get("viewBox") or default_box
-    new_tag = f'<svg width="{size}" height="{size}" viewBox="{box}"'
-    return tag_without_size.replace("<svg", new_tag, 1)
 
 
 # ---- system fonts --------------------------------------------------------------------------------

@@ -49,9 +49,10 @@ class Card:
         self.loaded_theme = theme
         try:
             self.load_content(app, theme, side)
-        # ValueError: an unreadable drawing
-        except (GVEngineError, OSError, ValueError, Stopped) as error:
-            self.wrong = error_text(error)
+        except Stopped as stopped:
+            self.wrong = str(stopped)
+        except Exception as error:  # whatever a file of others causes, the other cards stay
+            self.wrong = error_text(error) or type(error).__name__
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load thumbnail and text; cards without content do nothing.
