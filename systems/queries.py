@@ -123,7 +123,7 @@ def is_at(w: World, y: int, x: int, object_type: int) -> bool:
 
 def count_covered(w: World, agent: int, object_type: int, other_type: int) -> int:
     """Return the number of objects of a type that share their cell with an object of another
-    type."""
+    type; the same for every `agent`."""
     count = 0
     for e in all_of(w, object_type):
         count += is_at(w, w.position.y[e], w.position.x[e], other_type)

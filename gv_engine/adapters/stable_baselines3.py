@@ -114,7 +114,7 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **named: Any
     ) -> list[Any]:
-        """Return the action mask of each selected world; other methods only exist on `worlds`.
+        """Return the action mask of each selected world; call other methods on `worlds` instead.
 
         Raises:
             AttributeError: the method is not `action_masks`.

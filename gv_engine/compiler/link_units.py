@@ -137,7 +137,7 @@ _link_context: ContextVar[_LinkContext] = ContextVar("_link_context")
 
 @contextmanager
 def linking(digest: str) -> Iterator[None]:
-    """Context manager: units that this thread compiles inside have `digest` in their cache key."""
+    """Context manager: put `digest` into the cache key of every unit that this thread compiles."""
     token = _link_context.set(_LinkContext(digest, {}, {}))
     try:
         yield
@@ -260,7 +260,7 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
 
 def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
     """Return an intrinsic `(world, parameters, measurements, terms)` that adds the rewards of all
-    units to `w.reward`.
+    units to `w.reward`, and writes the reward of unit i into column `slots[i]` of `terms`.
 
     Each reward also goes into its slot of `terms`, an array of agents times reward functions, agent
     by agent. A unit sees the sum of the units before it.

@@ -1,5 +1,9 @@
 """Registration of methods of engine records with Numba, and the methods of `World`, of views and of
-`w.rng` for the records of a batch."""
+`w.rng` for the records of a batch.
+
+Importing this module imports Numba and registers the verbs of `gv_engine.rules.world` and the
+methods of views. Other methods are in `spawn_remove`, `appearance_cache` and `list_methods`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Arguments of a program: addresses of a batch's arrays, and the parameter record of a scenario.
 
 The record has all data of a scenario, apart from the code of its rules. Nothing here imports Numba.
+
+The arrays are declared once, by the dtypes of their elements. A program gets the address of a
+record with the address and length of each array; `intrinsics` has the Numba type of that record.
 """
 
 from __future__ import annotations

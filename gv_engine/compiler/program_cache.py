@@ -1,4 +1,9 @@
-"""Disk cache of compiled programs and units, and digests of the functions that they are made of."""
+"""Disk cache of compiled programs and units, and digests of the functions that they are made of.
+
+Every program has a folder named by its cache key, a digest of all its inputs, so an entry is never
+stale. A file has a line with the SHA-256 of the rest, a line of JSON, and the object code. As the
+code is executed, files that others can write are not read.
+"""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ class _FieldAttributes(AttributeTemplate):
 
 @cache
 def _register_field_read(name: str) -> None:
-    """Register the read of a field of engine records, so that it takes precedence over other
-    attributes."""
+    """Let compiled code read the field `name` of engine records; a field wins over a method of the
+    same name."""
 
     def read(context: Any, builder: Any, record: Any, value: Any) -> Any:
         """Emit the read of the field."""
@@ -175,7 +175,7 @@ def _register_field_read(name: str) -> None:
 
 
 def _forbid_view_write(name: str) -> None:
-    """Register an error for writes to a field of views that all worlds share."""
+    """Make code that assigns to the field `name` of a view fail to compile: all worlds share it."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         """Raise `TypingError` when the write is compiled."""

@@ -579,7 +579,8 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 
 
 def _map_path(text: str, variant: str) -> KeyPath:
-    """Return the path of a level's map, also if there is none yet."""
+    """Return the key path of the map of the level `variant` in a scenario text, also if there is no
+    map yet."""
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path

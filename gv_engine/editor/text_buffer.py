@@ -1,6 +1,15 @@
-"""Text buffer of one file with undo history and change-on-disk detection, and edits of YAML text.
+r"""Text buffer of one file with undo history and change-on-disk detection, and edits of YAML text.
 
 Edits of YAML keep everything else: comments, blank lines, quotes and layout.
+
+Libraries that load and dump YAML change the layout, and lose the comment after a removed item. Here
+each edit replaces part of the text, at places that PyYAML reports.
+
+>>> text = "rules: [move, turn]  # in this order\n"
+>>> put(text, ("rules", 1), {"name": "push", "by": 2})
+'rules: [move, {name: push, by: 2}]  # in this order\n'
+>>> insert(text, ("rules",), 0, "look")
+'rules: [look, move, turn]  # in this order\n'
 """
 
 from __future__ import annotations
@@ -360,7 +369,7 @@ def _replace_value(text: str, entry: _Entry, value: Any) -> str:
 
 
 def _format_entry(key: str, value: Any, indent: int) -> str:
-    """Return a key and its value on lines of their own."""
+    """Return the YAML text of `key: value` with a final newline, indented by `indent` spaces."""
     key_text, written = _format_flow(key), _format_block(value, indent)
     space = "" if written.startswith("\n") else " "
     return f"{' ' * indent}{key_text}:{space}{written}\n"

@@ -1,5 +1,10 @@
 """Policies of trained runs, which need NumPy alone: the file `policy.npz`, the forward pass of its
-network, and the policy that acts with it."""
+network, and the policy that acts with it.
+
+- `about`: JSON with `scenario`, the name of the scenario, `scenario_spec` and `mask_actions`;
+- `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
+- `net.…`: the weights of `ActorCritic` by their names there, float32.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""Systems: rules of a game, one small function each; and calls: systems with their arguments."""
+"""Systems: rules of a game, one small function each; and calls: systems with their arguments.
+
+A system takes the world, the agent and its own parameters. The optional condition `when` decides
+whether it runs; the action mask is computed from the same condition:
+
+>>> def is_tired(w, agent, action):
+...     return action == MOVE_FORWARD
+>>> @system(TRANSITION, when=is_tired)
+... def sleep(w, agent, hours: int = 8):
+...     '''Doing nothing is a rule too.'''
+>>> sleep.system.phase.name, [p.name for p in sleep.system.parameters]
+('TRANSITION', ['hours'])
+
+The same function runs on the object world and, compiled, on the rows of a batch.
+"""
 
 from __future__ import annotations
 

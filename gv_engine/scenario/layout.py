@@ -1,5 +1,12 @@
 """Layout of a world's memory: its columns and the dtype of its row; and checks of rows, which find
-contents that no world of a layout can have, and compute derived columns."""
+contents that no world of a layout can have, and compute derived columns.
+
+One world is one row. Only maximum sizes and the set of components determine the dtype; everything
+else is a value. Sizes are rounded up to a few steps, so that similar scenarios share a layout and
+its compiled program.
+
+Rows from outside pass `repair_rows`; `gv-engine check` runs `find_fault` after each step of a rule.
+"""
 
 from __future__ import annotations
 

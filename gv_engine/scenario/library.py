@@ -1,6 +1,14 @@
 """Built-in scenarios by name, found without reading their YAML, and variants of a scenario file.
 
 Variants are named overrides in one file, for levels that differ little, mostly in size.
+
+    variants:
+      5x5: {reset_function: {shape: [5, 5]}}
+      9x9: {reset_function: {shape: [9, 9]}}
+
+A variant is merged over the rest of the file. Its scenario is called `<scenario>-<variant>`, and
+`file.yaml#9x9` refers to it. Without a variant's name, the file stands for its content without
+variants, or for its first variant if that content is incomplete.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Loading of scenarios of all domains: from names, files and mappings, and from references to
-scenarios in replays and other files."""
+scenarios in replays and other files.
+
+>>> load_scenario("keydoor-9x9").name
+'keydoor-9x9'
+"""
 
 from __future__ import annotations
 

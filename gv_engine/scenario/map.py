@@ -245,7 +245,8 @@ def _read_facing(node: YamlNode) -> int:
 def _read_options(
     draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    """Read `one_of` and `weights`; return the symbols and their weights."""
+    """Return the symbols and weights of a legend entry with `one_of` and `weights`; `draws` has the
+    random values that the symbols can name."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs into the items of `one_of`")

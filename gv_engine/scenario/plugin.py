@@ -1,4 +1,8 @@
-"""Domains and their plugin interface, and their optional dependencies."""
+"""Domains and their plugin interface, and their optional dependencies.
+
+The key `domain` of a scenario file names its domain, `grid` if left out. The plugin of a domain is
+a module with the functions of `DomainPlugin`, imported when one of its scenarios is loaded.
+"""
 
 from __future__ import annotations
 

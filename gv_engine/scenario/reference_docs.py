@@ -1,5 +1,10 @@
 """Documents made from the keys that readers declare: the JSON schema of scenario files, and the
-reference of all names that authors can use."""
+reference of all names that authors can use.
+
+The schema is draft 7, which YAML editors support. `$name` or `$(…)` may replace every value. A
+variant, and a scenario that extends another one, may be incomplete, may change lists by the names
+of their items, and may remove an entry with null.
+"""
 
 from __future__ import annotations
 

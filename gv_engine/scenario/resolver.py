@@ -3,6 +3,10 @@
 A bare name is built in, `./rules.py:name` is looked up in a file of the scenario's folder, and
 `package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses. Only
 objects that are marked as systems, registered, or defined by the scenario may be called.
+
+The engine's types come first, then the types of the scenario's rule files, folder by folder in the
+order in which the scenario names them, then the types that it declares in text. Members of a
+mixture are numbered together.
 """
 
 from __future__ import annotations
@@ -124,7 +128,7 @@ def make_text_module(node: YamlNode, folder: Path) -> str:
 
 
 def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield (module, name) of the types that a document declares in text."""
+    """Yield (module, name) of each object type that a document declares under `objects`."""
     entries = document.root.value
     node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):

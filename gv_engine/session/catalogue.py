@@ -46,8 +46,9 @@ T = TypeVar("T")
 
 
 def search(query: str, items: Iterable[T], describe: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return the items that match a query, best matches first, else in their order; mistyped words
-    match only if nothing matches exactly.
+    """Return the items that match a query, the best match first; equal matches keep their order.
+
+    Mistyped words match only if nothing matches exactly.
 
     Args:
         query: words that must all match.

@@ -119,7 +119,7 @@ class Episode(Protocol):
         """Return a copy of the state as a row; in a grid a () array of `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
-        """Start an episode with a state from `row`, maybe of another process.
+        """Start the episode from a saved world: `row` is one record of a snapshot.
 
         Raises:
             ValueError: the row does not belong to the scenario.

@@ -1,5 +1,17 @@
 """Inspection of a world: its entities, the agent's observation, what visibility functions show, and
-what each action would change and pay."""
+what each action would change and pay.
+
+The inspected world is a copy made from a row, so inspection changes neither the world nor its RNG.
+
+>>> from gv_engine import Scenario
+>>> scenario = Scenario.load("keydoor-5x5")
+>>> inspection = Inspection(scenario)
+>>> simulation = Simulation(scenario)
+>>> simulation.reset(np.random.default_rng(0))
+>>> inspection.load(simulation.world.snapshot())
+>>> inspection.cell(0, 0)[0].name
+'wall'
+"""
 
 from __future__ import annotations
 

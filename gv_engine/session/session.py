@@ -615,7 +615,11 @@ class Session:
         return "Reloaded" if difference is None else f"Reloaded: {difference.message}"
 
     def _replay_reloaded(self, old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
-        """Load the scenario of a timeline again, and return a timeline of the same steps."""
+        """Reload the scenario of `old` and repeat its steps; return the new timeline.
+
+        A generator that yields between steps, so that the window stays responsive; `watch` guards
+        the rules that run.
+        """
         scenario = old.scenario.reload()
         episode = make_episode(scenario)
         if len(old.episode.agents) > 1:

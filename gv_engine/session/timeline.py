@@ -190,8 +190,8 @@ class Timeline:
         return step
 
     def _limit_comparison(self, action: str) -> None:
-        """End the comparison at the current position if `action` is not the compared action; drop
-        the comparison if the first difference lies beyond."""
+        """End the comparison with the old timeline at this step if `action` differs from the action
+        there; drop the comparison if the timelines have not differed yet."""
         old, here = self.comparison, self.position
         if old and here < old.num_steps and old.timeline.steps[here].action != action:
             self.comparison = old._replace(num_steps=here) if here >= old.difference.step else None

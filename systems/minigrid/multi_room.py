@@ -48,8 +48,8 @@ def rooms_overlap(rooms: Rooms, one: int, other: int) -> bool:
 def try_room(
     w: World, rooms: Rooms, count: int, side: int, y: int, x: int, max_room_size: int
 ) -> bool:
-    """Sample room number `count`, with its entrance in a cell on one side, into `rooms`; return
-    True if it fits."""
+    """Sample the size and place of a room whose entrance is in the cell (y, x) on the side `side`,
+    and store it as `rooms[count]`; return True if it fits."""
     width = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
     height = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
     top, left = y, x

@@ -316,7 +316,7 @@ class GridEpisode(SingleAgentEpisode):
         return self._simulation.world.snapshot()
 
     def load_row(self, row: NDArray[Any]) -> None:
-        """Begin with the world of a row.
+        """Start the episode from a saved world: `row` is one record of `env.snapshot()`.
 
         Raises:
             ValueError: the row is not one of this scenario's.

@@ -1,4 +1,13 @@
-"""Sprites from SVG files and text from fonts, as cached pygame surfaces."""
+"""Sprites from SVG files and text from fonts, as cached pygame surfaces.
+
+A sprite is a file `<name>.svg`, and `small/<name>.svg` a simpler drawing of 8 × 8 whole pixels for
+cells smaller than 16 pixels. These placeholders in the text are filled in before the SVG is
+rendered: `{{fill}}`, `{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (a
+colour with contrast to fill), `{{emblem}}` and, in small sprites, `{{sign}}` (path data of the
+colour's symbol, see `gv_engine.ui.colors`). A coloured sprite without a symbol gets the symbol in a
+corner. SDL renders a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style
+sheets, masks or filters.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +22,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pygame as pygame  # re-exported: its greeting is off now
-from pygame import Rect as Rect
-
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.session.sprite_paths import (
@@ -27,11 +33,11 @@ from gv_engine.session.sprite_paths import (
 )
 from gv_engine.ui.colors import PALETTES, Shades
 
-from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
-
-
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
 
+import pygame as pygame  # re-exported: its greeting is off now
+from pygame import Rect as Rect
+from pygame import freetype
 
 DIM = (138, 131, 150)  # red, green, blue of 255: brightness of cells out of sight
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT

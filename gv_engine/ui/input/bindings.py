@@ -1,4 +1,15 @@
-"""Key bindings of keyboard, gamepad and terminal, and changes of keys in the user's `keys.toml`."""
+"""Key bindings of keyboard, gamepad and terminal, and changes of keys in the user's `keys.toml`.
+
+A key is named by its position on a US keyboard: "W" is the key left of "E" on every keyboard.
+Commands are in groups; the groups of a screen are active together, and no key has two commands
+among them. A file `keys.toml` in the user's configuration folder changes keys:
+
+    [grid]
+    ACTUATE = ["Space", "E", "Pad A"]
+    KICK = ["J"]
+
+KICK is an action that a level defines, see `Bindings.with_level_commands`.
+"""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class BatchScreen(Screen):
             self._set_pace(self.local_worlds, name)
 
     def _zoom(self, step: int) -> None:
-        """Make the cells of all worlds larger or smaller by pixels, and show the first worlds."""
+        """Change the cell size of all worlds by `step` pixels, and scroll to the first worlds."""
         view = self._view
         cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
         view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0

@@ -247,7 +247,7 @@ class GameScreen(Screen):
         self.app.needs_redraw |= changed
 
     def _toggle_comparison(self) -> None:
-        """Show the game before a file was saved."""
+        """Show the game beside the same steps under the rules before a scenario file was saved."""
         if self.game.num_comparable_steps is None:
             self.app.show_note("No saved file has changed a step of this game")
         else:

@@ -174,7 +174,7 @@ class AppContext:
         )
 
     def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
-        """Yield the recent scenarios that can be loaded.
+        """Yield the recent scenarios that load, to find that of `replay`, read from `file`.
 
         Raises:
             TrustError: the scenario of the replay runs Python and was not named by the user.

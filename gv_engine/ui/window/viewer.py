@@ -292,7 +292,8 @@ def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
 def _run_window(
     messages: Connection, scenario: Scenario, memory: Any, shape: tuple[int, ...], title: str
 ) -> None:
-    """Open the window; the entry point of the process."""
+    """Open the window of the viewer's process, and show the codes of cells in the shared `memory`,
+    an array of `shape`, until the connection `messages` closes."""
     from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
 
