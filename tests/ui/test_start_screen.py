@@ -141,7 +141,9 @@ def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
 
 def test_a_card_shows_any_error(monkeypatch: pytest.MonkeyPatch):
     card = Card("cave")
-    monkeypatch.setattr(card, "load_content", lambda *_: {}["key"] if card.wrong else 1 // 0)
+    monkeypatch.setattr(
+        card, "load_content", lambda *_: dict[str, int]()["key"] if card.wrong else 1 // 0
+    )
     for message in ("integer division or modulo by zero", "'key'"):
         card.load(None, DARK, 100)  # type: ignore[arg-type]  # no app is needed
         assert card.wrong == message
