@@ -88,8 +88,8 @@ def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
     )
 )
 def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(cells, start, steps, stride, out)`: write the codes of 64 cells from index
-    `start` on; return True if a cell has no code."""
+    """Emit LLVM IR of the Numba intrinsic `_encode_chunk(cells, start, steps, stride, out)`, which
+    writes the codes of 64 cells from `start` on into `out` and returns True if a cell has none."""
     cells, steps, out = (
         make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 4)
     )

@@ -93,7 +93,8 @@ class PreStepMeasurements:
     """
 
     def __init__(self, end_numbers: dict[str, int] | None = None) -> None:
-        """Start without measurements."""
+        """Start without measurements. `end_numbers` has the numbers of the tests that can end an
+        episode."""
         self.measure: Any = _measure_nothing
         self.length = 0
         self.end_numbers = end_numbers or {}

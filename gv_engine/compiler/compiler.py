@@ -204,8 +204,8 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
 
 @cache
 def compile_function(function: FunctionType) -> Any:
-    """Return a function of numbers and arrays, compiled on its first call or loaded from the
-    cache."""
+    """Return the compiled version of a Python function of numbers and arrays. Its first call loads
+    it from the cache or compiles it."""
     functions = program_cache.find_functions([function])
     return _jit_cached(function, function_cache_key(function), functions, function.__name__)
 

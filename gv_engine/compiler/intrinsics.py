@@ -122,7 +122,8 @@ def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
 
 @emit_as(lambda w: types.intp(w))
 def current_agent(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world)`: return the index of the agent whose turn it is."""
+    """Emit LLVM IR of the Numba intrinsic `current_agent(world)`, which returns the index of the
+    agent whose turn it is."""
     return emit_current_agent(context, builder, signature.args[0], arguments[0])
 
 
@@ -146,7 +147,8 @@ def emit_agent_pointer(
 
 @emit_as(lambda w: types.Array(w.fields["at"].type.dtype, 1, "C")(w))
 def flat_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world)`: return `w.at` as a one-dimensional array, in row-major order."""
+    """Emit LLVM IR of the Numba intrinsic `flat_cells(world)`, which returns the cells `world.at`
+    as a one-dimensional array, row by row."""
     at = signature.args[0].fields["at"]
     row = builder.bitcast(arguments[0], _BYTE.as_pointer())
     first = builder.gep(row, [_INDEX(at.offset)])
@@ -155,7 +157,8 @@ def flat_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 @emit_as(lambda array: types.Array(array.dtype, 1, "C", readonly=not array.mutable)(array))
 def flat_array_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(array)`: return a one-dimensional view of a C-contiguous array."""
+    """Emit LLVM IR of the Numba intrinsic `flat_array_view(array)`, which returns a one-dimensional
+    view of a C-contiguous array."""
     source = make_array(signature.args[0])(context, builder, arguments[0])
     length = reduce(builder.mul, cgutils.unpack_tuple(builder, source.shape))
     return emit_array(context, builder, signature.return_type, source.data, length)
@@ -163,8 +166,8 @@ def flat_array_view(context: Any, builder: Any, signature: Any, arguments: Any) 
 
 @emit_as(lambda array, number, size: array(array, types.intp, types.intp))
 def chunk_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(array, number, size)`: return elements `number * size` to `(number + 1) * size -
-    1` of an array, as a view."""
+    """Emit LLVM IR of the Numba intrinsic `chunk_view(array, number, size)`, which returns a view
+    of elements `number * size` to `(number + 1) * size - 1`."""
     array = signature.args[0]
     first = make_array(array)(context, builder, arguments[0]).data
     start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
@@ -173,13 +176,15 @@ def chunk_view(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 @emit_as(lambda bits: types.int64(types.int64))
 def count_set_bits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(bits)`: return the number of set bits of an int64."""
+    """Emit LLVM IR of the Numba intrinsic `count_set_bits(bits)`, which returns the number of set
+    bits of an int64."""
     return builder.ctpop(arguments[0])
 
 
 @emit_as(lambda a, b: types.uint64(types.uint64, types.uint64))
 def multiply_high(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(a, b)`: return the upper 64 bits of the product of two uint64."""
+    """Emit LLVM IR of the Numba intrinsic `multiply_high(a, b)`, which returns the upper 64 bits of
+    the product of two uint64."""
     whole = ir.IntType(128)
     product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
     return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
@@ -187,21 +192,22 @@ def multiply_high(context: Any, builder: Any, signature: Any, arguments: Any) ->
 
 @emit_as(lambda bits: types.int64(types.uint64))
 def lowest_set_bit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(bits)`: return the index of the lowest set bit of a uint64 that is not 0."""
+    """Emit LLVM IR of the Numba intrinsic `lowest_set_bit(bits)`, which returns the index of the
+    lowest set bit of a uint64 that is not 0."""
     return builder.cttz(arguments[0], ir.IntType(1)(1))
 
 
 @emit_as(lambda column: types.Array(column.dtype, column.ndim, "C")(column))
 def writable_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(column)`: return a derived column as a plain array; writes update nothing
-    else."""
+    """Emit LLVM IR of the Numba intrinsic `writable_view(column)`, which returns a derived column
+    as a plain array: writes to it update no appearances."""
     return arguments[0]
 
 
 @emit_as(lambda column: get_world_record(column)(column))
 def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(column)`: return the world record that contains `column`, one of its arrays on
-    which appearances depend."""
+    """Emit LLVM IR of the Numba intrinsic `owning_world(column)`, which returns the world record
+    that contains `column`, an array on which appearances depend."""
     column = signature.args[0]
     data = make_array(column)(context, builder, arguments[0]).data
     row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])
@@ -210,8 +216,8 @@ def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> 
 
 @emit_as(lambda record: record(record))
 def allocate_like(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(record)`: return an uninitialised record of the same type on the stack; a view by
-    cells is returned itself.
+    """Emit LLVM IR of the Numba intrinsic `allocate_like(record)`, which returns a new
+    uninitialised record of the same type on the stack; a view by cells is returned itself.
 
     As no other code has its address, LLVM can keep its fields in registers. A view by cells is too
     large for that and is returned itself.
@@ -492,7 +498,8 @@ def make_record_cast(dtype: np.dtype[Any]) -> Callable[[int], Any]:
 
 
 def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[int], Any]:
-    """Return an intrinsic `(address)` that casts an int64 address to `make_type(description)`."""
+    """Return an intrinsic `(address)` that returns the object at a memory address, with the Numba
+    type `make_type(description)`."""
 
     @emit_as(lambda address: make_type(description)(types.intp))
     def cast_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -504,5 +511,6 @@ def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[i
 
 @emit_as(lambda record: types.intp(record))
 def get_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(record)`: return the int64 address of a record."""
+    """Emit LLVM IR of the Numba intrinsic `get_address(record)`, which returns the memory address
+    of a record as int64."""
     return builder.ptrtoint(arguments[0], context.get_value_type(types.intp))

@@ -354,8 +354,8 @@ def _agent_value_type(numba_type: Any) -> Any:
 
 @emit_as(lambda w, values: _agent_value_type(values)(w, values))
 def agent_value(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world, values)`: return the element of the array `values` that belongs to the
-    agent whose turn it is."""
+    """Emit LLVM IR of the Numba intrinsic `agent_value(world, values)`, which returns the element
+    of the array `values` that belongs to the agent whose turn it is."""
     w, values = signature.args
     agent = emit_current_agent(context, builder, w, arguments[0])
     return _emit_agent_value(context, builder, values, arguments[1], agent)
@@ -463,7 +463,7 @@ def _type_to_json(numba_type: Any) -> Any:
 
 
 def _type_from_json(data: Any) -> Any:
-    """Return the Numba type that `_type_to_json` wrote."""
+    """Return the Numba type for JSON that `_type_to_json` has returned."""
     if isinstance(data, list):
         return types.Tuple([_type_from_json(each) for each in data])
     return _PLAIN[data]

@@ -158,7 +158,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return count
 
     def search_lists(w: Any, columns: Any) -> Any:
-        """Search the per-type cell lists of a large grid."""
+        """Return the objects with the component by searching the lists of cells by type of a large
+        grid."""
         if w.strange == TYPES_UNKNOWN:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
@@ -185,7 +186,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_looks(w: Any, columns: Any) -> Any:
-        """Search the cells that look like a type with the component."""
+        """Return the objects with the component by searching the cells that look like a type with
+        it."""
         if w.strange == TYPES_UNKNOWN:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
@@ -198,8 +200,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_all_cells(w: Any, columns: Any) -> Any:
-        """Search all cells: in a grid with two layers, an appearance does not tell which object is
-        on the ground."""
+        """Return the objects with the component by searching all cells, as in a grid with two
+        layers an appearance does not tell what is on the ground."""
         entities, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
@@ -233,7 +235,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
         return count
 
     def search_lists(w: Any, kind: Any) -> Any:
-        """Search the type's cell list of a large grid."""
+        """Return the objects of type `kind` by searching the list of cells with this type."""
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for j in range(w.filled.shape[1]):
             full = w.filled[kind, j]
@@ -247,7 +249,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     shows_all = len(LAYOUTS[w].layers) == 1
 
     def search_small(w: Any, kind: Any) -> Any:
-        """Search cells that look like the type, or all cells of a grid with two layers."""
+        """Return the objects of type `kind` by searching the cells that look like it, or all cells
+        of a grid with two layers."""
         types, bits = np.uint64(1) << np.uint64(kind & 31), ~np.uint64(0)
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for i in range(words if len(entities) > 0 else 0):
@@ -301,7 +304,7 @@ def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
         return w.ways
 
     def compute(w: Any, y: Any, x: Any) -> Any:
-        """Compute the distances into a new array."""
+        """Return the walking distances from cell (y, x) in a new array."""
         steps = np.empty((w.height, w.width), np.int64)
         w.walk_from(y, x, steps)
         return steps

@@ -92,8 +92,8 @@ def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionTy
     is_mixture, checks_bounds = "share" in parameter_names, "running" in parameter_names
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
-        """Run worlds start to stop - 1 of the batch at `address`; return the number of failed
-        worlds."""
+        """Reset or step worlds `start` to `stop - 1` of the batch at `address`, in the autoreset
+        mode `mode`; return the number of worlds with an error."""
         b = batch(address)
         failed = 0
         seats: Any = np.uint64(count(()))

@@ -93,7 +93,8 @@ def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: 
         """Register `build` as the builder of the method, without annotations, and return it."""
 
         def build_unannotated(*arguments: Any, **named: Any) -> Any:
-            """Return the implementation for these argument types, without annotations."""
+            """Return what `build` returns for these Numba types: the implementation of the method,
+            here without annotations."""
             implementation = build(*arguments, **named)
             implementation.__signature__ = _strip_annotations(implementation)
             return implementation

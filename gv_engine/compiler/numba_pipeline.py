@@ -65,7 +65,8 @@ target_context: Any = registry.cpu_target.target_context
 
 
 def emit_as(make_signature: Callable[..., Any]) -> Decorator:
-    """Return a decorator that turns an emitter of LLVM IR into an intrinsic of the same name.
+    """Return a decorator that makes a Numba intrinsic, of the same name, from a function that emits
+    LLVM IR.
 
     The emitter takes `(context, builder, signature, arguments)` and returns the result.
 
@@ -172,7 +173,8 @@ class _PartCompiler(Compiler):
     """Numba compiler with the passes of a part."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return Numba's pipeline with `_PartLowering` and without the annotation pass."""
+        """Return Numba's list of compiler passes, in which `_PartLowering` emits the LLVM IR and
+        types are not annotated."""
         (numba_pipeline,) = super().define_pipelines()  # type: ignore[no-untyped-call]  # numba is
         pipeline = cast(Any, PassManager)(numba_pipeline.pipeline_name)
         pipeline.passes = [
@@ -422,8 +424,8 @@ _compiled_raise = njit(_raise_out_of_bounds)
 
 @emit_as(lambda address: types.none(types.intp))
 def raise_exception_at(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(address)`: leave the compiled function with the exception whose description is
-    stored at `address`; do nothing if `address` is 0."""
+    """Emit LLVM IR of the Numba intrinsic `raise_exception_at(address)`, which leaves the compiled
+    function with the exception that is described at `address`; nothing happens if it is 0."""
     calls, (address,) = context.call_conv, arguments
     place = calls._get_excinfo_argument(builder.function)
     builder.store(builder.inttoptr(address, place.type.pointee), place)

@@ -48,7 +48,7 @@ def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, A
 
 
 def find_strings(functions: Iterable[FunctionType]) -> set[str]:
-    """Return all string constants in the functions."""
+    """Return all string constants that occur in the code of these functions."""
     return {
         constant
         for function in functions
@@ -120,7 +120,7 @@ def _iter_used_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def iter_code(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all code objects nested in it."""
+    """Yield a code object and all code objects of functions nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -133,7 +133,7 @@ def _list_constants(code: CodeType) -> list[str]:
 
 
 def _iter_flat(value: Any) -> Iterator[Any]:
-    """Yield the elements of nested tuples and lists; any other value itself."""
+    """Yield all elements of nested tuples and lists, or `value` itself if it is neither."""
     if isinstance(value, tuple | list):
         for part in value:
             yield from _iter_flat(part)
@@ -165,8 +165,8 @@ MAX_UNITS = 10_000
 
 
 def cache_folder() -> Path:
-    """Return the user's folder of compiled programs; `GV_ENGINE_CACHE_DIR` overrides the
-    default."""
+    """Return the folder on disk with the user's compiled programs, which the variable
+    `GV_ENGINE_CACHE_DIR` can change."""
     import platformdirs  # not needed to step objects
 
     variable = os.environ.get("GV_ENGINE_CACHE_DIR")
@@ -183,7 +183,7 @@ _NO_FOLDER = Path(os.devnull, "compiled")
 
 
 def use_temporary_cache() -> None:
-    """Use a temporary folder in place of the cache folder until this process ends.
+    """Store compiled programs in a new temporary folder from now on, until this process ends.
 
     Raises:
         OSError: no temporary folder can be made.
@@ -345,7 +345,8 @@ def _units_folder() -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder of the cache and its missing parents, for this user only.
+    """Make a folder, and its missing parents, that only this user can read and write; raise OSError
+    if other users can write there.
 
     Raises:
         OSError: it cannot be made, or others can write there.

@@ -72,7 +72,7 @@ class Program:
     def __init__(
         self, name: str, digest: str, link: Callable[[], LinkedProgram], is_built_in: bool = False
     ) -> None:
-        """Make a program that is neither loaded nor compiled yet.
+        """Make a program that is not loaded or compiled yet.
 
         Args:
             name: name of the scenario.

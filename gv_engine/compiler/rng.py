@@ -57,7 +57,7 @@ def next32(r: Any) -> Any:
 
 
 def random(r: Any) -> Any:
-    """Return a float64 sample, uniform in [0, 1)."""
+    """Return a random float64 in [0, 1) from the generator state `r`, as NumPy's `random` does."""
     return np.float64(next64(r) >> _11) * _TO_UNIT
 
 
@@ -114,7 +114,8 @@ def _sample_up_to(r: Any, last: int) -> Any:
 
 
 def shuffle(r: Any, values: Any) -> None:
-    """Shuffle a one-dimensional array in place."""
+    """Shuffle a one-dimensional array in place, as NumPy's `shuffle` does, with the generator state
+    `r`."""
     for i in range(len(values) - 1, 0, -1):
         j = _sample_up_to(r, i)
         swapped = values[i]

@@ -131,8 +131,8 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
     )
 )
 def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world, view, turned, line, next_line, cell, next_cell)`: copy the appearances of
-    grid cells into a view.
+    """Emit LLVM IR of the Numba intrinsic `cut_looks(world, view, turned, line, next_line, cell,
+    next_cell)`, which copies the appearances of grid cells into a view.
 
     Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
@@ -234,8 +234,8 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
 @emit_as(lambda view, grid: types.none(view, grid))
 def write_seen_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(view, grid)`: write the seen cells of a view as (type, state, colour) into (h, w,
-    3) uint8 `grid`, and Hidden into the others."""
+    """Emit LLVM IR of the Numba intrinsic `write_seen_looks(view, grid)`, which writes the seen
+    cells of a view as (type, state, colour) into (h, w, 3) uint8 `grid`, and Hidden for others."""
     view, grid = signature.args
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
@@ -287,8 +287,8 @@ def _load_seen(
 
 @emit_as(lambda w, i, kinds: types.uint64(w, types.intp, types.uint64))
 def find_typed_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world, i, kinds)`: return as 64 bits which of the cells 64 * i to 64 * i + 63
-    look like one of the types in the bit mask `kinds`.
+    """Emit LLVM IR of the Numba intrinsic `find_typed_cells(world, i, kinds)`, which returns 64
+    bits: which of the cells from 64 * i on look like one of the types in the bit mask `kinds`.
 
     Bit k of `kinds` stands for the types k, k + 32, k + 64 and so on.
     """

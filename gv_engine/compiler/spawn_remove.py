@@ -208,7 +208,7 @@ def _build_clear(w: Any) -> Any:
     is_multi_agent = first_free > 2
 
     def impl(w: Any) -> None:
-        """Empty the row and give the agents their components."""
+        """Remove all objects and give the agents their initial components."""
         w.capacity = len(w.alive)
         if is_multi_agent:
             for agent in range(1, first_free):
@@ -355,7 +355,7 @@ def _append_state_write(before: Any, column: str, field: str) -> Any:
     `field` of the component `column`, if the entity has it."""
 
     def set_state(w: Any, e: Any, state: Any) -> None:
-        """Call `before`, then write the state if the entity has the component."""
+        """Call `before`, then write `state` into the column if entity `e` has the component."""
         before(w, e, state)
         if w[column]["has"][e]:
             w[column][field][e] = state

@@ -96,8 +96,7 @@ def _make_action_test(when: Any, getter: Any) -> Any:
     holds; `getter` returns the arguments of `when`."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
-        """Return True if the condition holds for the action; without a branch, which processors
-        mispredict."""
+        """Return True if the condition says that the action has an effect."""
         return bool(when(w, *getter(w, p, (action,))))
 
     return acts
@@ -110,7 +109,7 @@ def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
         return _make_action_test(when, getter)
 
     def acts(w: Any, p: Any, action: int) -> bool:
-        """Return True if an earlier test or this one is true for the action."""
+        """Return True if an earlier test or this one says that the action has an effect."""
         if before(w, p, action):
             return True
         return bool(when(w, *getter(w, p, (action,)))) and inside(w, p, action)
@@ -123,7 +122,8 @@ def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
     true, or `test` in the turn of an agent for which `turns` is True."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
-        """Return True if an earlier test is true, or this one in the turn of its agents."""
+        """Return True if an earlier test says that the action has an effect, or this one in the
+        turn of its agents."""
         return bool(before(w, p, action) or (turns[current_agent(w)] and test(w, p, action)))
 
     return acts
@@ -255,7 +255,7 @@ def _make_begin(has_smaller_members: bool, clear: Any, reset: Any) -> Any:
     agents."""
 
     def begin(w: Any, p: Any, terms: Any) -> None:
-        """Clear the world and sample a new level."""
+        """Start an episode: clear the world and let the reset functions create a level."""
         if has_smaller_members:
             w.present = p.present
         clear(w, p, ())
@@ -388,7 +388,8 @@ def _make_observation_runner(function: Any, values: Any) -> Any:
 
 
 def _run_both(first: Any, second: Any) -> Any:
-    """Return a function `(world, parameters, measurements)` that calls two functions in order."""
+    """Return a function `(world, parameters, measurements)` that calls `first` and then `second`
+    with these arguments."""
 
     def both(w: Any, p: Any, was: Any) -> None:
         """Call both functions."""

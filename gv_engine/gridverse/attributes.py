@@ -46,7 +46,8 @@ class ComponentNumber:
     """Descriptor that reads and writes a numeric field of one of an object's components."""
 
     def __init__(self, part: type, name: str, kind: type | None = None) -> None:
-        """Describe field `name` of component class `part`, converted by `kind` when read."""
+        """Make an attribute that reads and writes field `name` of the object's component of class
+        `part`. Values read are converted by `kind`, if given."""
         self.part = part
         self.name = name
         self.kind = kind

@@ -177,7 +177,7 @@ class AlgebraEpisode(SingleAgentEpisode):
         return self._names.index(name), int(node)
 
     def step(self, action: str) -> None:
-        """Take a valid action."""
+        """Take an action, given by name, which must be valid."""
         pair = self._parse_action(action)
         assert pair is not None, "callers check `refusal` first"
         self.world.step(pair)

@@ -107,7 +107,7 @@ class AlgebraScenario:
         return self.success is not None
 
     def make_world(self) -> ExpressionWorld:
-        """Return a new world with a new environment."""
+        """Return a new object world of the scenario, with a new environment."""
         from gv_engine.domains.algebra.world import ExpressionWorld  # imports esper
 
         return ExpressionWorld(self.make_env(), self.max_steps, self.success)

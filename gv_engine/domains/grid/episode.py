@@ -248,8 +248,8 @@ class GridEpisode(SingleAgentEpisode):
         return tuple(map(self.actions.index, by_agent.values()))
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the joint action of all agents as one text, such as "ann MOVE_FORWARD & ben NOOP":
-        the player's `action`, and the actions in `others` for the other agents."""
+        """Return one text with the actions of all agents, such as "ann MOVE_FORWARD & ben NOOP":
+        the player's `action`, and for other agents their actions in `others`."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
@@ -259,7 +259,7 @@ class GridEpisode(SingleAgentEpisode):
         )
 
     def step(self, action: str) -> None:
-        """Take an allowed action.
+        """Take an action, given by name, for which `refusal_reason` is empty.
 
         Raises:
             RuleError: a rule is not defined on this world.
@@ -379,7 +379,7 @@ class GridEpisode(SingleAgentEpisode):
             self._simulation.set_terms(agent, values)
 
     def _clear_explored(self) -> None:
-        """Mark all cells as unexplored by all agents."""
+        """Mark all cells as not yet explored by any agent."""
         world = self._simulation.world
         self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
         self._explored[..., 0] = HIDDEN

@@ -333,7 +333,7 @@ class GridStage(Stage):
                         pygame.draw.rect(surface, ink, rect, width)
 
     def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw a tooltip with the objects in the cell under the mouse."""
+        """Draw a tooltip, inside `rect`, that describes the object in the cell under the mouse."""
         if self._mouse is None or (tooltip := self._describe_cell(self._mouse)) is None:
             return
         cell, text = tooltip

@@ -76,7 +76,7 @@ class GridWorld(InnerEnv):
                 function(state, action, rng=rng)
 
         def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
-            """Return the sum of all reward functions."""
+            """Return the sum of the scenario's reward functions for a step."""
             total = 0.0
             for function in rewards:
                 total += function(state, action, next_state, rng=rng)
