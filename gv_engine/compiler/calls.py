@@ -161,7 +161,7 @@ def _undo_end_if_false(truth: Any) -> Any:
 
 def _run_if(when: Any, condition_values: Any, function: Any, values: Any) -> Any:
     """Return a function `(world, parameters, measurements)` that calls `function` only if the
-    condition `when` is true. The others return the arguments of these two."""
+    condition `when` is true. `condition_values` and `values` return the arguments of the two."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
         """Run the function if its condition holds for the agent's action."""
@@ -173,7 +173,7 @@ def _run_if(when: Any, condition_values: Any, function: Any, values: Any) -> Any
 
 def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> Any:
     """Return a function `(world, parameters, measurements)` that clears the world and repeats the
-    nested resets until `until` is true, and then calls `function`."""
+    nested resets until the condition `until` is true, and then calls `function`."""
 
     def reset(w: Any, p: Any, was: Any) -> None:
         """Run the nested resets in a cleared world until `until` is true, then call `function`."""
@@ -209,7 +209,7 @@ def make_argument_getter(
     prefix: str, call: Call, past: PreStepMeasurements, helper: Callable[..., Any] | None = None
 ) -> Any:
     """Return a function `(world, parameters, measurements)` that returns the positional arguments
-    of a rule call, without the first argument `w`.
+    of a rule call, except for the first one, the world.
 
     Args:
         prefix: prefix of the call's fields in the parameter record.

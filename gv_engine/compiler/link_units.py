@@ -138,8 +138,8 @@ _link_context: ContextVar[_LinkContext] = ContextVar("_link_context")
 
 @contextmanager
 def linking(digest: str) -> Iterator[None]:
-    """Context manager: within the `with` block this thread compiles units for one program, with
-    `digest` as part of their cache keys."""
+    """Context manager: within the `with` block this thread compiles and links the functions of one
+    program. `digest` becomes part of their keys in the disk cache."""
     token = _link_context.set(_LinkContext(digest, {}, {}))
     try:
         yield
@@ -424,8 +424,8 @@ _CODES: dict[str, UnitCode] = {}
 def _get_or_compile(
     function: Callable[..., Any], arg_types: Any, finish: Callable[..., Any], digest: str
 ) -> UnitCode:
-    """Return the compiled code of `function` for these Numba argument types: from memory, the disk
-    cache, or compiled now.
+    """Return the compiled code of `function` for arguments of these Numba types: from memory, the
+    disk cache, or compiled now.
 
     Args:
         finish: function `(library, entry)` that prepares the LLVM module; part of the cache key.

@@ -173,8 +173,8 @@ def write_agent_look(w: Any, agent: int, look: int, out: Any) -> None:
 def cut_bits(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Copy cells from the grid into a view that stores its rows as bits; all cells count as unseen.
-    For the arguments see `simd.cut_looks`."""
+    """Copy grid cells into a view (the area that an agent sees) that stores its rows as bits; all
+    cells count as unseen. For the arguments see `simd.cut_looks`."""
     cut_looks(w, view, turned, line, next_line, cell, next_cell)
     for i in range(view.height):
         view.seen_rows[i] = view.seen_from_right[i] = 0
@@ -213,8 +213,8 @@ def set_seen_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
 def cut_cells(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Copy cells from the grid into a view that stores a number per cell; all cells count as
-    unseen. For the arguments see `simd.cut_looks`."""
+    """Copy grid cells into a view (the area that an agent sees) that stores a number per cell; all
+    cells count as unseen. For the arguments see `simd.cut_looks`."""
     cut_looks(w, view, turned, line, next_line, cell, next_cell)
     view.seen.fill(0)
 
@@ -222,8 +222,8 @@ def cut_cells(
 def cut_entities(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Copy cells from the grid into a view that also stores the entity in each cell. For the
-    arguments see `simd.cut_looks`."""
+    """Copy grid cells into a view (the area that an agent sees) that also stores the entity in each
+    cell. For the arguments see `simd.cut_looks`."""
     cut_cells(view, w, turned, line, next_line, cell, next_cell)
     at = w.in_line()
     for i in range(view.height):

@@ -225,8 +225,8 @@ def _parse_program(header: Any, code: bytes) -> CachedProgram:
 
 
 def write_program(key: str, program: CachedProgram) -> None:
-    """Write a compiled program into the disk cache under `key`. If writing fails, warn and go
-    on."""
+    """Write a compiled program into the disk cache under the cache key `key`. If writing fails,
+    warn and go on."""
     errors = [
         (number, type(error).__name__, str(error)) for number, error in program.errors.items()
     ]
@@ -248,8 +248,8 @@ def _program_path(key: str) -> Path:
 
 
 def ensure_writable(key: str) -> None:
-    """Make the cache folder for `key`, or switch to a temporary cache with a warning if it cannot
-    be written."""
+    """Make the cache folder of the program with the cache key `key`. If it cannot be written, warn
+    and use a temporary cache."""
     try:
         _test_writable(key)
     except OSError as error:
@@ -297,7 +297,7 @@ def warn_not_cached(error: OSError) -> None:
 @contextmanager
 def compile_lock(key: str) -> Iterator[None]:
     """Context manager: hold a file lock, so that only one process at a time compiles the program
-    `key`.
+    with the cache key `key`.
 
     A process that waited finds the program in the cache. If files cannot be locked, nobody waits.
     """

@@ -371,8 +371,8 @@ def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: A
 
 
 def _make_observation_runner(function: Any, values: Any) -> Any:
-    """Return a function `(world, parameters, arrays)` that runs the observation system `function`
-    on the current agent's view and arrays.
+    """Return a function `(world, parameters, arrays)` that runs the observation system `function`,
+    whose arguments `values` returns, on the current agent's view and arrays.
 
     The arrays are (view, grid, item); the visibility system has already run.
     """
@@ -401,7 +401,7 @@ def _run_both(first: Any, second: Any) -> Any:
 
 def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
     """Return `reveal(world, parameters, view, grid, item, mask)`, which writes the observation and
-    action mask of the only agent."""
+    action mask of a world's only agent by calling `write_seen` and `write_mask`."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         """Write the agent's observation and action mask."""
@@ -413,7 +413,7 @@ def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
 
 def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
     """Return `reveal(world, parameters, view, grid, item, mask)`, which writes the observation and
-    action mask of the current one of several agents."""
+    action mask of the agent whose turn it is by calling `write_seen` and `write_mask`."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         """Write the current agent's observation and action mask. An agent off the grid sees Hidden

@@ -121,8 +121,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
     @overload
     def register(self, function: None = None, *, name: str | None = None) -> Callable[[_F], _F]: ...
     def register(self, function: Any = None, *, name: str | None = None) -> Any:
-        """Register a function of states or grids, or a system, so that scenarios can name it. Can
-        be used as a decorator.
+        """Register a function of states or grids, or a system, under a name that scenarios can use.
+        This method can be a decorator.
 
             @registry.register
             @registry.register(name="…")

@@ -83,8 +83,8 @@ class ScenarioSpec(NamedTuple):
         return f"{name}{state_text}" + (f" in {COLORS[color]}" if color else "")
 
     def find_mismatch(self, other: ScenarioSpec) -> tuple[str, str] | None:
-        """Return what hinders a policy of this specification from acting in `other`: descriptions
-        of the first difference in both. None if it can act there.
+        """Return two texts on the first difference that keeps a policy for this specification from
+        acting in `other`: what is here, and what is there. Return None if the policy can act there.
 
         `other` may have fewer object types, and only the first of the mission texts.
         """

@@ -376,7 +376,8 @@ def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
 def _check_step(
     scenario: Scenario, worlds: dict[str, GridEnv | _MultiAgentEnv], outputs: dict[str, Any]
 ) -> None:
-    """Check that all worlds have the same outputs after a step, and that these are consistent.
+    """Check that all worlds have the same outputs after a step, and that world and observations are
+    consistent; raise _Fault if not.
 
     Raises:
         _Fault: two worlds differ, or the world or an observation is inconsistent.

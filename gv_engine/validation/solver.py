@@ -347,8 +347,8 @@ def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
 
 
 def _make_blind(scenario: Scenario) -> Scenario:
-    """Return the scenario with full visibility if its observations may be random, as they do not
-    matter to the search; else the scenario itself."""
+    """Return the scenario with full visibility if its observations may use random numbers, else the
+    scenario itself. Observations do not matter to the search."""
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:

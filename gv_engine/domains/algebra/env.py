@@ -104,8 +104,8 @@ class Move(Rewriting):
 
     @property
     def visits(self) -> int:
-        """Return how often the episode has reached the current expression, in the form in which it
-        is printed.
+        """Return how often the episode has reached the current expression, compared by its printed
+        text.
 
         A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed. The visits of the
         latter text are counted. Returns 0 if the environment has no penalty for revisits.
@@ -599,8 +599,8 @@ class MathyEnv:
         return self._decide(move, TERMINATING, REWARD)
 
     def _decide(self, move: Move, *phases: Phase) -> TimeStep:
-        """Run the systems of some phases in order until one of them decides the reward of the move;
-        return the timestep."""
+        """Run the systems of the given phases in order until one of them decides the reward of the
+        move; return the timestep."""
         for phase in phases:
             for call in self.order[phase]:
                 move.last_call = call.call

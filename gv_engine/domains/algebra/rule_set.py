@@ -141,8 +141,8 @@ _CORE = {
 
 
 def core_rule_properties(rule: BaseRule) -> RuleProperties | None:
-    """Return which bit and how many tree levels belong to one of the seven core rules; None for any
-    other rule."""
+    """Return the properties of one of the seven core rules: its bit in masks, and how many tree
+    levels it reads. Return None for any other rule."""
     properties = _CORE.get(type(rule))
     if isinstance(rule, lib.CommutativeSwapRule) and rule.preferred and properties:
         return properties._replace(bit=expression.CS_ANY)

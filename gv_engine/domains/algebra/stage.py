@@ -394,8 +394,8 @@ class TreeStage(Stage):
             x += width + gap
 
     def _draw_text(self, surface: pygame.Surface, rest: pygame.Rect) -> None:
-        """Draw the text of the expression at the top of `rest`, and shrink `rest` to the space
-        below."""
+        """Draw the text of the expression at the top of the rectangle `rest`, and shrink `rest` to
+        the space below the text."""
         alone = self.view == "expression"
         room = pygame.Rect(rest.x, rest.y, rest.w, rest.h if alone else rest.h // 3)
         max_line = self.line * (3 if alone else 5) // (1 if alone else 4)

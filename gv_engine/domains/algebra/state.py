@@ -127,8 +127,8 @@ class MathyEnvState:
 
     @property
     def visits(self) -> int:
-        """Return how often the episode has reached the current expression, in the form in which it
-        is printed."""
+        """Return how often the episode has reached the current expression, compared by its printed
+        text."""
         if self._visits is None:
             self._visits = [step.raw for step in self.agent.history].count(self.root.text)
         return self._visits
