@@ -55,7 +55,8 @@ _MASK = "action_mask"
 def to_dataset(
     folder: Path, name: str, reference: tuple[Path, Path] | None = None, **more: Any
 ) -> minari.MinariDataset:
-    """Make a Minari dataset from a rollout on disk, and return the dataset.
+    """Create a Minari dataset from the rollout in `folder`, which was recorded by `gv-engine
+    rollout`, and return the dataset.
 
     An episode has its observations, one more than actions, and its seed. `infos` have
     `reward_terms`, `success`, `member` and, if recorded, `action_mask`, with zeros for the last
@@ -116,7 +117,8 @@ def to_dataset(
 
 
 def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata with the scores of a poor and a good rollout.
+    """Return metadata with the mean returns of a poor and a good rollout, from which Minari
+    computes normalised scores.
 
     Raises:
         ValueError: a rollout is of another scenario, or the second one is not better.
@@ -147,7 +149,7 @@ def _observation_names(array_names: Iterable[str]) -> list[str]:
 
 
 def _array_space(spec: dict[str, Any]) -> Box | Discrete:
-    """Return the space of one array; older rollouts have the bounds of the dtype."""
+    """Return the Gymnasium space of a recorded array from its description in the rollout."""
     low, high = episode_folder.read_bounds(spec)
     if not low.ndim and "low" in spec:
         return Discrete(int(high) - int(low) + 1, start=int(low))
@@ -155,7 +157,7 @@ def _array_space(spec: dict[str, Any]) -> Box | Discrete:
 
 
 def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
-    """Yield the episodes of a rollout for Minari."""
+    """Yield the episodes of a rollout, given as arrays by name, in Minari's form."""
     starts = arrays["episode_start"]
     ends = [*starts[1:], len(arrays["action"])]
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -176,7 +178,8 @@ def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
 
 
 def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
-    """Return the infos of episode k: of the reset and of each step."""
+    """Return the infos of episode `k`, the steps `start` to `end - 1` of a rollout: for its reset
+    and each of its steps."""
     zero_terms = np.zeros_like(arrays["reward_terms"][:1])
     infos: dict[str, Any] = {
         "reward_terms": np.concatenate([zero_terms, arrays["reward_terms"][start:end]]),
@@ -195,7 +198,7 @@ def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[st
 def to_folder(
     name: str, folder: Path, scenario: str | None = None, **consent: Unpack[Consent]
 ) -> None:
-    """Write the rollout that a dataset of `to_dataset` was made from into a folder.
+    """Write a Minari dataset that `to_dataset` has created back into a folder, as a rollout.
 
     Args:
         name: name of the dataset on this machine.
@@ -249,8 +252,8 @@ def to_folder(
 
 
 def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
-    """Return a dataset of `to_dataset` and the arguments of its environment, without making the
-    environment.
+    """Return the Minari dataset with this name and the arguments of its environment, without
+    creating the environment.
 
     Raises:
         FileNotFoundError: the dataset is not on this machine.
@@ -291,7 +294,8 @@ def _make_damage_error(name: str, error: Exception) -> ValueError:
 
 
 def _check_equal_infos(name: str, episodes: list[Any]) -> None:
-    """Raise ValueError if an info of one episode is missing in another."""
+    """Raise ValueError if any episode of the dataset `name` lacks an info that another episode
+    has."""
     names = [set(episode.infos or ()) for episode in episodes]
     for info in sorted(set(_REQUIRED_INFOS).union(*names)):
         lacking = [e.id for e, present in zip(episodes, names, strict=True) if info not in present]
@@ -304,7 +308,8 @@ def _check_equal_infos(name: str, episodes: list[Any]) -> None:
 
 
 def _rollout_description(dataset: Any) -> dict[str, Any]:
-    """Return the contents of `rollout.json`; {} for a dataset that was combined from several."""
+    """Return the description of the rollout from which a dataset was created; {} for a dataset that
+    was combined from several."""
     description = dataset.storage.metadata.get(_METADATA_KEY) or {}
     if description:
         check_reference(description.get("scenario") if isinstance(description, dict) else None)
@@ -314,7 +319,8 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
 def _load_scenario(
     name: str, kwargs: dict[str, Any], about: dict[str, Any], override: str | None, consent: Consent
 ) -> AnyScenario:
-    """Return the scenario of a dataset, or the one named in its place if both are the same.
+    """Return the scenario of a dataset, or the scenario that `override` names if it is the same
+    one.
 
     Raises:
         ValueError: the named scenario differs.
@@ -327,7 +333,8 @@ def _load_scenario(
     trust = Trust.from_options(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
-        """Return the scenario of a source with the dataset's settings and step limit."""
+        """Return the scenario that `source` names, with the settings and the step limit of the
+        dataset."""
         loaded = read_scenario(source, trust, settings=settings)
         limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, limit)
         return limited
@@ -345,7 +352,7 @@ def _load_scenario(
 
 
 def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
-    """Return the arrays of a rollout folder, given the episodes of a dataset."""
+    """Return the arrays of a rollout by name, from a dataset's episodes and their seeds."""
     lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:

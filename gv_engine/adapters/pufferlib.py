@@ -109,7 +109,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
 
     @property
     def action_masks(self) -> NDArray[np.int8]:
-        """(N, actions) copy of the masks: 1 for actions that would have an effect.
+        """Return a copy of the (N, actions) action masks: 1 for actions that would have an effect.
 
         Raises:
             AttributeError: `action_masks` was not enabled.
@@ -125,7 +125,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self._masks.copy()
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
-        """Reset all worlds, with seeds as described for `GridPufferEnv`."""
+        """Reset all worlds, world i with seed `seed * num_envs + i`; return the observations and an
+        empty list of infos."""
         first_seed = int(self._seed if seed is None else seed) * self.num_agents
         mask = np.ones(self.num_agents, np.bool_)
         self._backend.restart(mask, {i: first_seed + i for i in range(self.num_agents)})
@@ -134,7 +135,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self.observations, []
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, list[dict[str, float]]]:
-        """Apply the actions and return observations, rewards, terminals, truncations and infos.
+        """Take an action in every world; return observations, rewards, terminals, truncations and
+        infos.
 
         Args:
             actions: (N,) integers of the action space.
@@ -166,7 +168,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self.observations, self.rewards, self.terminals, self.truncations, infos
 
     def _make_infos(self) -> list[dict[str, float]]:
-        """Return the means over the episodes that have ended, and clear their sums."""
+        """Return an info with the means over the episodes that have ended since the last info, and
+        start new sums."""
         total, length, success = (self._sums[1:] / self._sums[0]).tolist()
         self._sums[:] = 0
         extra = {"success": success} if self.scenario.tells_success else {}

@@ -58,7 +58,8 @@ class SB3VecEnv(VecEnv):
         super().__init__(num_envs, *spaces)
 
     def reset(self) -> Any:
-        """Reset all worlds, with the seeds that `seed` has set."""
+        """Reset all worlds, with the seeds that were set by `seed` if any, and return the
+        observations."""
         has_seeds = any(seed is not None for seed in self._seeds)
         observation, info = self.worlds.reset(seed=self._seeds if has_seeds else None)
         self._reset_seeds()
@@ -71,7 +72,7 @@ class SB3VecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Apply the stored actions and return observations, rewards, dones and infos."""
+        """Take the actions given to `step_async`; return observations, rewards, dones and infos."""
         observation, rewards, terminated, truncated, info = self.worlds.step(self._actions)
         self._masks = info.get("action_mask", self._masks)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -101,8 +102,8 @@ class SB3VecEnv(VecEnv):
         return self.worlds.render() or [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the vector environment once per selected world; spaces are of one
-        world."""
+        """Return a list with the attribute `attr_name` for each selected world. All worlds have the
+        same value."""
         owner: Any = self if attr_name in _SINGLE_ENV_ATTRIBUTES else self.worlds
         owner = owner if hasattr(owner, attr_name) else self.worlds.scenario
         return [*repeat(getattr(owner, attr_name), len([*self._get_indices(indices)]))]
@@ -114,7 +115,8 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **named: Any
     ) -> list[Any]:
-        """Return the action mask of each selected world; call other methods on `worlds` instead.
+        """Return the action mask of each selected world. `action_masks` is the only method that
+        single worlds have.
 
         Raises:
             AttributeError: the method is not `action_masks`.
@@ -126,15 +128,16 @@ class SB3VecEnv(VecEnv):
         return [*self.action_masks()[[*self._get_indices(indices)]]]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Return True per world only for `Monitor`: no world is wrapped, but episodes are reported
-        as `Monitor` does."""
+        """Return a list with True per selected world if `wrapper_class` is `Monitor`, else False.
+        No world is wrapped, but episodes are reported as by `Monitor`."""
         from stable_baselines3.common.monitor import Monitor
 
         return [issubclass(wrapper_class, Monitor)] * len([*self._get_indices(indices)])
 
 
 def _copy_observation(observation: Any) -> Any:
-    """Return copies of observation arrays, which the next step does not change."""
+    """Return a copy of an observation (an array or arrays by name), which the next step does not
+    overwrite."""
     if isinstance(observation, dict):
         return {name: array.copy() for name, array in observation.items()}
     return observation.copy()

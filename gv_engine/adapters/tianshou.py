@@ -52,8 +52,8 @@ class TianshouVecEnv(BaseVectorEnv):
         self._masks, self._seeds = masks, dict[int, int | None]()
 
     def get_env_attr(self, key: str, id: Any = None) -> list[Any]:
-        """Return an attribute of the vector environment once per selected world; spaces are of one
-        world."""
+        """Return a list with the attribute `key` for each selected world. All worlds have the same
+        value."""
         count = len(self._world_indices(id))
         space = self.worlds.single_observation_space
         if key == "observation_space":
@@ -67,7 +67,8 @@ class TianshouVecEnv(BaseVectorEnv):
         raise AttributeError(f"{key!r} cannot be set in worlds: create them with the option")
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
-        """Set the seeds of the next reset of each world: `seed + i`, or `seed[i]`."""
+        """Set the seeds with which the worlds are reset next: `seed + i` for world i, or `seed[i]`
+        if a list is given."""
         seeds = seed if isinstance(seed, list) else [seed] * self.env_num
         if len(seeds) != self.env_num:
             raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: give one for each")
@@ -78,7 +79,8 @@ class TianshouVecEnv(BaseVectorEnv):
     def reset(
         self, env_id: Any = None, *, seed: int | list[int] | None = None
     ) -> tuple[Any, NDArray[Any]]:
-        """Reset all worlds, or those with these indices."""
+        """Reset the worlds with the indices `env_id`, or all if None; return their observations and
+        infos."""
         if seed is not None:
             self.seed(seed)
         ids = self._world_indices(env_id)
@@ -89,7 +91,7 @@ class TianshouVecEnv(BaseVectorEnv):
         return self._select(observation, info, ids), self._select_infos(info, ids)
 
     def step(self, action: ArrayLike | None, id: Any = None) -> tuple[Any, ...]:
-        """Apply actions in all worlds, or in those with these indices; the other worlds do not
+        """Take actions in the worlds with the indices `id`, or in all if None. Other worlds do not
         change.
 
         Returns:
@@ -124,13 +126,14 @@ class TianshouVecEnv(BaseVectorEnv):
         return np.arange(self.env_num) if ids is None else np.atleast_1d(ids)
 
     def _select(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
-        """Return the observations of the selected worlds, with action masks if enabled."""
+        """Return the observations of the worlds with the indices `ids`, with action masks if these
+        are enabled."""
         named = isinstance(observation, dict)
         shown = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
         return Batch(obs=shown, mask=info["action_mask"][ids] != 0) if self._masks else shown
 
     def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the infos of the selected worlds."""
+        """Return the infos of the worlds with the indices `ids`, one mapping per world."""
         if not self.worlds.scenario.tells_success:
             return np.array([{"env_id": i} for i in ids])
         pairs = zip(ids, info["success"][ids])

@@ -65,7 +65,8 @@ class TorchRLEnv(EnvBase):
         self.done_spec = Composite(**{name: flag.clone() for name in ends}, shape=many)
 
     def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
-        """Reset all worlds, or those where `_reset` is True, and return the first observations."""
+        """Reset all worlds, or those where `_reset` in the tensordict is True; return the
+        observations as a tensordict."""
         mask = None if tensordict is None else tensordict.get("_reset", None)
         options = None if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
         seed, self._next_seed = self._next_seed, None
@@ -77,7 +78,8 @@ class TorchRLEnv(EnvBase):
         return TensorDict({**self._tensors(observation, info), **ends}, self.batch_size)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        """Apply the actions and return observations, rewards and end flags."""
+        """Take the actions in the tensordict; return observations, rewards and end flags as a
+        tensordict."""
         actions = tensordict["action"].numpy()
         observation, reward, terminated, truncated, info = self.worlds.step(actions)
         ends = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
@@ -87,7 +89,7 @@ class TorchRLEnv(EnvBase):
         return TensorDict({**self._tensors(observation, info), **results}, self.batch_size)
 
     def _tensors(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
-        """Return observations, action masks and success as tensors, by name."""
+        """Return observation, action masks and success of a step as tensors, by name."""
         arrays = observation if isinstance(observation, dict) else {"observation": observation}
         tensors = {name: _copy_tensor(array) for name, array in arrays.items()}
         if "action_mask" in info:
@@ -102,7 +104,7 @@ class TorchRLEnv(EnvBase):
 
 
 def _make_spec(box: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
-    """Return the TorchRL spec of a Gymnasium box or discrete space."""
+    """Return the TorchRL spec for a Gymnasium box or discrete space of each world."""
     if isinstance(box, Discrete):
         return Categorical(int(box.n), shape=batch_shape)
     shape = *batch_shape, *box.shape

@@ -19,7 +19,7 @@ def make_adapter_env(
     options: Mapping[str, Any],
     **own_options: Any,
 ) -> GridVectorEnv:
-    """Return the vector environment for an adapter.
+    """Return the vector environment that an adapter to another library uses.
 
     Args:
         adapter: adapter that uses the environment.
@@ -43,7 +43,8 @@ def make_adapter_env(
 def check_no_own_options(
     adapter: object, options: Mapping[str, Any], own_options: Mapping[str, Any]
 ) -> None:
-    """Raise ValueError if `options` has an option that the adapter sets itself."""
+    """Raise ValueError if the user's `options` contain one of `own_options`, which the adapter sets
+    itself."""
     for name, value in own_options.items():
         if name in options:
             raise ValueError(

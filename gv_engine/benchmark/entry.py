@@ -50,7 +50,8 @@ class BenchmarkError(GVEngineError):
 
 @cache
 def all_scenarios() -> dict[str, Scenario]:
-    """Return all built-in single-agent grids that define success, by name, smallest first."""
+    """Return all scenarios of the benchmark by name, smallest grid first: built-in grids with one
+    agent that define success."""
     grids = {name: Scenario.load(name) for name in list_built_in_grids()}
     eligible = {name: grid for name, grid in grids.items() if grid.tells_success}
     return dict(sorted(eligible.items(), key=lambda item: _num_cells(item[1])))
@@ -63,7 +64,8 @@ def unknown_scenario_error(name: object) -> BenchmarkError:
 
 
 def match_scenarios(patterns: Sequence[Any]) -> list[str]:
-    """Return the names of scenarios that match patterns such as `memory-*`, smallest first.
+    """Return the names of the benchmark's scenarios that match any of these patterns, such as
+    `memory-*`, smallest grid first.
 
     Raises:
         BenchmarkError: a pattern matches none.
@@ -78,14 +80,14 @@ def match_scenarios(patterns: Sequence[Any]) -> list[str]:
 
 
 def _num_cells(scenario: Scenario) -> int:
-    """Return the number of cells of the first level of a scenario."""
+    """Return the number of cells in the first level of a scenario."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
     return simulation.world.height * simulation.world.width
 
 
 def find_scenario(name: str) -> Scenario:
-    """Return a scenario of the benchmark by name.
+    """Return the scenario of the benchmark with this name.
 
     Raises:
         BenchmarkError: the benchmark does not have it.
@@ -111,7 +113,7 @@ class SplitLevels(NamedTuple):
 
 @cache
 def split_levels(name: str) -> SplitLevels:
-    """Return the training and test levels of a scenario.
+    """Return the levels for training and for testing of the scenario with this name.
 
     Raises:
         BenchmarkError: the benchmark does not have the scenario.
@@ -190,7 +192,7 @@ class BenchmarkEntry:
 
     @classmethod
     def read(cls, path: Path) -> BenchmarkEntry:
-        """Return the entry of a folder.
+        """Return the benchmark entry that the folder `path` contains.
 
         Raises:
             BenchmarkError: the folder holds no entry, or an invalid one.
@@ -242,7 +244,8 @@ class BenchmarkEntry:
         return match_scenarios(self.scenarios)
 
     def create(self) -> BenchmarkEntry:
-        """Write `entry.json` into a new folder, and return the entry.
+        """Write this entry's `entry.json` into its folder, which must be new or empty, and return
+        the entry.
 
         Raises:
             FileExistsError: the folder is not empty.
@@ -259,7 +262,8 @@ class BenchmarkEntry:
         return self
 
     def append(self, part: EntryPart) -> None:
-        """Append a part to the file; atomic, also with other writers.
+        """Append the results of one scenario and seed to the entry's file; safe while other
+        processes append, too.
 
         Raises:
             BenchmarkError: the part is invalid, or the benchmark does not have its scenario.
@@ -273,7 +277,7 @@ class BenchmarkEntry:
         append_line(self.path / PARTS_FILE, line)
 
     def read_parts(self) -> dict[tuple[str, int], EntryPart]:
-        """Return all parts by scenario and seed, smallest scenario and seed first.
+        """Return the entry's results by (scenario, seed), in the order of scenario size and seed.
 
         Raises:
             BenchmarkError: a part is invalid, or the benchmark does not have its scenario.
@@ -296,7 +300,7 @@ class BenchmarkEntry:
 
 
 def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
-    """Return the JSON mapping of a file or line.
+    """Return the mapping in JSON text `data`; `place` names it in error messages.
 
     Raises:
         BenchmarkError: the data is no JSON mapping.
@@ -311,7 +315,8 @@ def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
 
 
 def _parse_part(values: dict[str, Any]) -> EntryPart:
-    """Return the part of JSON values that may be anything.
+    """Return the results of one scenario and seed from JSON values; raise an error if they are
+    invalid.
 
     Raises:
         ValueError: the values are no part.
@@ -349,7 +354,8 @@ def _shorten_json(value: object, length: int = 40) -> str:
 def _parse_integer(
     values: dict[str, Any], name: str, maximum: int = _MOST, default: int = 0
 ) -> int:
-    """Return a whole number from 0 to `maximum`.
+    """Return `values[name]` if it is a whole number from 0 to `maximum`; `default` if it is
+    missing.
 
     Raises:
         ValueError: the value is none.
@@ -362,7 +368,8 @@ def _parse_integer(
 
 
 def _parse_number(value: Any, name: str, maximum: float = _MOST) -> float:
-    """Return a number from 0 to `maximum`.
+    """Return `value` as a float if it is a number from 0 to `maximum`; `name` is its name in error
+    messages.
 
     Raises:
         ValueError: the value is none.
@@ -374,7 +381,8 @@ def _parse_number(value: Any, name: str, maximum: float = _MOST) -> float:
 
 
 def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Return the numbers of steps for all test levels.
+    """Return `values[name]` as a tuple if it is a list with the number of steps for each test
+    level.
 
     Raises:
         ValueError: the values are none.
@@ -394,7 +402,7 @@ def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 def _parse_curve(values: Any) -> tuple[tuple[int, float], ...]:
-    """Return the (steps, success rate) points of a curve.
+    """Return the (steps, success rate) points of a learning curve from JSON values.
 
     Raises:
         ValueError: the values are no curve.

@@ -39,7 +39,7 @@ class MeanWithInterval(NamedTuple):
 
 
 def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (…) interquartile means of (…, n) values."""
+    """Return the mean of the middle half of the values along the last axis."""
     cut = values.shape[-1] // 4
     ordered = np.sort(values, axis=-1)
     mean: NDArray[np.float64] = ordered[..., cut : values.shape[-1] - cut].mean(-1)
@@ -47,7 +47,8 @@ def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def interquartile_mean(scores: Sequence[Sequence[float]]) -> MeanWithInterval:
-    """Return the interquartile mean over all seeds of all scenarios, with a bootstrap interval.
+    """Return the mean of the middle half of all scores, with a 95 % confidence interval by
+    bootstrapping.
 
     Args:
         scores: scores of the seeds of each scenario.
@@ -85,7 +86,8 @@ class CurvePanel(NamedTuple):
 
 
 def draw_panels(panels: Sequence[CurvePanel], names: Sequence[str]) -> str:
-    """Return an SVG of panels with a legend; bands span the seeds, lines are means."""
+    """Return an SVG image of learning curves, one panel per scenario, with a legend of the entries'
+    `names`. Lines are means and bands span the seeds."""
     height = _HEAD + -(-len(panels) // _COLUMNS) * _HEIGHT
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_COLUMNS * _WIDTH} {height}" '
@@ -98,7 +100,7 @@ def draw_panels(panels: Sequence[CurvePanel], names: Sequence[str]) -> str:
 
 
 def _draw_legend(names: Sequence[str]) -> Iterator[str]:
-    """Yield the SVG lines of the legend."""
+    """Yield the SVG elements of the legend for these names of entries."""
     x = _LEFT
     for name, color in zip(names, _COLORS, strict=False):
         yield f'<path d="M{x} 11h16" stroke="{color}" stroke-width="3"/>'
@@ -107,7 +109,7 @@ def _draw_legend(names: Sequence[str]) -> Iterator[str]:
 
 
 def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
-    """Yield the SVG lines of a panel."""
+    """Yield the SVG elements of one panel; `number` is its place, counted row by row."""
     row, column = divmod(number, _COLUMNS)
     x, y = column * _WIDTH + _LEFT, _HEAD + row * _HEIGHT + _TOP
     max_steps = max(steps for seeds in panel.lines for curve in seeds for steps, _ in curve)
@@ -124,7 +126,8 @@ def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
 
 
 def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iterator[str]:
-    """Yield the SVG lines of an entry's curves; a seed that stopped keeps its last value."""
+    """Yield the SVG elements for the learning curves of one entry, one per seed. After its end a
+    curve keeps its last value."""
     begin, end = (max(curve[k][0] for curve in seeds) for k in (0, -1))
     grid = np.linspace(begin, end, _GRID_POINTS)
     values = np.array([np.interp(grid, *np.transpose(curve)) for curve in seeds])
@@ -136,7 +139,7 @@ def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iter
 
 
 def _path_points(line: Sequence[tuple[float, float]], max_steps: int) -> str:
-    """Return the coordinates of a curve's points for an SVG path."""
+    """Return the points (steps, success rate) of a curve as coordinates of an SVG path."""
     return " ".join(
         f"{_WIDE * steps / max_steps:.0f},{_HIGH * (1 - success):.0f}" for steps, success in line
     )
@@ -189,7 +192,8 @@ class EntryColumn:
         return any(part.greedy for parts in self.parts.values() for part in parts)
 
     def successes(self, scenario: str, greedy: bool = False) -> list[float]:
-        """Return the success rate of each seed."""
+        """Return the success rate of each seed in a scenario; `greedy` is for tests with the most
+        likely actions."""
         parts = self.parts.get(scenario, ())
         lengths = [part.greedy if greedy else part.lengths for part in parts]
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
@@ -222,7 +226,7 @@ class Comparison:
         self.shortest = {name: parts[0].lengths for each in solved for name, parts in each.items()}
 
     def sections(self, images: str) -> Iterator[str]:
-        """Yield the sections of the page.
+        """Yield the Markdown sections of the results page.
 
         Args:
             images: folder of the images, relative to the page.
@@ -243,8 +247,8 @@ class Comparison:
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
     def _overall(self) -> Iterator[str]:
-        """Yield the number of parts, and tables of means over the scenarios that all entries of a
-        scope have finished."""
+        """Yield Markdown with the number of results, and tables of mean success over the scenarios
+        that all compared entries have finished."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.successes(name)) for column, name in expected)
         yield f"{num_parts:,} of {SEEDS * len(expected):,} parts are there."
@@ -265,8 +269,8 @@ class Comparison:
                 yield _format_table(["", "success"], rows)
 
     def _hard_scenarios(self) -> Iterator[str]:
-        """Yield a table of the scenarios in which no trained entry succeeds in half of the
-        levels."""
+        """Yield Markdown with a table of the scenarios in which no trained entry succeeds in half
+        of the levels."""
         learners = self._learners(list(all_scenarios()))
         rows = []
         for name in all_scenarios():
@@ -288,7 +292,7 @@ class Comparison:
         return [column for column in self._columns_for(names) if column.has_training]
 
     def successes(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of the table of success rates."""
+        """Return the header and the rows of the table of success rates for these scenarios."""
         columns = self._columns_for(names)
         series = [(column, *each) for column in columns for each in _success_series([column])]
         rows = []
@@ -307,7 +311,7 @@ class Comparison:
         return ["", "levels", "shortest way", *(name for _, name, _ in series)], rows
 
     def _shortest_length(self, name: str) -> str:
-        """Return the mean length of the shortest known solutions, as text."""
+        """Return the mean length of the shortest known solutions of a scenario, as text."""
         lengths = [length for length in self.shortest.get(name, ()) if length]
         if not lengths:
             return _NONE
@@ -315,7 +319,8 @@ class Comparison:
         return f"{np.mean(lengths):.1f}{note}"
 
     def _training_costs(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of the table of training steps and times."""
+        """Return the header and the rows of the table of training steps and times for these
+        scenarios."""
         learners = self._learners(names)
         head = ["", *(h for c in learners for h in (f"{c.name}: steps", "seconds", "way"))]
         costs = [[self._costs(name, column) for column in learners] for name in names]
@@ -323,7 +328,8 @@ class Comparison:
         return head, rows
 
     def _costs(self, name: str, column: EntryColumn) -> tuple[str, str, str]:
-        """Return mean training steps, mean seconds and length ratio of an entry, as texts."""
+        """Return an entry's mean training steps, mean seconds and length ratio in the scenario
+        `name`, as texts."""
         if not (parts := column.parts.get(name, [])):
             return (_NONE,) * 3
         steps = np.mean([part.steps for part in parts])
@@ -331,8 +337,8 @@ class Comparison:
         return f"{steps:,.0f}", f"{seconds:.1f}", self._length_ratio(name, parts)
 
     def _length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
-        """Return the ratio of the entry's lengths to the shortest ones, on levels that both win, as
-        text."""
+        """Return as text how many times longer an entry's solutions are than the shortest ones, on
+        levels that both solve."""
         shortest = np.array(self.shortest.get(name, np.zeros_like(parts[0].lengths)))
         ratios = [
             lengths[solved].sum() / shortest[solved].sum()
@@ -342,7 +348,7 @@ class Comparison:
         return f"{np.mean(ratios):.2f}×" if ratios else _NONE
 
     def panels(self, group: str) -> list[CurvePanel]:
-        """Return the learning curves of a group of scenarios."""
+        """Return the learning curves of all scenarios of a group, a key of `_GROUPS`."""
         columns = [column for column in self.columns if column.has_training]
         panels = []
         for name in all_scenarios():
@@ -354,7 +360,7 @@ class Comparison:
 
 
 def _scope_title(scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
-    """Return words for the scenarios that some entries cover."""
+    """Return words for the set of scenarios `scope`, such as "all 50 scenarios", for a headline."""
     if len(scope) == len(all_scenarios()):
         return f"all {len(scope)} scenarios"
     of_scope = (c for c in columns if len(c.entry.scenario_names) == len(scope))
@@ -363,8 +369,8 @@ def _scope_title(scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
 
 
 def _success_series(columns: Sequence[EntryColumn]) -> Iterator[tuple[str, _SuccessFunction]]:
-    """Yield `(label, function from scenario to success rates)` for each column, and for its greedy
-    variant if it has one."""
+    """Yield (label, function from scenario to success rates) for each entry, and a second one if it
+    was also tested with the most likely actions."""
     for column in columns:
         yield column.name, column.successes
         if column.greedy:
@@ -377,7 +383,7 @@ def _footnote_mark(held_out: bool) -> str:
 
 
 def _format_mean(mean: MeanWithInterval | None) -> str:
-    """Return a mean with its interval in percent."""
+    """Return a mean with its confidence interval as text in percent; a dash for None."""
     if mean is None:
         return _NONE
     value, low, high = (f"{100 * part:.1f}" for part in mean)
@@ -385,22 +391,23 @@ def _format_mean(mean: MeanWithInterval | None) -> str:
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
+    """Return a Markdown table with this header and these rows of texts."""
     names = [escape_markdown(name) for name in head]
     lines = [names, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def escape_markdown(text: str) -> str:
-    """Return Markdown that shows a text literally; `code` stays code."""
+    """Return Markdown that shows a text literally, except that text between backticks stays
+    code."""
     parts = _CODE.split(text)
     parts[::2] = [_MARKS.sub(r"\\\g<0>", part) for part in parts[::2]]
     return "".join(parts)
 
 
 def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
-    """Write the tables of entries into a page, between its marks, and their curves into `images`
-    beside it; a missing page is created.
+    """Write tables of the entries' results between the marks of a Markdown page, and their learning
+    curves as SVG files into `images` beside the page. A missing page is created.
 
     Raises:
         BenchmarkError: an entry is invalid, or the page has no marks.

@@ -74,7 +74,7 @@ class PartRunner:
         return replace(self, policy=with_absolute_paths(self.policy)) if is_file else self
 
     def run(self, scenario: str, seed: int) -> EntryPart:
-        """Return the part of a scenario and a seed.
+        """Train or test the policy on one scenario and seed; return the results.
 
         Raises:
             BenchmarkError: the benchmark does not have the scenario.
@@ -92,7 +92,8 @@ class PartRunner:
         )
 
     def _is_held_out(self, digest: str) -> bool:
-        """Return whether the policy has learned from the training levels of the scenario only.
+        """Return True unless the policy may have learned from test levels. `digest` is that of the
+        scenario.
 
         The `run.json` of a run folder tells; custom files count as held-out.
         """
@@ -109,8 +110,8 @@ class PartRunner:
 
 
 def measure_lengths(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
-    """Return the `lengths` of a part: for each test level the policy's steps to success, 0 without
-    success.
+    """Play a policy on all test levels of a scenario; return for each level the number of steps to
+    success, or 0.
 
     Args:
         scenario: name of the scenario.
@@ -134,7 +135,8 @@ def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Return the `lengths` of a part by the solver."""
+    """Return the `lengths` of the shortest solutions of a scenario's test levels, found by the
+    solver."""
     from gv_engine.validation.solver import Survey  # compiles
 
     test = split_levels(scenario).test
@@ -144,7 +146,7 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Train with PPO, and return the results of a part."""
+    """Train a network with PPO on a scenario, and return its results on the test levels."""
     # here, as torch takes its time
     from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters
     from gv_engine.learning.ppo import Learner, make_training_env
@@ -184,15 +186,15 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _has_converged(lengths: list[tuple[int, float]]) -> bool:
-    """Return whether the (steps, length) points of training show no shorter episodes in the last
-    100,000 steps."""
+    """Return True if the (steps, length) points of training show that episodes got no shorter in
+    the last 100,000 steps."""
     steps, length = lengths[-1]
     earlier = [old_length for number, old_length in lengths if number <= steps - _PATIENCE]
     return bool(earlier) and length >= _IMPROVEMENT * earlier[-1]
 
 
 def _thin_out(curve: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Return at most 32 points of a curve, its ends included."""
+    """Return at most 32 evenly spaced points of a learning curve, including its ends."""
     last = len(curve) - 1
     if last < _MAX_POINTS:
         return tuple(curve)

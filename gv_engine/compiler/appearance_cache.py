@@ -46,8 +46,8 @@ CODE_STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", 
 def make_code_steps(
     of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int
 ) -> NDArray[Any]:
-    """Return (n,) records `CODE_STEP` that describe a table of codes as deviations from even
-    spacing.
+    """Return (n,) records `CODE_STEP`: the ranges of types or colours whose codes in `numbers` are
+    not multiples of `stride`.
 
     Args:
         of_color: the table has the codes of colours, not of types.
@@ -71,8 +71,8 @@ def make_code_steps(
 
 
 def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
-    """Write the codes of (M, 3) uint8 cells into (M,) uint8 `out`; return True if a cell is not
-    listed.
+    """Write a code for each of the (M, 3) uint8 `cells` into (M,) uint8 `out`; return True if a
+    cell has a type or colour without a code.
 
     Only whole chunks of 64 cells are encoded; the caller encodes the rest.
     """
@@ -88,8 +88,8 @@ def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
     )
 )
 def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(cells, start, steps, stride, out)`: encode 64 cells from `start` on, see
-    `encode_cells`."""
+    """Emit LLVM IR of the Numba intrinsic `_encode_chunk(cells, start, steps, stride, out)`, which
+    writes the codes of 64 cells from `start` on into `out` and returns True if a cell has none."""
     cells, steps, out = (
         make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 4)
     )
@@ -143,7 +143,8 @@ def _emit_repeated(builder: Any, value: Any) -> Any:
 
 @register_function("look_of")
 def _get_look(w: Any, e: Any) -> Any:
-    """Implement `w.look_of(e)`: return the appearance (uint32) of a cell that shows this entity."""
+    """Implement `w.look_of(e)`: return the appearance of entity `e`, a uint32 of type, state,
+    colour and an opaque bit."""
     if e == NOTHING:
         return np.uint32(FLOOR)
     seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
@@ -152,8 +153,8 @@ def _get_look(w: Any, e: Any) -> Any:
 
 @register_function("look_again")
 def _update_look(w: Any, e: Any) -> None:
-    """Implement `w.look_again(e)`: update the appearance of the cell that holds an entity after the
-    entity changed, by writing the entity into the cell again."""
+    """Implement `w.look_again(e)`: update the appearance of the cell that shows entity `e`, after
+    the entity has changed."""
     y, x = w.position.y[e], w.position.x[e]
     if y >= 0 and w.at[y, x] == e:
         w.at[y, x] = e
@@ -165,8 +166,8 @@ def _update_look(w: Any, e: Any) -> None:
 
 @register_method("look_everywhere")
 def _build_look_everywhere(w: Any, e: Any = None) -> Any:
-    """Return the function to compile for `w.look_everywhere(e=None)`: update the appearances of all
-    cells, or of the cells that hold an entity.
+    """Return the implementation of `w.look_everywhere(e=None)`, which updates the appearances of
+    all cells, or only of those with entity `e`.
 
     Without an entity, all derived fields of the row are computed from its cells and columns.
     """
@@ -174,7 +175,7 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
         layered = "ground" in LAYOUTS[w].layers
 
         def derive_large(w: Any, e: Any = None) -> None:
-            """Clear the lists of a large grid and write all cells that are not empty again."""
+            """Update all cells of a large grid, with the lists of cells by type."""
             w.forget_cells(False)
             w.strange = TYPES_UNKNOWN
             w.highest = len(w.alive) - 1
@@ -186,7 +187,7 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
                         w.at[y, x] = w.at[y, x]
 
         def derive_small(w: Any, e: Any = None) -> None:
-            """Write all cells again."""
+            """Update all cells of a small grid."""
             w.strange = TYPES_UNKNOWN
             for y in range(w.height):
                 for x in range(w.width):
@@ -198,7 +199,7 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
         return derive_large if LAYOUTS[w].is_large else derive_small
 
     def impl(w: Any, e: Any = None) -> None:
-        """Write the cells that hold the entity again."""
+        """Update the cells that contain entity `e`."""
         for y in range(w.height):
             for x in range(w.width):
                 if w.at[y, x] == e:
@@ -211,7 +212,8 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
 
 @overload(operator.getitem)
 def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
-    """Build the read of `w.ground[y, x]` in worlds without ground: NOTHING."""
+    """Return the implementation of reading `w.ground[y, x]` in worlds without a ground layer:
+    NOTHING. Return None for other types of `cells`."""
 
     def nothing(cells: Any, index: Any) -> Any:
         """Return NOTHING for any cell."""
@@ -222,7 +224,8 @@ def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
 
 @overload(operator.setitem)
 def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
-    """Build the write to `w.ground[y, x]` in worlds without ground: a `RuleError`."""
+    """Return the implementation of writing `w.ground[y, x]` in worlds without a ground layer: a
+    `RuleError`. Return None for other types of `cells`."""
 
     def refuse(cells: Any, index: Any, value: Any) -> None:
         """Raise `RuleError` for any cell."""
@@ -236,8 +239,8 @@ _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 
 @register_function("show_layers")
 def _show_layers(w: Any, y: Any, x: Any) -> None:
-    """Implement `w.show_layers(y, x)`: set the appearance of a cell with two layers from the thing
-    or else the ground.
+    """Implement `w.show_layers(y, x)`: update the appearance of a cell with two layers. The upper
+    object shows, else the ground.
 
     The cell is opaque if either layer is.
     """
@@ -251,7 +254,8 @@ _OPAQUE = np.uint32(1 << 31)
 
 @overload(operator.setitem)
 def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
-    """Build the write to a derived column: a component value `column[e]` or a cell `column[y, x]`.
+    """Return the implementation of writing a component value `column[e]` or a cell `column[y, x]`
+    on which appearances depend. Return None for other arrays.
 
     The write also updates the appearances, and on large grids the cell lists and movement bits.
     """
@@ -263,7 +267,7 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
         is_kind = column.start == columns.offset + columns.type.fields["value"].offset
 
         def write(column: Any, index: Any, value: Any) -> None:
-            """Write an entity's value and update the appearance of its cell."""
+            """Write the value of entity `index` and update the appearance of its cell."""
             writable_view(column)[index] = value
             w = owning_world(column)
             if is_kind:
@@ -279,8 +283,8 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             is_listed = "listed" in record.fields
 
             def put_on_layer(column: Any, index: Any, value: Any) -> None:
-                """Write a cell of one of two layers, the appearances, and on large grids the lists
-                and the movement bit."""
+                """Put entity `value` into cell `index` on one of two layers, and update appearance,
+                cell lists and movement map."""
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
                 w, layer, cell = owning_world(column), writable_view(column), y * stride + x
@@ -306,15 +310,15 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             return put_on_layer
 
         def put_and_show(column: Any, index: Any, value: Any) -> None:
-            """Write a cell of a small grid and its appearance."""
+            """Put entity `value` into cell `index` of a small grid, and update the appearance."""
             y, x = index
             writable_view(column)[y, x] = value
             w = owning_world(column)
             w.looks[y, x] = w.look_of(value)
 
         def put(column: Any, index: Any, value: Any) -> None:
-            """Write a cell of a large grid, its appearance, its list entries and its movement
-            bit."""
+            """Put entity `value` into cell `index` of a large grid, and update appearance, cell
+            lists and movement map."""
             y, x = index
             at = writable_view(column)
             w = owning_world(column)

@@ -16,7 +16,8 @@ from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call, t
 
 
 def number_end_tests(call: Call) -> dict[str, int]:
-    """Return the numbers, from 1, of the tests that can end an episode, by their field prefix."""
+    """Return the number, from 1 on, of each nested test that can end an episode, by the prefix of
+    its fields in the parameter record."""
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
@@ -34,8 +35,8 @@ def number_end_tests(call: Call) -> dict[str, int]:
 
 
 def _add_constant(before: Any, value: Any) -> Any:
-    """Return a getter `(world, parameters, measurements)` of the tuple of `before` with a constant
-    appended."""
+    """Return a function `(world, parameters, measurements)` that returns the tuple of `before` with
+    the constant `value` appended."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the constant appended."""
@@ -45,8 +46,8 @@ def _add_constant(before: Any, value: Any) -> Any:
 
 
 def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
-    """Return a getter `(world, parameters, measurements)` of the tuple of `before`, a nested call's
-    result and `restore_rule`."""
+    """Return a function `(world, parameters, measurements)` that returns the tuple of `before` with
+    the result of the nested call `run_nested` appended. It then calls `restore_rule`."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the nested call's result appended."""
@@ -56,8 +57,8 @@ def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
 
 
 def _join_values(before: Any, after: Any) -> Any:
-    """Return a getter `(world, parameters, measurements)` of the tuples of two getters,
-    concatenated."""
+    """Return a function `(world, parameters, measurements)` that returns the tuples of `before` and
+    `after`, concatenated."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values of both getters."""
@@ -72,8 +73,8 @@ def _measure_nothing(w: Any, p: Any) -> Any:
 
 
 def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
-    """Return a function `(world, parameters)` that measures as `before` does and then calls
-    `remember`."""
+    """Return a function `(world, parameters)` that returns the tuple of `before` with the result of
+    `remember` appended. `values` returns the arguments of `remember`."""
 
     def measure(w: Any, p: Any) -> Any:
         """Return the measurements with one more appended."""
@@ -92,20 +93,23 @@ class PreStepMeasurements:
     """
 
     def __init__(self, end_numbers: dict[str, int] | None = None) -> None:
-        """Start without measurements."""
+        """Start without measurements. `end_numbers` has the numbers of the tests that can end an
+        episode."""
         self.measure: Any = _measure_nothing
         self.length = 0
         self.end_numbers = end_numbers or {}
 
     def add_measurement(self, helper: Any, values: Any) -> int:
-        """Add a `remember` helper with its argument getter; return the index of its measurement."""
+        """Add a rule's `remember` function, which measures the world before a step; return the
+        index of its result. `values` returns its arguments."""
         self.measure = _add_measurement(self.measure, helper, values)
         self.length += 1
         return self.length - 1
 
 
 def _return_unchanged(function: Any, values: Any) -> Any:
-    """Return `run(w, p, was)`: call the function and return its result as it is."""
+    """Return a function `(world, parameters, measurements)` that calls `function` with the
+    arguments from `values` and returns its result."""
 
     def run(w: Any, p: Any, was: Any) -> Any:
         """Return the result of the function."""
@@ -115,7 +119,8 @@ def _return_unchanged(function: Any, values: Any) -> Any:
 
 
 def _return_converted(convert: type, function: Any, values: Any) -> Any:
-    """Return `run(w, p, was)`: call the function and convert its result to a type."""
+    """Return a function `(world, parameters, measurements)` that calls `function` with the
+    arguments from `values` and converts its result by the type `convert`."""
 
     def run(w: Any, p: Any, was: Any) -> Any:
         """Return the converted result of the function."""
@@ -125,11 +130,12 @@ def _return_converted(convert: type, function: Any, values: Any) -> Any:
 
 
 def _return_bool_noting_end(function: Any, values: Any, test_number: int) -> Any:
-    """Return `truth(w, p, was)`: a test that writes `test_number` into `w.ended_by` if it is the
-    first true one."""
+    """Return a test `(world, parameters, measurements)` that calls `function`. If it is the first
+    true test, it writes `test_number` into `w.ended_by`."""
 
     def truth(w: Any, p: Any, was: Any) -> bool:
-        """Return the result of the test; note its test_number if it is the first true one."""
+        """Return the result of the test; if it is the first true one, write its number into
+        `w.ended_by`."""
         over = bool(function(w, *values(w, p, was)))
         if over and w.ended_by[current_agent(w)] == 0:
             w.ended_by[current_agent(w)] = test_number
@@ -139,11 +145,11 @@ def _return_bool_noting_end(function: Any, values: Any, test_number: int) -> Any
 
 
 def _undo_end_if_false(truth: Any) -> Any:
-    """Return `whole(w, p, was)`: a test that restores `w.ended_by` if it is false after its nested
-    tests."""
+    """Return a test `(world, parameters, measurements)` that calls the test `truth` and, if it is
+    False, restores `w.ended_by`, which nested tests may have set."""
 
     def whole(w: Any, p: Any, was: Any) -> bool:
-        """Return the result of the test; restore `w.ended_by` if it is False."""
+        """Return the result of the test; restore `w.ended_by` if the result is False."""
         before = w.ended_by[current_agent(w)]
         over = truth(w, p, was)
         if not over:
@@ -154,7 +160,8 @@ def _undo_end_if_false(truth: Any) -> Any:
 
 
 def _run_if(when: Any, condition_values: Any, function: Any, values: Any) -> Any:
-    """Return `transition(w, p, was)`: run a function only if the condition `when` is true."""
+    """Return a function `(world, parameters, measurements)` that calls `function` only if the
+    condition `when` is true. `condition_values` and `values` return the arguments of the two."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
         """Run the function if its condition holds for the agent's action."""
@@ -165,11 +172,11 @@ def _run_if(when: Any, condition_values: Any, function: Any, values: Any) -> Any
 
 
 def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> Any:
-    """Return `reset(w, p, was)`: repeat the nested resets in a cleared world until `until` is true,
-    then run the function."""
+    """Return a function `(world, parameters, measurements)` that clears the world and repeats the
+    nested resets until the condition `until` is true, and then calls `function`."""
 
     def reset(w: Any, p: Any, was: Any) -> None:
-        """Run the nested resets until `until` holds, then the function."""
+        """Run the nested resets in a cleared world until `until` is true, then call `function`."""
         reset_values = values(w, p, was)
         tries = 1
         while w.error == 0 and not until(w, *values_of_until(w, p, (tries,))):
@@ -182,12 +189,13 @@ def _run_until(until: Any, values_of_until: Any, function: Any, values: Any) -> 
 
 
 def _run_in_turns(call: Call, run: Any) -> Any:
-    """Return `run_masked(w, p, was)`: run the call in the turns of its agents; return its default
-    value in the turns of other agents."""
+    """Return a function `(world, parameters, measurements)` that calls `run` in the turns of the
+    agents to which `call` applies, and returns a default value in other turns."""
     runs_for_agent, otherwise = call.agent_mask, call.masked_value
 
     def run_masked(w: Any, p: Any, was: Any) -> Any:
-        """Return the call's result in the turns of its agents, else the default."""
+        """Return the result of `run` in the turn of an agent to which the call applies, else the
+        default."""
         return run(w, p, was) if runs_for_agent[current_agent(w)] else otherwise
 
     return run_masked
@@ -200,8 +208,8 @@ _RESULT_TYPES = {Phase.REWARD: float, Phase.TERMINATING: bool}
 def make_argument_getter(
     prefix: str, call: Call, past: PreStepMeasurements, helper: Callable[..., Any] | None = None
 ) -> Any:
-    """Return a function `(world, parameters, measurements)` with the positional arguments after `w`
-    of a call.
+    """Return a function `(world, parameters, measurements)` that returns the positional arguments
+    of a rule call, except for the first one, the world.
 
     Args:
         prefix: prefix of the call's fields in the parameter record.
@@ -241,8 +249,8 @@ def make_argument_getter(
 
 
 def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements) -> Any:
-    """Return a getter `(world, parameters, measurements)` of the results of a list of nested calls,
-    as a tuple."""
+    """Return a function `(world, parameters, measurements)` that runs the nested `calls` and
+    returns the tuple of their results."""
     values: Any = make_field_getter([])
     for number, call in enumerate(calls):
         values = _add_result(
@@ -252,15 +260,15 @@ def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements)
 
 
 def make_call_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
-    """Return a function `(world, parameters, measurements)` that runs a call, in the turns of its
-    agents, and returns the result."""
+    """Return a function `(world, parameters, measurements)` that runs a rule call and returns its
+    result. In turns of agents to which the call does not apply, it returns a default."""
     run = _make_runner(prefix, call, past)
     return _run_in_turns(call, run) if call.agent_mask else run
 
 
 def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
-    """Return a function `(world, parameters, measurements)` that runs a call whichever agent's turn
-    it is."""
+    """Return a function `(world, parameters, measurements)` that runs a rule call, with its `when`
+    or `until` condition, whichever agent's turn it is."""
     function, when, until = call.system.function, call.system.when, call.system.until
     values = make_argument_getter(prefix, call, past)
     if prefix in past.end_numbers:

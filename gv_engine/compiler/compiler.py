@@ -89,7 +89,7 @@ class LinkedProgram(NamedTuple):
 
 
 def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> LinkedProgram:
-    """Return the functions to compile for a scenario; the arguments are those of
+    """Return the functions to compile for a scenario. For the arguments see
     `programs.get_program`."""
     method_registry.register_layout(scenario.layout)
     loop = link_loop(scenario, slots, dtypes)
@@ -107,7 +107,7 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> L
 
 
 def compile_linked(linked: LinkedProgram) -> CachedProgram:
-    """Compile a linked program and return its object code.
+    """Compile the functions of a program and return its object code, ready for the cache.
 
     Raises:
         DoesNotCompileError: with the function, file, line and cause.
@@ -143,8 +143,8 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
 
 
 def make_compile_error(failure: str, built_in: bool) -> DoesNotCompileError:
-    """Return the error for a program that does not compile, with advice; a fault if all rules are
-    built-in."""
+    """Return the exception for a program that does not compile, with the reason `failure` and
+    advice. If all rules are built-in, it is reported as a fault of the engine."""
     if built_in:
         return BuiltInDoesNotCompileError(f"{failure}; {_ENGINE_FAULT}")
     return DoesNotCompileError(f"{failure}; {_ADVICE}")
@@ -156,7 +156,8 @@ def wrap_error(error: Exception, functions: Iterable[FunctionType] = ()) -> Does
 
 
 def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str:
-    """Return file, line and cause from a Numba message of several thousand characters."""
+    """Return one line with the file, line and cause of a compilation error, extracted from Numba's
+    long message."""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     causes = [
         line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
@@ -183,8 +184,8 @@ def _summarize_error(error: Exception, functions: Iterable[FunctionType]) -> str
 
 
 def _name_function_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
-    """Return "<function> in " for the function that contains a line of a file; "" if there is
-    none."""
+    """Return the text "NAME in " for the function that contains line `line` of `file`; an empty
+    string if none does."""
     for code in (function.__code__ for function in functions):
         lines = [number for _, _, number in code.co_lines() if number]
         if os.path.realpath(code.co_filename) == file and min(lines) <= int(line) <= max(lines):
@@ -193,7 +194,7 @@ def _name_function_at(file: str, line: str, functions: Iterable[FunctionType]) -
 
 
 def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> str:
-    """Return the message about a name that a rule uses and that is not defined."""
+    """Return the error message for a name that a rule uses and that is not defined."""
     for function in functions:
         if name in function.__code__.co_names:
             where = program_cache.describe_location(function)
@@ -203,15 +204,15 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
 
 @cache
 def compile_function(function: FunctionType) -> Any:
-    """Return a function of numbers and arrays, compiled on its first call or loaded from the
-    cache."""
+    """Return the compiled version of a Python function of numbers and arrays. Its first call loads
+    it from the cache or compiles it."""
     functions = program_cache.find_functions([function])
     return _jit_cached(function, function_cache_key(function), functions, function.__name__)
 
 
 def function_cache_key(function: FunctionType) -> str:
-    """Return the cache key of a function: a digest of its code and of the code that generates its
-    IR."""
+    """Return the cache key of a compiled function: a digest of its code and of the functions that
+    generate LLVM IR for it."""
     uses = chain.from_iterable(program_cache.find_functions([function]).values())
     generators = [numba_pipeline.get_generator(used) for _, used in uses]
     return program_cache.program_digest([function, *generators], *compiler_settings())
@@ -226,8 +227,8 @@ def compiler_settings() -> Iterator[str]:
 def _jit_cached(
     function: FunctionType, key: str, functions: Iterable[FunctionType], name: str
 ) -> Any:
-    """Return the jitted function, which loads its code from the folder of `key` or compiles it when
-    called."""
+    """Return the Numba-compiled version of `function`. On its first call it is loaded from the
+    cache folder named `key`, or compiled with a message that contains `name`."""
 
     def on_miss() -> None:
         """Announce the compilation and register the functions that it calls."""
@@ -247,8 +248,7 @@ def _jit_cached(
 
 
 def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
-    """Return the errors that `row["error"]` can hold, by code: texts in the functions and spawn
-    errors."""
+    """Return the exceptions that a world's error code `w.error` can stand for, by code."""
     errors = {
         exceptions.message_code(text): RuleError(text)
         for text in program_cache.find_strings(functions)

@@ -41,7 +41,7 @@ _compiled_raiser = njit(_raise_at)
 
 
 def read_exception(address: int, environments: Iterable[int]) -> Exception:
-    """Return the Python exception that compiled code described at an address.
+    """Return the Python exception whose description compiled code has stored at `address`.
 
     Args:
         address: address that compiled code returned.

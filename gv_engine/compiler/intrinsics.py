@@ -52,7 +52,8 @@ LANES = 16
 
 
 def _emit_prefetch(builder: Any, address: Any) -> None:
-    """Emit a prefetch for reading and writing; an invalid address is allowed."""
+    """Emit LLVM IR that prefetches the cache line at `address` for reading and writing. An invalid
+    address is allowed."""
     number = ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), number, number, number])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -60,12 +61,12 @@ def _emit_prefetch(builder: Any, address: Any) -> None:
 
 
 def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
-    """Return an intrinsic `(rows, index)` that prefetches the cache lines at these byte offsets of
-    a row."""
+    """Return an intrinsic `(rows, index)` that prefetches the cache lines at these byte `offsets`
+    of world `index` in the array `rows`."""
 
     @emit_as(lambda rows, index: types.none(rows, types.intp))
     def fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit a prefetch of each cache line of the row."""
+        """Emit LLVM IR that prefetches each of the cache lines."""
         data = make_array(signature.args[0])(context, builder, arguments[0]).data
         row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
         for offset in sorted(offsets):
@@ -78,12 +79,12 @@ def make_row_prefetch(offsets: Collection[int]) -> Callable[[Any, int], None]:
 
 
 def _make_cell_prefetch(names: tuple[str, ...]) -> Callable[[Any, int, int], None]:
-    """Return a Numba intrinsic `(world, y, x)` that prefetches, into the CPU cache, cell (y, x) of
-    each named field of a row."""
+    """Return an intrinsic `(world, y, x)` that prefetches cell (y, x) of each of the world's fields
+    named in `names` into the CPU cache."""
 
     @emit_as(lambda w, y, x: types.none(w, types.intp, types.intp))
     def prefetch_cell(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit a prefetch of the cell in each field."""
+        """Emit LLVM IR that prefetches the cell in each field."""
         w = signature.args[0]
         row = builder.bitcast(arguments[0], _BYTE.as_pointer())
         for name in names:
@@ -112,7 +113,8 @@ def count_agents(w: Any) -> int:
 
 
 def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
-    """Emit the index of the agent whose turn it is; a constant 1 in worlds with one agent."""
+    """Return the LLVM value of the index of the agent whose turn it is; the constant 1 in worlds
+    with one agent."""
     if count_agents(w) == 1:  # a constant, so that LLVM removes the branch
         return _INDEX(1)
     return context.get_getattr(w, "turn")(context, builder, w, world, "turn")
@@ -120,12 +122,14 @@ def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
 
 @emit_as(lambda w: types.intp(w))
 def current_agent(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world)`: return the index of the agent whose turn it is."""
+    """Emit LLVM IR of the Numba intrinsic `current_agent(world)`, which returns the index of the
+    agent whose turn it is."""
     return emit_current_agent(context, builder, signature.args[0], arguments[0])
 
 
 def emit_pointer(context: Any, builder: Any, world: Any, offset: int, numba_type: Any) -> Any:
-    """Emit a pointer to a value of type `numba_type` at a byte offset of a world's row."""
+    """Emit LLVM IR that computes a pointer to a value of type `numba_type`, `offset` bytes after
+    the start of a world's record; return the pointer."""
     row = builder.bitcast(world, _BYTE.as_pointer())
     pointer = context.get_data_type(numba_type).as_pointer()
     return builder.bitcast(builder.gep(row, [_INDEX(offset)]), pointer)
@@ -134,8 +138,8 @@ def emit_pointer(context: Any, builder: Any, world: Any, offset: int, numba_type
 def emit_agent_pointer(
     context: Any, builder: Any, w: Any, world: Any, name: str, agent: Any
 ) -> Any:
-    """Emit a pointer to an agent's element of a per-agent field, such as `reward`, in a world's
-    row."""
+    """Emit LLVM IR that computes a pointer to element `agent` of the per-agent field `name`, such
+    as `reward`, of a world; return the pointer."""
     numbers = w.fields[name]
     first = emit_pointer(context, builder, world, numbers.offset, numbers.type.dtype)
     return builder.gep(first, [agent])
@@ -143,7 +147,8 @@ def emit_agent_pointer(
 
 @emit_as(lambda w: types.Array(w.fields["at"].type.dtype, 1, "C")(w))
 def flat_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world)`: return `w.at` as a one-dimensional array, in row-major order."""
+    """Emit LLVM IR of the Numba intrinsic `flat_cells(world)`, which returns the cells `world.at`
+    as a one-dimensional array, row by row."""
     at = signature.args[0].fields["at"]
     row = builder.bitcast(arguments[0], _BYTE.as_pointer())
     first = builder.gep(row, [_INDEX(at.offset)])
@@ -152,7 +157,8 @@ def flat_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 @emit_as(lambda array: types.Array(array.dtype, 1, "C", readonly=not array.mutable)(array))
 def flat_array_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(array)`: return a one-dimensional view of a C-contiguous array."""
+    """Emit LLVM IR of the Numba intrinsic `flat_array_view(array)`, which returns a one-dimensional
+    view of a C-contiguous array."""
     source = make_array(signature.args[0])(context, builder, arguments[0])
     length = reduce(builder.mul, cgutils.unpack_tuple(builder, source.shape))
     return emit_array(context, builder, signature.return_type, source.data, length)
@@ -160,8 +166,8 @@ def flat_array_view(context: Any, builder: Any, signature: Any, arguments: Any) 
 
 @emit_as(lambda array, number, size: array(array, types.intp, types.intp))
 def chunk_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(array, number, size)`: return the view `array[number * size:(number + 1) *
-    size]`."""
+    """Emit LLVM IR of the Numba intrinsic `chunk_view(array, number, size)`, which returns a view
+    of elements `number * size` to `(number + 1) * size - 1`."""
     array = signature.args[0]
     first = make_array(array)(context, builder, arguments[0]).data
     start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
@@ -170,13 +176,15 @@ def chunk_view(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 @emit_as(lambda bits: types.int64(types.int64))
 def count_set_bits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(bits)`: return the number of set bits of an int64."""
+    """Emit LLVM IR of the Numba intrinsic `count_set_bits(bits)`, which returns the number of set
+    bits of an int64."""
     return builder.ctpop(arguments[0])
 
 
 @emit_as(lambda a, b: types.uint64(types.uint64, types.uint64))
 def multiply_high(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(a, b)`: return the upper 64 bits of the product of two uint64."""
+    """Emit LLVM IR of the Numba intrinsic `multiply_high(a, b)`, which returns the upper 64 bits of
+    the product of two uint64."""
     whole = ir.IntType(128)
     product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
     return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
@@ -184,20 +192,22 @@ def multiply_high(context: Any, builder: Any, signature: Any, arguments: Any) ->
 
 @emit_as(lambda bits: types.int64(types.uint64))
 def lowest_set_bit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(bits)`: return the index of the lowest set bit of a uint64 that is not 0."""
+    """Emit LLVM IR of the Numba intrinsic `lowest_set_bit(bits)`, which returns the index of the
+    lowest set bit of a uint64 that is not 0."""
     return builder.cttz(arguments[0], ir.IntType(1)(1))
 
 
 @emit_as(lambda column: types.Array(column.dtype, column.ndim, "C")(column))
 def writable_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(column)`: return a derived column as a plain array; writes update nothing
-    else."""
+    """Emit LLVM IR of the Numba intrinsic `writable_view(column)`, which returns a derived column
+    as a plain array: writes to it update no appearances."""
     return arguments[0]
 
 
 @emit_as(lambda column: get_world_record(column)(column))
 def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(column)`: return the world record whose row contains a derived column."""
+    """Emit LLVM IR of the Numba intrinsic `owning_world(column)`, which returns the world record
+    that contains `column`, an array on which appearances depend."""
     column = signature.args[0]
     data = make_array(column)(context, builder, arguments[0]).data
     row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])
@@ -206,7 +216,8 @@ def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> 
 
 @emit_as(lambda record: record(record))
 def allocate_like(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(record)`: return an uninitialised record of the same type on the stack.
+    """Emit LLVM IR of the Numba intrinsic `allocate_like(record)`, which returns a new
+    uninitialised record of the same type on the stack; a view by cells is returned itself.
 
     As no other code has its address, LLVM can keep its fields in registers. A view by cells is too
     large for that and is returned itself.
@@ -222,8 +233,8 @@ def allocate_like(context: Any, builder: Any, signature: Any, arguments: Any) ->
 def make_field_getter(
     names: Sequence[str], past: int | None = None, rule: str | None = None, agent: bool = False
 ) -> Callable[[Any, Any, Any], Any]:
-    """Return an intrinsic `(world, parameters, measurements)` that reads fields of the parameter
-    record `p` as a tuple.
+    """Return an intrinsic `(world, parameters, measurements)` that returns the fields `names` of
+    the parameter record as a tuple.
 
     The arrays are read-only, as all worlds share them.
 
@@ -235,7 +246,8 @@ def make_field_getter(
     """
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
-        """Type check the reads; return their signature and code generator."""
+        """Type check the reads of the fields; return the intrinsic's signature and code
+        generator."""
         before = [] if past is None else [was[past]]
         inside = [typing_context.resolve_getattr(p, name) for name in names]
         shared = [
@@ -247,7 +259,7 @@ def make_field_getter(
         kind = types.Tuple([types.intp] * agent + [*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit the reads of the fields, packed into a tuple."""
+            """Emit LLVM IR that reads the fields and packs them into a tuple."""
             if rule is not None and "running" in p.fields:
                 context.get_setattr("running", types.void(p, types.uint32))(
                     builder, (arguments[1], ir.IntType(32)(rule_id(rule)))
@@ -268,7 +280,8 @@ def make_field_getter(
 
 
 def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
-    """Return an intrinsic `(world)` that writes these bytes into a row from offset `start` on.
+    """Return an intrinsic `(world)` that writes the bytes `values` into the world's record, from
+    byte offset `start` on.
 
     Long runs of one byte become a memset, all others a memcpy.
     """
@@ -282,7 +295,7 @@ def make_row_fill(start: int, values: bytes) -> Callable[[Any], None]:
 
     @emit_as(lambda w: types.none(w))
     def fill(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit a memset or memcpy for each run of bytes."""
+        """Emit LLVM IR that writes each run of bytes by memset or memcpy."""
         row, at = builder.bitcast(arguments[0], _BYTE.as_pointer()), start
         for run in map(b"".join, runs):
             place = builder.gep(row, [_INDEX(at)])
@@ -305,12 +318,12 @@ _Tables = list[tuple[str, str, NDArray[Any]]]
 
 
 def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(world, entity, number)` that writes `table[number]` into each column of
-    an entity."""
+    """Return an intrinsic `(world, entity, number)` that writes into each of the `columns`,
+    component fields with a table of values each, the value `table[number]` for an entity."""
 
     @emit_as(lambda w, e, number: types.none(w, types.intp, types.intp))
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit a store to each column."""
+        """Emit LLVM IR that stores a value for the entity in each column."""
         w = signature.args[0]
         if context.enable_boundscheck:
             capacity = w.fields["alive"].type.shape[0]
@@ -323,15 +336,15 @@ def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
 
 
 def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], None]:
-    """Return an intrinsic `(world, first, count, number)` that writes `table[number]` into each
-    column of `count` entities.
+    """Return an intrinsic `(world, first, count, number)` that writes `table[number]` into each of
+    the `columns` for the `count` entities from `first` on.
 
     `count` is at least `LANES`; the stores are vectors of `LANES` entities.
     """
 
     @emit_as(lambda w, first, count, number: types.none(w, types.intp, types.intp, types.intp))
     def spread(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit vector stores of `LANES` entities to each column."""
+        """Emit LLVM IR that stores the values of `LANES` entities at once in each column."""
         w, (world, first, count, number) = signature.args[0], arguments
         stop, step = builder.add(first, count), _INDEX(LANES)
         last = builder.sub(stop, step)
@@ -351,12 +364,12 @@ def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], 
 
 
 def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], None]:
-    """Return an intrinsic `(world, last)` that writes one value into each column of the entities 1
-    to `last`."""
+    """Return an intrinsic `(world, last)` that resets entities 1 to `last`: it writes a constant
+    into each of the `columns`, given as (column, field, constant)."""
 
     @emit_as(lambda w, last: types.none(w, types.intp))
     def clear(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit a memset or a loop of stores for each column."""
+        """Emit LLVM IR that fills each column by memset or by a loop of stores."""
         w = signature.args[0]
         row = builder.bitcast(arguments[0], _BYTE.as_pointer())
         for column, field, number in columns:
@@ -381,12 +394,12 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
 
 
 def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
-    """Return an intrinsic `(world, entity, number)` that is True if each column of an entity equals
-    `table[number]`."""
+    """Return an intrinsic `(world, entity, number)` that returns True if the entity's value in each
+    of the `columns` equals `table[number]`."""
 
     @emit_as(lambda w, e, number: types.boolean(w, types.intp, types.intp))
     def agrees(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the comparison of all columns, combined by AND."""
+        """Emit LLVM IR that compares the entity's value in all columns."""
         equal = ir.IntType(1)(1)
         for place, value in _emit_entity_cells(builder, signature.args[0], columns, arguments):
             stored = builder.load(place, align=1)
@@ -399,8 +412,8 @@ def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
 def _emit_entity_cells(
     builder: Any, w: Any, columns: _Tables, arguments: Any
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield for each column a pointer to the entity's element and the table's value, both as
-    integers."""
+    """Emit LLVM IR for each column and yield (pointer to the entity's value, value from the
+    column's table), both as integers."""
     start, e, number = arguments
     row = builder.bitcast(start, _BYTE.as_pointer())
     for column, field, table in columns:
@@ -427,7 +440,7 @@ class BatchType(Type):
     """
 
     def __init__(self, dtypes: Dtypes) -> None:
-        """Make the type from the element dtypes of the arrays."""
+        """Make the Numba type of a batch from the element dtypes of its arrays, by name."""
         self.arrays = {
             name: types.Array(_element_type(dtype), 1, "C") for name, dtype in dtypes.items()
         }
@@ -463,7 +476,8 @@ class _BatchAttributes(AttributeTemplate):
 
 @extending.lower_getattr_generic(BatchType)  # type: ignore[untyped-decorator]  # numba's
 def _lower_array_attribute(context: Any, builder: Any, batch: Any, value: Any, name: str) -> Any:
-    """Emit the array `b.<name>` from the address and length in the address record."""
+    """Emit LLVM IR that builds the array `b.<name>` from its address and length, which the batch's
+    address record contains."""
     start = builder.gep(value, [context.get_constant(types.intp, batch.offsets[name])])
     kind = batch.arrays[name]
     pointer = context.get_data_type(kind.dtype).as_pointer()
@@ -484,7 +498,8 @@ def make_record_cast(dtype: np.dtype[Any]) -> Callable[[int], Any]:
 
 
 def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[int], Any]:
-    """Return an intrinsic `(address)` that casts an int64 address to `make_type(description)`."""
+    """Return an intrinsic `(address)` that returns the object at a memory address, with the Numba
+    type `make_type(description)`."""
 
     @emit_as(lambda address: make_type(description)(types.intp))
     def cast_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -496,5 +511,6 @@ def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[i
 
 @emit_as(lambda record: types.intp(record))
 def get_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(record)`: return the int64 address of a record."""
+    """Emit LLVM IR of the Numba intrinsic `get_address(record)`, which returns the memory address
+    of a record as int64."""
     return builder.ptrtoint(arguments[0], context.get_value_type(types.intp))

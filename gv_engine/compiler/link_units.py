@@ -76,8 +76,8 @@ class Unit(NamedTuple):
         return (w, p.fields[self.field].type, *more) if self.field else (w, *more)
 
     def get_code(self, types_: tuple[Any, ...]) -> UnitCode:
-        """Return the code for these argument types: from memory, from the disk cache, or compiled
-        now."""
+        """Return this unit's compiled code for the Numba types `types_`: from memory, from the disk
+        cache, or compiled now."""
         digest, codes, _ = _link_context.get()
         if (self.function, types_) not in codes:
             finish = numba_pipeline.optimize_alone if self.rare else numba_pipeline.optimize
@@ -85,8 +85,8 @@ class Unit(NamedTuple):
         return codes[self.function, types_]
 
     def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
-        """Emit a call with the program's arguments `(world, parameters, ...)` and return its
-        result."""
+        """Emit LLVM IR that calls this unit; return the LLVM value of the result. `types_` and
+        `values` are the program's arguments `(world, parameters, ...)`."""
         p, arg_types = types_[1], self.argument_types(*types_)
         w, parameters, *others = values
         arguments = [w, *others]
@@ -108,7 +108,8 @@ class Unit(NamedTuple):
 def _emit_call(
     context: Any, builder: Any, name: str, returns: Any, arg_types: Any, values: Sequence[Any]
 ) -> Any:
-    """Emit a call of an LLVM function by name, with error propagation; return its result."""
+    """Emit LLVM IR that calls the function `name` and passes on its exceptions; return the LLVM
+    value of the result."""
     convention = context.call_conv
     function_type = convention.get_function_type(returns, arg_types)
     function = cgutils.get_or_insert_function(builder.module, function_type, name)
@@ -137,7 +138,8 @@ _link_context: ContextVar[_LinkContext] = ContextVar("_link_context")
 
 @contextmanager
 def linking(digest: str) -> Iterator[None]:
-    """Context manager: put `digest` into the cache key of every unit that this thread compiles."""
+    """Context manager: within the `with` block this thread compiles and links the functions of one
+    program. `digest` becomes part of their keys in the disk cache."""
     token = _link_context.set(_LinkContext(digest, {}, {}))
     try:
         yield
@@ -147,7 +149,8 @@ def linking(digest: str) -> Iterator[None]:
 
 @cache
 def _type_text(numba_type: Any) -> str:
-    """Return a text for a Numba type that is equal in every process."""
+    """Return a text that describes a Numba type, for cache keys. It is the same in every
+    process."""
     if isinstance(numba_type, types.Record):
         fields = ((n, f.offset, _type_text(f.type)) for n, f in numba_type.fields.items())
         return f"{type(numba_type).__name__}{numba_type.size}{list(fields)}"
@@ -160,8 +163,8 @@ def _type_text(numba_type: Any) -> str:
 
 
 def make_call(unit: Unit) -> Any:
-    """Return an intrinsic `(world, parameters, measurements)` that calls a unit and returns its
-    result."""
+    """Return an intrinsic `(world, parameters, measurements)` that calls `unit`, a separately
+    compiled function, and returns its result."""
 
     @emit_as(lambda w, p, was: unit.get_code(unit.argument_types(w, p, was)).returns(w, p, was))
     def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -172,12 +175,13 @@ def make_call(unit: Unit) -> Any:
 
 
 def make_stub(name: str, returns: Any = types.none) -> Any:
-    """Return an intrinsic that takes a tuple of integers and calls the program's function of this
-    name."""
+    """Return an intrinsic that takes a tuple of integers and calls the program's function `name`
+    with them. `returns` is the Numba type of the result."""
 
     @emit_as(lambda numbers: returns(numbers))
     def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the call, with all integers as int64, and return its result."""
+        """Emit LLVM IR that calls the function with all integers as int64; return the LLVM value of
+        the result."""
         kinds = (types.int64,) * len(signature.args[0])
         parts = zip(cgutils.unpack_tuple(builder, arguments[0]), signature.args[0], kinds)
         values = [context.cast(builder, *part) for part in parts]
@@ -189,18 +193,20 @@ def make_stub(name: str, returns: Any = types.none) -> Any:
 
 
 def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
-    """Return an intrinsic `(world, parameters)` that calls units in order, each once or for each
-    agent.
+    """Return an intrinsic `(world, parameters)` that calls compiled functions (`units`) in order,
+    each once or for each agent.
 
     Args:
         acting: call only agents that take part in the step, in turn order; else all agents.
     """
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
-        """Type check all units; return the signature and code generator of the sequence."""
+        """Type check all units for these argument types; return the intrinsic's signature and code
+        generator."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit the calls of the units, in agent loops where needed."""
+            """Emit LLVM IR that calls the units in order, within loops over the agents where
+            needed."""
             was = context.make_tuple(builder, _NONE, [])
             for unit in units:
                 turns = (
@@ -220,17 +226,19 @@ def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
 
 
 def make_measurement(units: Sequence[Unit | None]) -> Any:
-    """Return an intrinsic `(world, parameters)` with the tuple of the units' results; () for None.
+    """Return an intrinsic `(world, parameters)` that calls compiled functions (`units`) and returns
+    the tuple of their results, with () in place of a unit that is None.
 
     With several agents, each result is a pointer to an array by agent.
     """
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
-        """Type check all units; return the signature and code generator of the measurement."""
+        """Type check all units for these argument types; return the intrinsic's signature and code
+        generator."""
 
         def result(unit: Unit | None, builder: Any, context: Any, arguments: Any) -> Any:
-            """Emit the calls of one unit; return its result, or a pointer to the results by
-            agent."""
+            """Emit LLVM IR that calls one unit; return the LLVM value of the result. With several
+            agents it is a pointer to the results by agent."""
             if unit is None:
                 return context.make_tuple(builder, _NONE, [])
             if count == 1:
@@ -259,18 +267,21 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
 
 
 def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
-    """Return an intrinsic `(world, parameters, measurements, terms)` that adds the rewards of all
-    units to `w.reward`, and writes the reward of unit i into column `slots[i]` of `terms`.
+    """Return an intrinsic `(world, parameters, measurements, terms)` that adds the results of all
+    reward functions (`units`) to `w.reward`, and writes the reward of unit i into column `slots[i]`
+    of the array `terms`.
 
     Each reward also goes into its slot of `terms`, an array of agents times reward functions, agent
     by agent. A unit sees the sum of the units before it.
     """
 
     def each(typing_context: Any, w: Any, p: Any, was: Any, terms: Any) -> Any:
-        """Type check all units; return the signature and code generator of the sum."""
+        """Type check all reward units for these argument types; return the intrinsic's signature
+        and code generator."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit the calls of the units, and the stores of their terms and of the sum."""
+            """Emit LLVM IR that calls the reward functions, stores each reward in `terms` and adds
+            it to the agent's reward."""
             world, rows = arguments[0], make_array(terms)(context, builder, arguments[3])
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
                 with _agent_loop(context, builder, w, world, "live") as agent:
@@ -298,8 +309,8 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
 def _agent_loop(
     context: Any, builder: Any, w: Any, world: Any, select: str | bool
 ) -> Iterator[Any]:
-    """Context manager: emit the code inside once per agent, with `w.turn` set; yields the agent
-    index.
+    """Context manager: emit the LLVM IR of the `with` block in a loop over the agents, with
+    `w.turn` set to the agent; yields the agent index.
 
     Args:
         selection: False for all agents, "live" for agents that take part in the step, "order" for
@@ -329,7 +340,8 @@ def _agent_loop(
 
 
 def _emit_agent_value(context: Any, builder: Any, numba_type: Any, value: Any, agent: Any) -> Any:
-    """Emit the load of one agent's value from a per-agent array; a single value passes through."""
+    """Return the LLVM value of one agent: loaded from an array by agent, or `value` itself if its
+    Numba type is not such an array."""
     if _agent_value_type(numba_type) is numba_type:
         return value
     return context.unpack_value(builder, numba_type.dtype, builder.gep(value, [agent]))
@@ -342,25 +354,27 @@ def _agent_value_type(numba_type: Any) -> Any:
 
 @emit_as(lambda w, values: _agent_value_type(values)(w, values))
 def agent_value(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world, values)`: return the current agent's element of a per-agent array."""
+    """Emit LLVM IR of the Numba intrinsic `agent_value(world, values)`, which returns the element
+    of the array `values` that belongs to the agent whose turn it is."""
     w, values = signature.args
     agent = emit_current_agent(context, builder, w, arguments[0])
     return _emit_agent_value(context, builder, values, arguments[1], agent)
 
 
 def make_mask_writer(units: Sequence[Unit], actions: Sequence[int]) -> Any:
-    """Return an intrinsic `(world, parameters, mask)` that writes the action mask: 1 if a unit
-    `(world, parameters, action)` is true.
+    """Return an intrinsic `(world, parameters, mask)` that writes the action mask: 1 for each of
+    the `actions` for which any test `(world, parameters, action)` among the `units` is true.
 
     Only actions with a place in `p.places` are tested. After a true unit, later units run only in
     programs without bounds checks, where that is faster than a branch.
     """
 
     def every(typing_context: Any, w: Any, p: Any, mask: Any) -> Any:
-        """Type check all units and return the signature and code generator of the mask."""
+        """Type check all tests for these argument types; return the intrinsic's signature and code
+        generator."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit a test of each action by all units, with the action as a constant."""
+            """Emit LLVM IR that runs the tests for each action and writes 1 or 0 into the mask."""
             read = context.get_getattr(p, "places")
             places = make_array(places_of)(
                 context, builder, read(context, builder, p, arguments[1], "places")
@@ -410,8 +424,8 @@ _CODES: dict[str, UnitCode] = {}
 def _get_or_compile(
     function: Callable[..., Any], arg_types: Any, finish: Callable[..., Any], digest: str
 ) -> UnitCode:
-    """Return the code of a function for these argument types: from memory, the disk cache, or
-    compiled now.
+    """Return the compiled code of `function` for arguments of these Numba types: from memory, the
+    disk cache, or compiled now.
 
     Args:
         finish: function `(library, entry)` that prepares the LLVM module; part of the cache key.
@@ -438,7 +452,7 @@ _PLAIN = {str(kind): kind for kind in (types.none, types.boolean, *types.number_
 
 
 def _type_to_json(numba_type: Any) -> Any:
-    """Return a Numba type as JSON: a name, or a list for a tuple.
+    """Return a Numba type in a form that JSON can store: a name, or a list for a tuple.
 
     Raises:
         KeyError: it is neither a number nor a tuple of numbers.
@@ -449,7 +463,7 @@ def _type_to_json(numba_type: Any) -> Any:
 
 
 def _type_from_json(data: Any) -> Any:
-    """Return the Numba type that `_type_to_json` wrote."""
+    """Return the Numba type for JSON that `_type_to_json` has returned."""
     if isinstance(data, list):
         return types.Tuple([_type_from_json(each) for each in data])
     return _PLAIN[data]
@@ -458,7 +472,8 @@ def _type_from_json(data: Any) -> Any:
 def _compile_to_bitcode(
     function: Callable[..., Any], arg_types: Any, name: str, finish: Callable[..., Any]
 ) -> tuple[Any, bytes]:
-    """Compile a function; return the Numba type of its result and its LLVM bitcode."""
+    """Compile `function` for these Numba types, let `finish(library, entry)` optimise it, and
+    return the type of its result and its LLVM bitcode under `name`."""
     part, entry, returns = compile_to_ir(function, arg_types)
     module = finish(make_library(name, part), entry)
     module.get_function(entry).name = name
@@ -468,7 +483,7 @@ def _compile_to_bitcode(
 def compile_program(
     kernel: Callable[..., Any], dtypes_text: str, callees: Sequence[FunctionType]
 ) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
-    """Return (object code, external symbols, names of Numba environments) of a program.
+    """Compile a program and return (object code, external symbols, names of Numba environments).
 
     The program's entry is `ENTRY`. If the kernel raises, `ENTRY` returns the negative address of
     the exception's description; see `object_loader.LoadedProgram`.
@@ -509,8 +524,8 @@ _INTS = (types.int64,) * 4
 
 
 def _build_entry_module(kernel: UnitCode) -> Any:
-    """Return the LLVM module of `ENTRY`: a METH_FASTCALL function that releases the GIL and calls
-    the kernel."""
+    """Return an LLVM module with the program's `ENTRY`: a function for Python's METH_FASTCALL
+    convention that releases the GIL and calls `kernel`."""
     context, pointer = numba_pipeline.target_context, ir.IntType(8).as_pointer()
     module = context.create_module(ENTRY)
     kind = context.call_conv.get_function_type(kernel.returns, _INTS)

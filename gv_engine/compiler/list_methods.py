@@ -42,7 +42,8 @@ def _mark_strange(w: Any, kind: Any) -> None:
 
 @register_function("enlist")
 def _list_cell(w: Any, cell: Any, kind: Any) -> None:
-    """Implement `w.enlist(cell, kind)`: add a cell to the list of cells that look like a type."""
+    """Implement `w.enlist(cell, kind)`: add a cell, given as a row-major index, to the list of
+    cells that look like type `kind`."""
     k, i = kind % len(w.listed), cell >> 6
     w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
     w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
@@ -50,8 +51,8 @@ def _list_cell(w: Any, cell: Any, kind: Any) -> None:
 
 @register_function("unlist")
 def _unlist_cell(w: Any, cell: Any, kind: Any) -> None:
-    """Implement `w.unlist(cell, kind)`: remove a cell from the list of cells that look like a
-    type."""
+    """Implement `w.unlist(cell, kind)`: remove a cell, given as a row-major index, from the list of
+    cells that look like type `kind`."""
     k, i = kind % len(w.listed), cell >> 6
     w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
     if w.listed[k, i] == 0:
@@ -60,8 +61,8 @@ def _unlist_cell(w: Any, cell: Any, kind: Any) -> None:
 
 @register_function("block")
 def _set_movement_bit(w: Any, cell: Any, blocks: Any) -> None:
-    """Implement `w.block(cell, blocks)`: set a cell's movement bit; a change invalidates the cached
-    distances."""
+    """Implement `w.block(cell, blocks)`: store whether a cell blocks movement. A change makes the
+    cached distances invalid."""
     bit = np.uint64(1) << np.uint64(cell & 63)
     if ((w.blocked[cell >> 6] & bit) != 0) != (blocks != 0):
         w.blocked[cell >> 6] ^= bit
@@ -70,13 +71,13 @@ def _set_movement_bit(w: Any, cell: Any, blocks: Any) -> None:
 
 @register_method("forget_cells")
 def _build_forget_cells(w: Any, lift: Any) -> Any:
-    """Return the function to compile for `w.forget_cells(lift)`: reset all listed cells to floor
-    and clear the lists; `lift` empties the cells."""
+    """Return the implementation of `w.forget_cells(lift)`, which clears the per-type lists and
+    shows all their cells as floor; `lift` also removes the entities from these cells."""
     stride = w.fields["at"].type.shape[1]
     has_ground = "ground" in LAYOUTS[w].layers
 
     def impl(w: Any, lift: Any) -> None:
-        """Reset the cells in the lists, and the lists."""
+        """Show all listed cells as floor and clear the lists."""
         at = w.in_line()
         for k in range(len(w.filled)):
             for j in range(w.filled.shape[1]):
@@ -106,14 +107,14 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
 
 @register_method("find_strange")
 def _build_find_strange(w: Any) -> Any:
-    """Return the function to compile for `w.find_strange()`: set in `w.strange` the bit of each
-    type with an object of other components."""
+    """Return the implementation of `w.find_strange()`, which finds the types with objects that have
+    gained or lost components, and sets their bits in `w.strange`."""
     layout = LAYOUTS[w]
     agrees = make_entity_compare([part for part in prefab_tables(layout) if part[1] == "has"])
     kinds = layout.type_table_length
 
     def impl(w: Any) -> None:
-        """Compare the components of each live object with its type's."""
+        """Compare the components of each live object with those of its type."""
         w.strange = 0
         for e in range(AGENT + 1, len(w.alive)):
             kind = w.kind.value[e]
@@ -125,8 +126,8 @@ def _build_find_strange(w: Any) -> Any:
 
 @register_method("having")
 def _build_having(w: Any, columns: Any) -> Any:
-    """Return the function to compile for `w.having(columns)`: return the (n,) int64 objects on the
-    grid that have a component, row-major.
+    """Return the implementation of `w.having(columns)`, which returns an (n,) int64 array of the
+    objects on the grid that have the component `columns`, row by row.
 
     Of two objects in a cell, the one on the ground comes first.
     """
@@ -145,8 +146,8 @@ def _build_having(w: Any, columns: Any) -> Any:
 
     @register_jitable
     def collect(w: Any, columns: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
-        """Append the objects with the component from 64 cells, given as bits; return the new
-        count."""
+        """Append the objects with the component to `entities`, from those of the 64 cells from 64 *
+        i on that `bits` selects; return the new `count`."""
         at = w.in_line()
         while bits != 0:
             cell = 64 * i + lowest_set_bit(bits)
@@ -157,7 +158,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return count
 
     def search_lists(w: Any, columns: Any) -> Any:
-        """Search the per-type cell lists of a large grid."""
+        """Return the objects with the component by searching the lists of cells by type of a large
+        grid."""
         if w.strange == TYPES_UNKNOWN:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
@@ -184,7 +186,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_looks(w: Any, columns: Any) -> Any:
-        """Search cells that look like one of the types."""
+        """Return the objects with the component by searching the cells that look like a type with
+        it."""
         if w.strange == TYPES_UNKNOWN:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
@@ -197,7 +200,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_all_cells(w: Any, columns: Any) -> Any:
-        """Search all cells; an appearance does not tell which object lies beneath."""
+        """Return the objects with the component by searching all cells, as in a grid with two
+        layers an appearance does not tell what is on the ground."""
         entities, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
@@ -211,14 +215,15 @@ def _build_having(w: Any, columns: Any) -> Any:
 
 @register_method("of_type")
 def _build_of_type(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.of_type(kind)`: return the (n,) int64 objects of a type
-    on the grid, row-major."""
+    """Return the implementation of `w.of_type(kind)`, which returns an (n,) int64 array of the
+    objects of type `kind` on the grid, row by row."""
     rows, stride = w.fields["at"].type.shape
     words = -(-rows * stride // 64)
 
     @register_jitable
     def collect(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
-        """Append the objects of the type from 64 cells, given as bits; return the new count."""
+        """Append the objects of type `kind` to `entities`, from those of the 64 cells from 64 * i
+        on that `bits` selects; return the new `count`."""
         while bits != 0 and count < len(entities):
             cell = 64 * i + lowest_set_bit(bits)
             bits &= bits - np.uint64(1)
@@ -230,7 +235,7 @@ def _build_of_type(w: Any, kind: Any) -> Any:
         return count
 
     def search_lists(w: Any, kind: Any) -> Any:
-        """Search the type's cell list of a large grid."""
+        """Return the objects of type `kind` by searching the list of cells with this type."""
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for j in range(w.filled.shape[1]):
             full = w.filled[kind, j]
@@ -244,7 +249,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     shows_all = len(LAYOUTS[w].layers) == 1
 
     def search_small(w: Any, kind: Any) -> Any:
-        """Search cells that look like the type, or all cells of a grid with two layers."""
+        """Return the objects of type `kind` by searching the cells that look like it, or all cells
+        of a grid with two layers."""
         types, bits = np.uint64(1) << np.uint64(kind & 31), ~np.uint64(0)
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for i in range(words if len(entities) > 0 else 0):
@@ -258,7 +264,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
 
 @register_jitable
 def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
-    """Append the entities of a cell that have a component to `entities`; return the new count."""
+    """Append the two entities of a cell, `below` and `above`, to `entities` if they have the
+    component; return the new `count`."""
     if below != NOTHING and columns.has[below]:
         entities[count] = below
         count += 1
@@ -270,7 +277,7 @@ def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, 
 
 @register_jitable
 def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
-    """Return word `i` of the lists of several types (a bit mask), combined by OR."""
+    """Return the bitwise OR of word `i` of those `lists` that the bit mask `types` selects."""
     bits = np.uint64(0)
     while types != 0:
         for k in range(lowest_set_bit(types), len(lists), 32):
@@ -281,14 +288,15 @@ def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
 
 @register_method("steps_from")
 def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
-    """Return the function to compile for `w.steps_from(y, x)`: return (H, W) distances from a cell,
-    -1 where there is no way.
+    """Return the implementation of `w.steps_from(y, x)`, which returns an (H, W) array of walking
+    distances from cell (y, x), with -1 for cells that cannot be reached.
 
     Large grids cache the distances of the last cell in `w.ways`.
     """
 
     def read_cached(w: Any, y: Any, x: Any) -> Any:
-        """Return `w.ways`, computed only if the cell or the grid's shape has changed."""
+        """Return `w.ways`, after computing its distances again if they are not for this cell and
+        grid."""
         key = np.uint64(((np.int64(y) << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:
             w.walk_from(y, x, w.ways)
@@ -296,7 +304,7 @@ def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
         return w.ways
 
     def compute(w: Any, y: Any, x: Any) -> Any:
-        """Compute the distances into a new array."""
+        """Return the walking distances from cell (y, x) in a new array."""
         steps = np.empty((w.height, w.width), np.int64)
         w.walk_from(y, x, steps)
         return steps

@@ -68,7 +68,7 @@ class BatchLoop(NamedTuple):
 
 
 def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> BatchLoop:
-    """Return the loop over the worlds of a batch with its callees.
+    """Return the functions of the loop that runs a scenario's systems in all worlds of a batch.
 
     Args:
         scenario: scenario whose systems run.
@@ -84,15 +84,16 @@ def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Batch
 
 
 def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionType:
-    """Return the kernel for programs with these parameters; it reads only the heads of rows."""
+    """Return the kernel, the loop over the worlds of a batch. `parameter_names` are the fields that
+    all programs' parameters share, `dtypes` those of the batch's arrays."""
     batch, head = make_batch_cast(dtypes), make_record_cast(np.dtype(LEADING_FIELDS, align=True))
     count, find, mend = (make_stub(name, types.int64) for name in ("count", "find", "mend"))
     fetch, begin, act, reveal = map(make_stub, ("fetch", "begin", "act", "reveal"))
     is_mixture, checks_bounds = "share" in parameter_names, "running" in parameter_names
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
-        """Run worlds start to stop - 1 of the batch at `address`; return the number of failed
-        worlds."""
+        """Reset or step worlds `start` to `stop - 1` of the batch at `address`, in the autoreset
+        mode `mode`; return the number of worlds with an error."""
         b = batch(address)
         failed = 0
         seats: Any = np.uint64(count(()))
@@ -157,7 +158,8 @@ def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionTy
 
 
 def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
-    """Return the functions that the kernel calls by name.
+    """Return the functions that the kernel, the loop over worlds, calls by name: `count`, `fetch`,
+    `find`, `begin`, `act`, `reveal`, and with bounds checks `mend`.
 
     Their arguments are integers: the `address` of the batch, the index `i` of a world, the address
     of its `row`, and the address `own` of its parameters.
@@ -178,7 +180,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         return agents
 
     def fetch(address: int, turn: int, stop: int) -> None:
-        """Prefetch the rows of the worlds that run soon."""
+        """Prefetch the memory of the world that comes a few iterations after iteration `turn`, if
+        that is before `stop`."""
         b = batch(address)
         if turn + AHEAD < stop:
             prefetch(b.rows, b.turns[turn + AHEAD] if is_mixture else turn + AHEAD)
@@ -187,7 +190,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
             _prefetch_view(b.rows[b.turns[soon] if is_mixture else soon], b.views[0])
 
     def find(address: int, i: int) -> int:
-        """Return the address of a world's row, with its derived fields up to date."""
+        """Return the address of the record of world `i`, after updating appearances that are out of
+        date."""
         w = batch(address).rows[np.uint64(i)]
         if w.stale:
             w.stale = 0
@@ -200,8 +204,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         begin_(world_at(row), p, chunk_view(b.terms, i, p.num_terms * agents))
 
     def act(address: int, i: Any, row: int, own: int, action: int) -> None:
-        """Step a world by the agents' actions and write rewards, ends and sums into the output
-        arrays."""
+        """Step world `i` by the agents' actions, and write rewards, ends and sums into the output
+        arrays of the batch."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         seat: Any = np.uint64(i) * np.uint64(agents)
         for k in range(1, agents):
@@ -211,7 +215,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
             write_outputs(b, seat + np.uint64(k), w, k + 1)
 
     def mend(row: int) -> bool:
-        """Restore the components of entity NOTHING; return True if a rule had changed them."""
+        """Undo changes to the components of NOTHING, the entity that stands for no object; return
+        True if a rule had changed any."""
         w = world_at(row)
         broken = not w.nothing_is_intact()
         if broken:
@@ -219,7 +224,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         return broken
 
     def reveal(address: int, i: Any, row: int, own: int, shown: int) -> None:
-        """Write the agents' observations and masks; into the `final_` arrays if not `shown`."""
+        """Write the observations and action masks of all agents of world `i`, into the `final_`
+        arrays if `shown` is 0."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         for k in range(agents):
             agent, seat = k + 1, np.uint64(i) * np.uint64(agents) + np.uint64(k)
@@ -252,7 +258,7 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
 
 
 def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
-    """Return the byte offsets of a row that nearly every step reads.
+    """Return the byte offsets in a world's record that nearly every step reads, to be prefetched.
 
     These are the head, the first elements of each column that step rules name, and with `cells` the
     cells and their appearances.
@@ -274,8 +280,8 @@ def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> se
 
 
 def _collect_runnable_worlds(b: Any, start: int, stop: int, agents: int) -> int:
-    """Write into `b.turns[start:]` the worlds of [start, stop) that this program runs; return the
-    end index.
+    """Write the indices of the worlds in [start, stop) that this program has to run into
+    `b.turns[start:]`; return the end index in `b.turns`.
 
     A world runs if it has an action and its mixture member is one of this program. A world with an
     invalid member also runs, and fails there.
@@ -292,8 +298,8 @@ def _collect_runnable_worlds(b: Any, start: int, stop: int, agents: int) -> int:
 
 
 def _take_next_level(b: Any, i: int) -> int:
-    """Return the index of the listed level that a world starts with: the requested one or a random
-    one."""
+    """Return the index of the level with which world `i` starts its next episode: the requested
+    one, or else a random one."""
     level = int(b.asked[i])
     b.asked[i] = RANDOM_LEVEL
     return level if level != RANDOM_LEVEL else int(b.drawing[i].random() * len(b.levels))
@@ -306,7 +312,7 @@ def _copy_terms(terms: Any, last: Any) -> None:
 
 
 def _prefetch_view(w: Any, view: Any) -> None:
-    """Prefetch both ends of each row of cells in the view of the first agent."""
+    """Prefetch the grid cells at both ends of each row that the first agent's view covers."""
     facing = w.agent.facing[1]
     y, x = w.position.y[1], w.position.x[1]
     ahead_y, ahead_x = step_y(facing), step_x(facing)

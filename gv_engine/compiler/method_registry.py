@@ -57,7 +57,8 @@ LAYOUTS: dict[EngineRecord, Layout] = {}
 
 
 def register_layout(layout: Layout) -> None:
-    """Register a layout and the verbs known by now, so that methods of its rows can be compiled."""
+    """Register a world's record layout with Numba, so that rules for such worlds can be compiled.
+    The methods of `World` known by now become callable."""
     for name, verb in {**VERBS, "agent_at": _agent_at}.items():
         # `enclose` has a faster implementation, which falls back to this one
         _register_verb("enclose_one_by_one" if name == "enclose" else name, verb)
@@ -68,8 +69,8 @@ def register_layout(layout: Layout) -> None:
 
 
 def _strip_annotations(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature without annotations; Numba compares those of a method and its
-    builder."""
+    """Return a function's signature without type annotations, as Numba requires a method and its
+    builder to have equal signatures."""
     signature = inspect.signature(function)
     empty = inspect.Parameter.empty
     return signature.replace(
@@ -79,8 +80,8 @@ def _strip_annotations(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: Any) -> Decorator:
-    """Return a decorator for a builder: it gets Numba types and returns the function to compile as
-    method.
+    """Return a decorator for a function that gets Numba argument types and returns the
+    implementation of method `name`, which Numba then compiles.
 
     Args:
         name: method name that rules or kernels call.
@@ -89,10 +90,11 @@ def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: 
     """
 
     def register(build: Callable[..., Any]) -> Callable[..., Any]:
-        """Register the builder, without annotations, and return it."""
+        """Register `build` as the builder of the method, without annotations, and return it."""
 
         def build_unannotated(*arguments: Any, **named: Any) -> Any:
-            """Return the implementation for these argument types, without annotations."""
+            """Return what `build` returns for these Numba types: the implementation of the method,
+            here without annotations."""
             implementation = build(*arguments, **named)
             implementation.__signature__ = _strip_annotations(implementation)
             return implementation
@@ -105,7 +107,8 @@ def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: 
 
 
 def register_function(name: str, of: type[EngineRecord] = WorldRecord) -> Decorator:
-    """Return a decorator that registers a function as a method, compiled for all argument types."""
+    """Return a decorator that makes a function the method `name` of the record type `of` in
+    compiled code."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         """Register the function and return it."""
@@ -121,7 +124,7 @@ def _register_choice(
     choose: Callable[[Any], Callable[..., Any]],
     of: type[EngineRecord] = WorldRecord,
 ) -> None:
-    """Register a method whose function depends on the record type only.
+    """Register a method whose implementation `choose` selects by the Numba type of the record.
 
     Args:
         name: method name that rules or kernels call.
@@ -145,7 +148,8 @@ def is_omitted(numba_type: Any) -> bool:
 
 
 def prefab_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
-    """Return (column, field, (n,) values) for each field: its value in each prefab.
+    """Return (column, field, values) for each component field of a layout, where `values` is an
+    (n,) array with the field's initial value by object type.
 
     The prefabs are those of the object types, by type index, then an empty one, then those of the
     agents.
@@ -187,18 +191,18 @@ def _agent_at(self: Any, y: int, x: int) -> int:
 
 @cache
 def _register_verb(name: str, verb: Callable[..., Any]) -> None:
-    """Register a verb of `gv_engine.rules.world` as a method of `WorldRecord`, with the same code
-    in worlds with several agents."""
+    """Register `verb`, a method of `World`, under `name` for compiled worlds. Worlds with one agent
+    get a shorter version if there is one."""
     single = getattr(_SingleAgentMethods, name, verb)
     _register_choice(name, verb, lambda w: verb if count_agents(w) > 1 else single)
 
 
 def _register_view_method(name: str) -> None:
-    """Register `name` as a method of `ViewRecord`, implemented for the view's fields: bits, cells
-    or entities."""
+    """Register `name` as a method of compiled views (the cells around an agent), with the
+    implementation for each of the three forms of view."""
 
     def choose(view: Any) -> Callable[..., Any]:
-        """Return the implementation for the type of the view."""
+        """Return the implementation for the Numba type `view`."""
         by = (
             observation.CELL_VIEW_METHODS if "seen" in view.fields else observation.BIT_VIEW_METHODS
         )
@@ -213,8 +217,8 @@ for _name in observation.BIT_VIEW_METHODS:
 
 @overload(to_measurement)
 def _build_measured(value: Any) -> Any:
-    """Return the function to compile for `measured(value)`: return a measurement widened to int64
-    or float64; tuples unchanged."""
+    """Return the implementation of `to_measurement(value)`, which widens a number to int64 or
+    float64 and returns a tuple unchanged."""
 
     def impl(value: Any) -> Any:
         """Implement `measured`; Numba compiles this function."""
@@ -231,7 +235,7 @@ def _build_measured(value: Any) -> Any:
 
 @overload(count_bits)
 def _build_ones(bits: Any) -> Any:
-    """Return the function to compile for `ones(bits)`: return the number of set bits."""
+    """Return the implementation of `count_bits(bits)`, which returns the number of set bits."""
 
     def impl(bits: Any) -> Any:
         """Implement `ones`; Numba compiles this function."""
@@ -242,8 +246,8 @@ def _build_ones(bits: Any) -> Any:
 
 @overload(flat_view)
 def _build_in_line_of_array(array: Any) -> Any:
-    """Return the function to compile for `in_line(array)`: return a flat view of a C-contiguous
-    array; None for other layouts."""
+    """Return the implementation of `flat_view(array)`, which returns a one-dimensional view of a
+    C-contiguous array; None for arrays of another layout."""
     if getattr(array, "layout", "") == "C":
         return lambda array: flat_array_view(array)
     return None
@@ -254,8 +258,8 @@ def _build_in_line_of_array(array: Any) -> Any:
 
 @register_method("fail", prefer_literal=True)
 def _build_fail(w: Any, message: Any) -> Any:
-    """Return the function to compile for `w.fail(message)`: set `w.error` to the code of a literal
-    message, if no error is set."""
+    """Return the implementation of `w.fail(message)`, which sets `w.error` to the code of the
+    literal `message` if no error is set yet."""
     if not isinstance(message, types.StringLiteral):
         raise TypingError("w.fail takes a string literal")
     code = message_code(message.literal_value)
@@ -270,8 +274,8 @@ def _build_fail(w: Any, message: Any) -> Any:
 
 @register_method("nothing_is_intact")
 def _build_nothing_is_intact(w: Any) -> Any:
-    """Return the function to compile for `w.nothing_is_intact()`: return True if no rule has
-    written to a column of entity NOTHING."""
+    """Return the implementation of `w.nothing_is_intact()`, which returns False if a rule has
+    written to a component of NOTHING, the entity that stands for no object."""
     layout = LAYOUTS[w]
     agrees = make_entity_compare(prefab_tables(layout))
     empty = layout.type_table_length
@@ -287,8 +291,8 @@ def _build_in_line(w: Any) -> Any:
 
 @register_method("agents")
 def _build_agents(w: Any) -> Any:
-    """Return the function to compile for `w.agents()`: return the range of the agents in the
-    world."""
+    """Return the implementation of `w.agents()`, which returns the range of the entities of the
+    world's agents."""
     if LAYOUTS[w].has_smaller_members:
         return lambda w: range(1, w.present + 1)
     behind = LAYOUTS[w].agents + 1
@@ -303,7 +307,8 @@ def _build_high_product(a: Any, b: Any) -> Any:
 
 @register_method("integers", GeneratorRecord)
 def _build_integers(r: Any, low: Any, high: Any = None) -> Any:
-    """Return the function to compile for `w.rng.integers(low, high=None)`."""
+    """Return the implementation of `w.rng.integers(low, high=None)`, which returns a random integer
+    as NumPy does."""
     if is_omitted(high):
         return lambda r, low, high=None: integers(r, 0, low)
     return lambda r, low, high=None: integers(r, low, high)
@@ -311,12 +316,13 @@ def _build_integers(r: Any, low: Any, high: Any = None) -> Any:
 
 @register_method("random", GeneratorRecord)
 def _build_random(r: Any, size: Any = None) -> Any:
-    """Return the function to compile for `w.rng.random(size=None)`."""
+    """Return the implementation of `w.rng.random(size=None)`, which returns random floats in [0, 1)
+    as NumPy does."""
     if is_omitted(size):
         return lambda r, size=None: random(r)
 
     def fill(r: Any, size: Any = None) -> Any:
-        """Return an array of samples of shape `size`."""
+        """Return an array of shape `size` with random floats in [0, 1)."""
         values = np.empty(size, np.float64)
         flat = values.reshape(-1)
         for i in range(flat.size):
@@ -334,8 +340,8 @@ def _shuffle(r: Any, x: Any) -> None:
 
 @register_method("choice", GeneratorRecord)
 def _build_choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
-    """Return the function to compile for `w.rng.choice(a, size=None, replace=True)` for an integer
-    `a`."""
+    """Return the implementation of `w.rng.choice(a, size=None, replace=True)` for an integer `a`,
+    which returns random integers in [0, a) as NumPy does."""
     if not isinstance(a, types.Integer):
         raise TypingError(
             "compiled rules call w.rng.choice(n) with an integer n; use the result as an index"
@@ -344,7 +350,7 @@ def _build_choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
         return lambda r, a, size=None, replace=True: choice(r, a)
 
     def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
-        """Return (size,) int64 samples."""
+        """Return (size,) int64 random integers in [0, a)."""
         if not replace:
             return sample_without_replacement(r, a, size)
         drawn = np.empty(size, np.int64)

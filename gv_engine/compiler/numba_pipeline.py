@@ -65,7 +65,8 @@ target_context: Any = registry.cpu_target.target_context
 
 
 def emit_as(make_signature: Callable[..., Any]) -> Decorator:
-    """Return a decorator that turns an emitter of LLVM IR into an intrinsic of the same name.
+    """Return a decorator that makes a Numba intrinsic, of the same name, from a function that emits
+    LLVM IR.
 
     The emitter takes `(context, builder, signature, arguments)` and returns the result.
 
@@ -75,7 +76,7 @@ def emit_as(make_signature: Callable[..., Any]) -> Decorator:
     """
 
     def decorate(emit: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the intrinsic of an emitter."""
+        """Return a Numba intrinsic whose LLVM IR is emitted by the function `emit`."""
 
         def define(typing_context: Any, *arguments: Any) -> Any:
             """Return signature and code generator for these argument types."""
@@ -92,8 +93,8 @@ def emit_as(make_signature: Callable[..., Any]) -> Decorator:
 
 
 def emit_array(context: Any, builder: Any, array_type: Any, pointer: Any, length: Any) -> Any:
-    """Emit a one-dimensional array of `length` elements at a pointer, without reference
-    counting."""
+    """Emit LLVM IR that builds a one-dimensional Numba array of `length` elements over the memory
+    at `pointer`, and return the array. It has no reference count."""
     array = make_array(array_type)(context, builder)
     size = context.get_constant(
         types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype))
@@ -159,7 +160,8 @@ class _PartLowering(NativeLowering):
     _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower the function into a part library."""
+        """Lower the function in Numba's compiler `state` to LLVM IR in a new `PartLibrary`; return
+        True if the pass changed the state."""
         statements = sum(len(block.body) for block in state.func_ir.blocks.values())
         state.flags.forceinline &= statements < _MIN_LONG_STATEMENTS
         state.library = _make_part(_PartCodegen(), state.func_id.func_name)
@@ -171,7 +173,8 @@ class _PartCompiler(Compiler):
     """Numba compiler with the passes of a part."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return Numba's pipeline with `_PartLowering` and without the annotation pass."""
+        """Return Numba's list of compiler passes, in which `_PartLowering` emits the LLVM IR and
+        types are not annotated."""
         (numba_pipeline,) = super().define_pipelines()  # type: ignore[no-untyped-call]  # numba is
         pipeline = cast(Any, PassManager)(numba_pipeline.pipeline_name)
         pipeline.passes = [
@@ -198,15 +201,15 @@ register_jitable: Decorator = extending.register_jitable(**PART_OPTIONS)
 
 
 def register_parts(functions: Iterable[FunctionType]) -> None:
-    """Register functions as callable from compiled code, with the current values of their
-    globals."""
+    """Make Python functions callable from code that Numba compiles. Their globals keep the values
+    that they have now."""
     for function in functions:
         register_jitable(function)
 
 
 def overload(function: Any) -> Decorator:
-    """Return a decorator for a builder: it gets Numba types and returns the function to compile in
-    place of `function`."""
+    """Return a decorator for a function that gets Numba argument types and returns the
+    implementation that Numba compiles in place of `function`."""
     decorate: Decorator = extending.overload(function, jit_options=PART_OPTIONS)
     return decorate
 
@@ -218,8 +221,8 @@ _NARROW_INTEGERS = types.int8, types.int16, types.int32, types.uint8, types.uint
 
 @contextmanager
 def widen_integers() -> Iterator[None]:
-    """Context manager: narrow integers are passed as int64, so that one compiled part serves all
-    widths.
+    """Context manager: Numba compiles calls inside the `with` block with integers narrower than 64
+    bits passed as int64, so that one compiled function serves all integer types.
 
     Numba's own functions become parts, too.
     """
@@ -231,8 +234,8 @@ def widen_integers() -> Iterator[None]:
 
 
 def _get_widened_implementation(template: Any, args: Any, kws: Any) -> Any:
-    """Replace Numba's `_get_impl`: look up an overload's implementation for widened argument
-    types."""
+    """Return Numba's implementation of an overloaded function for the types of `args` and `kws`,
+    with narrow integers widened to int64. Replaces Numba's `_get_impl`."""
     if template._jit_options.get("pipeline_class") is _PartCompiler:
         args, kws = map(_widen_type, args), {name: _widen_type(kind) for name, kind in kws.items()}
     else:
@@ -241,7 +244,8 @@ def _get_widened_implementation(template: Any, args: Any, kws: Any) -> Any:
 
 
 def _widen_type(numba_type: Any) -> Any:
-    """Return int64 for a narrow integer type, also inside tuples; other types unchanged."""
+    """Return int64 for an integer type narrower than 64 bits, also inside tuples. Other Numba types
+    are returned unchanged."""
     if type(numba_type) in (types.Tuple, types.UniTuple):
         return types.Tuple(tuple(map(_widen_type, numba_type)))
     return types.int64 if numba_type in _NARROW_INTEGERS else numba_type
@@ -251,7 +255,7 @@ def _widen_type(numba_type: Any) -> Any:
 
 
 def compile_to_ir(function: Callable[..., Any], argument_types: Any) -> tuple[Any, str, Any]:
-    """Compile a function to LLVM IR.
+    """Compile a Python function for the Numba types `argument_types` to LLVM IR.
 
     Returns:
         The LLVM module, the function's name in the module, and the Numba type of the result.
@@ -264,7 +268,7 @@ def compile_to_ir(function: Callable[..., Any], argument_types: Any) -> tuple[An
 
 
 def make_library(name: str, *modules: Any) -> Any:
-    """Return a new code library with LLVM modules linked into it."""
+    """Return a new Numba code library named `name` with these LLVM modules linked into it."""
     library = target_context.codegen().create_library(name)
     for module in modules:
         library._final_module.link_in(module, preserve=True)
@@ -277,7 +281,8 @@ def get_module(library: Any) -> Any:
 
 
 def load_part(name: str, bitcode: bytes) -> Any:
-    """Return the library of a part that was compiled to LLVM bitcode."""
+    """Return a Numba code library named `name` that contains LLVM bitcode which was compiled
+    earlier."""
     library = _make_part(target_context.codegen(), name)
     library._final_module = binding.parse_bitcode(bitcode)
     library._finalize_dynamic_globals()
@@ -286,7 +291,8 @@ def load_part(name: str, bitcode: bytes) -> Any:
 
 
 def hide_internals(library: Any, entry: str) -> Any:
-    """Make all functions of a library internal except `entry`; return its LLVM module."""
+    """Give all functions in a code library internal linkage except the one named `entry`; return
+    the library's LLVM module."""
     for function in library._final_module.functions:
         if function.name == entry:
             function.linkage = "external"
@@ -296,15 +302,16 @@ def hide_internals(library: Any, entry: str) -> Any:
 
 
 def optimize(library: Any, entry: str) -> Any:
-    """Hide internal functions and optimise a library; return its LLVM module."""
+    """Run LLVM's optimisations on a code library whose only visible function is `entry`; return the
+    library's LLVM module."""
     hide_internals(library, entry)
     library._optimize_final_module()
     return library._final_module
 
 
 def optimize_alone(library: Any, entry: str) -> Any:
-    """Optimise a library that is never inlined elsewhere, with inlining left to LLVM; return its
-    module.
+    """Run LLVM's optimisations on a code library without forced inlining; return its LLVM module.
+    For functions that are never inlined elsewhere.
 
     The code is smaller and compiles faster than with forced inlining.
     """
@@ -331,7 +338,8 @@ _CHECKED = ContextVar("_CHECKED", default=False)
 
 @contextmanager
 def bounds_checking(checked: bool) -> Iterator[None]:
-    """Context manager: code that this thread compiles inside has bounds checks if `checked`."""
+    """Context manager: if `checked` is True, code that this thread compiles within the `with` block
+    checks array indices."""
     token = _CHECKED.set(checked)
     try:
         yield
@@ -343,7 +351,8 @@ class _BoundsCheckOptions(cpu.CPUTargetOptions):
     """Numba target options that switch bounds checks on inside `bounds_checking()`."""
 
     def finalize(self, flags: Any, options: Any) -> None:
-        """Set the compiler flag `boundscheck` inside `bounds_checking()`."""
+        """Set Numba's compiler flag `boundscheck` if compilation runs within
+        `bounds_checking(True)`."""
         if _CHECKED.get():
             flags.boundscheck = True
         super().finalize(flags, options)  # type: ignore[no-untyped-call]  # numba is
@@ -357,8 +366,8 @@ def _is_bounds_check_enabled(context: Any) -> Any:
 def _emit_array_bounds_check(
     context: Any, builder: Any, index: Any, size: Any, axis: Any = None
 ) -> None:
-    """Emit the bounds check of an array access: the engine's inside `bounds_checking()`, else
-    Numba's."""
+    """Emit LLVM IR that checks an array index: with the engine's error within
+    `bounds_checking(True)`, else with Numba's own."""
     if _CHECKED.get():
         axis = axis if isinstance(axis, int) else 0
         emit_bounds_check(context, builder, index, size, axis, wrapped=True)
@@ -377,7 +386,7 @@ registry.cpu_target.options = _BoundsCheckOptions
 def emit_bounds_check(
     context: Any, builder: Any, index: Any, size: Any, axis: int = 0, wrapped: bool = False
 ) -> None:
-    """Emit code that raises `OutOfBoundsError` unless 0 <= index < size.
+    """Emit LLVM IR that raises `OutOfBoundsError` unless 0 <= `index` < `size`.
 
     Args:
         axis: axis of the array, shown in the error.
@@ -415,7 +424,8 @@ _compiled_raise = njit(_raise_out_of_bounds)
 
 @emit_as(lambda address: types.none(types.intp))
 def raise_exception_at(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(address)`: leave the function with the exception described at an address."""
+    """Emit LLVM IR of the Numba intrinsic `raise_exception_at(address)`, which leaves the compiled
+    function with the exception that is described at `address`; nothing happens if it is 0."""
     calls, (address,) = context.call_conv, arguments
     place = calls._get_excinfo_argument(builder.function)
     builder.store(builder.inttoptr(address, place.type.pointee), place)
@@ -439,7 +449,8 @@ with suppress(RuntimeError):  # it set the number of threads, and they run
 
 
 def _rebuild_env(module: str, constants: Any, name: str) -> Any:
-    """Replace Numba's `_rebuild_env`: name this module in place of a rule module.
+    """Rebuild a Numba environment `name` from `constants`, with this module in place of a user's
+    rule module. Replaces Numba's `_rebuild_env`.
 
     Numba looks into the named module only for Python code, which programs never do. A rule file may
     be gone or changed, and must not be imported here.
@@ -457,8 +468,8 @@ def jit_cached(
     on_miss: Callable[[], None],
     on_failure: Callable[[OSError], None],
 ) -> Any:
-    """Return the jitted function, which loads its code from a folder of the cache or compiles it
-    when called.
+    """Return the Numba-compiled version of `function`. On its first call it is loaded from the
+    cache folder named `key`, or compiled.
 
     Args, Raises: as for `CompiledFunctionCache`.
     """
@@ -480,7 +491,7 @@ class CompiledFunctionCache(FunctionCache):
         on_miss: Callable[[], None],
         on_failure: Callable[[OSError], None],
     ) -> None:
-        """Make the folder of a function.
+        """Make the cache folder named `key` for the compiled code of `function`.
 
         Args:
             function: function to compile.
@@ -509,7 +520,8 @@ class CompiledFunctionCache(FunctionCache):
         Path(self.cache_path).chmod(0o700)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function for these argument types; None if it is not cached."""
+        """Return the function compiled for the argument types of `sig` from the cache; None if it
+        is not cached. Damaged caches are deleted."""
         rtsys.initialize(target_context)
         try:
             # Numba's files are pickles
@@ -527,7 +539,8 @@ class CompiledFunctionCache(FunctionCache):
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled function, if there is room on the disk."""
+        """Save the compiled function `data` for the argument types `sig`. If writing fails, delete
+        the folder and call `on_failure`."""
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
             for file in Path(self.cache_path).iterdir():
@@ -537,7 +550,7 @@ class CompiledFunctionCache(FunctionCache):
             self._on_failure(error)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """Return the key in Numba's index: signature and processor.
+        """Return the key under which Numba finds cached code: argument types and processor.
 
         The folder's name already identifies the code. Numba's own key would pickle the closure,
         with dispatcher numbers that differ in every process.

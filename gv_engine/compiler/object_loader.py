@@ -57,7 +57,8 @@ def describe_processor() -> str:
 
 
 def load_program(program: CachedProgram) -> LoadedProgram | None:
-    """Load a program's object code into memory; None if a symbol it needs is missing."""
+    """Load a compiled program's object code into memory and return its functions; None if a symbol
+    that the code needs is missing."""
     _initialize_llvm()
     target = binding.Target.from_default_triple().create_target_machine(jit=True)
     # owns the target and finds Python's symbols
@@ -69,7 +70,7 @@ def load_program(program: CachedProgram) -> LoadedProgram | None:
     method = _PyMethodDef(ENTRY.encode(), engine.get_function_address(ENTRY), _METH_FASTCALL, None)
 
     def exception(returned: int) -> Exception:
-        """Return the Python exception for a negative result of the program."""
+        """Return the Python exception for a negative result `returned` of the program."""
         from gv_engine.compiler.exceptions import read_exception
 
         return read_exception(-returned, map(engine.get_global_value_address, program.environments))
@@ -78,7 +79,8 @@ def load_program(program: CachedProgram) -> LoadedProgram | None:
 
 
 def _has_symbol(symbol: str) -> bool:
-    """Return True if LLVM finds a symbol; imports Numba's helper functions if needed."""
+    """Return True if LLVM finds a function or variable named `symbol`; imports Numba's helper
+    functions if needed."""
     if binding.address_of_symbol(symbol) is None:
         from gv_engine.compiler import exceptions  # noqa: F401  # brings what is Numba's
     return binding.address_of_symbol(symbol) is not None

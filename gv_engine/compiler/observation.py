@@ -25,8 +25,8 @@ STATE = np.uint32(0xFF00)
 
 
 def cut_view(w: Any, agent: int, view: Any) -> None:
-    """Fill a view with the area around an agent, turned so that the agent looks up; nothing is seen
-    yet."""
+    """Copy the cells around an agent from the grid into `view`, turned so that the agent looks up.
+    All cells count as unseen afterwards."""
     facing = w.agent.facing[agent]
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -42,8 +42,8 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 
 
 def cover_other_agents(w: Any, agent: int, view: Any) -> None:
-    """Put the other agents into a view, turned like the view; of several in a cell, the first
-    shows."""
+    """Draw the other agents into `view`, with their directions relative to `agent`. In a cell with
+    several agents the one with the lowest number shows."""
     # read once: a write to the view might alias these fields
     facing = w.agent.facing[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -59,8 +59,8 @@ def cover_other_agents(w: Any, agent: int, view: Any) -> None:
 
 
 def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
-    """Write the seen cells and the held object as (type, state, colour), the `default`
-    representation.
+    """Write the seen cells of `view` into `grid` and the held object into `item`, as (type, state,
+    colour), for the `default` representation.
 
     Args:
         grid: (h, w, 3) uint8 to fill; Hidden where nothing is seen.
@@ -74,7 +74,8 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 
 def make_write_view(layout: Layout) -> Any:
-    """Return `write_view`, followed by the rotation of oriented objects if the layout has any."""
+    """Return a function `(world, agent, view, grid, item)` that does what `write_view` does and
+    makes directions of objects relative to the agent."""
     turn, has_oriented = make_state_turner(layout)
     if not has_oriented:
         return write_view
@@ -88,15 +89,16 @@ def make_write_view(layout: Layout) -> Any:
 
 
 def make_state_turner(layout: Layout) -> tuple[Any, bool]:
-    """Return a function `(world, agent, grid)` that turns the states of oriented objects in (h, w,
-    3) cells, and True if the layout has any.
+    """Return a function `(world, agent, grid)` that makes the directions of objects in (h, w, 3)
+    cells relative to the agent, and True if the layout has such objects.
 
     Agents are left out, as `cover_other_agents` has turned them.
     """
     kinds = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
 
     def turn(w: Any, agent: int, grid: Any) -> None:
-        """Replace the direction of each oriented object by the direction relative to the agent."""
+        """Replace the direction of each oriented object in `grid` by the direction relative to the
+        agent."""
         facing = w.agent.facing[agent]
         for i in range(grid.shape[0]):
             for j in range(grid.shape[1]):
@@ -107,7 +109,8 @@ def make_state_turner(layout: Layout) -> tuple[Any, bool]:
 
 
 def make_ground_writer(layout: Layout) -> Any:
-    """Return a function `(world, agent, view, grid, out)` that writes the ground of the seen cells.
+    """Return a function `(world, agent, view, grid, out)` that writes the ground of the seen cells
+    into `out`.
 
     `grid` is the result of `write_view`. `out` is (h, w, 3) uint8 to fill: Floor where nothing
     lies, Hidden where nothing is seen.
@@ -116,7 +119,8 @@ def make_ground_writer(layout: Layout) -> Any:
     turn, has_oriented = make_state_turner(layout)
 
     def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
-        """Write the ground of the seen cells into `out`."""
+        """Write the ground of the cells that are seen in `grid` into `out`, as (type, state,
+        colour)."""
         facing = w.agent.facing[agent]
         y, x = w.position.y[agent], w.position.x[agent]
         ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -138,7 +142,8 @@ def make_ground_writer(layout: Layout) -> Any:
 
 
 def write_whole(w: Any, agent: int, out: Any) -> None:
-    """Write all cells, seen or not, into (H, W, 3) uint8 `out`, see `StepArrays.whole`."""
+    """Write all cells of the grid and all agents, seen or not, as (type, state, colour) into (H, W,
+    3) uint8 `out`."""
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             shown = w.looks[y, x] if y < w.height and x < w.width else HIDDEN
@@ -154,8 +159,8 @@ def write_whole(w: Any, agent: int, out: Any) -> None:
 
 
 def write_agent_look(w: Any, agent: int, look: int, out: Any) -> None:
-    """Write an agent's appearance into its cell of the image `out`, if the cell is inside the grid
-    and the image."""
+    """Write the appearance `look` of an agent into the agent's cell of the array `out`, if the cell
+    is inside the grid and the array."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
         for channel in range(3):
@@ -168,14 +173,16 @@ def write_agent_look(w: Any, agent: int, look: int, out: Any) -> None:
 def cut_bits(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Fill a view by rows of bits from the grid, see `simd.cut_looks`; nothing is seen yet."""
+    """Copy grid cells into a view (the area that an agent sees) that stores its rows as bits; all
+    cells count as unseen. For the arguments see `simd.cut_looks`."""
     cut_looks(w, view, turned, line, next_line, cell, next_cell)
     for i in range(view.height):
         view.seen_rows[i] = view.seen_from_right[i] = 0
 
 
 def cover_bits(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Put an entity's appearance into a cell of a view by rows of bits."""
+    """Draw the appearance `look` of an entity into cell (i, j) of a view that stores its rows as
+    bits."""
     view.looks[i, j] = look
     if look >> 31:
         view.clear_rows[i] &= ~(np.int64(1) << j)
@@ -194,8 +201,8 @@ def get_clear_bits_from_right(view: Any, i: int) -> int:
 
 
 def set_seen_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Set the seen cells of a row as bits: from the left in `seen`, from the right in
-    `from_right`."""
+    """Set which cells in row `i` of a view are seen. Bit j of `seen` is the cell j from the left,
+    bit j of `from_right` the cell j from the right."""
     view.seen_rows[i] = seen
     view.seen_from_right[i] = from_right
 
@@ -206,7 +213,8 @@ def set_seen_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
 def cut_cells(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Fill a view by cells from the grid, see `simd.cut_looks`; nothing is seen yet."""
+    """Copy grid cells into a view (the area that an agent sees) that stores a number per cell; all
+    cells count as unseen. For the arguments see `simd.cut_looks`."""
     cut_looks(w, view, turned, line, next_line, cell, next_cell)
     view.seen.fill(0)
 
@@ -214,7 +222,8 @@ def cut_cells(
 def cut_entities(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Fill a view by cells from the grid, with the entity in each cell."""
+    """Copy grid cells into a view (the area that an agent sees) that also stores the entity in each
+    cell. For the arguments see `simd.cut_looks`."""
     cut_cells(view, w, turned, line, next_line, cell, next_cell)
     at = w.in_line()
     for i in range(view.height):
@@ -241,8 +250,7 @@ def cover_entities(view: Any, i: int, j: int, e: int, look: int) -> None:
 
 
 def compute_clear_bits(view: Any, i: int) -> int:
-    """Return the transparent cells of a row as bits (bit j is column j), computed from a view by
-    cells."""
+    """Return the transparent cells in row `i` of a view as bits; bit j is the cell in column j."""
     clear = 0
     for j in range(view.opaque.shape[1]):
         clear |= (view.opaque[i, j] == 0) << j
@@ -250,7 +258,8 @@ def compute_clear_bits(view: Any, i: int) -> int:
 
 
 def compute_clear_bits_from_right(view: Any, i: int) -> int:
-    """Return the transparent cells of a row as bits, counted from the right."""
+    """Return the transparent cells in row `i` of a view as bits; bit j is the cell j from the
+    right."""
     clear = 0
     for j in range(view.width):
         clear |= (view.opaque[i, view.width - 1 - j] == 0) << j
@@ -258,8 +267,8 @@ def compute_clear_bits_from_right(view: Any, i: int) -> int:
 
 
 def set_seen_cells(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Set the seen cells of a row from bits: from the left in `seen`, from the right in
-    `from_right`."""
+    """Set which cells in row `i` of a view are seen. Bit j of `seen` is the cell j from the left,
+    bit j of `from_right` the cell j from the right."""
     for j in range(view.width):
         view.seen[i, j] = (seen >> j | from_right >> view.width - 1 - j) & 1
 
@@ -295,12 +304,12 @@ _INDEX = ir.IntType(64)
 
 
 def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
-    """Return an intrinsic `(source, start, goal, place)` that copies `count` bytes between two byte
-    arrays."""
+    """Return an intrinsic `(source, start, goal, place)` that copies `count` bytes from index
+    `start` of the array `source` to index `place` of the array `goal`."""
 
     @emit_as(lambda source, start, goal, place: types.none(source, types.intp, goal, types.intp))
     def move(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit a memcpy of `count` bytes."""
+        """Emit LLVM IR that copies the bytes by memcpy."""
         at, to = (
             builder.gep(
                 make_array(signature.args[k])(context, builder, arguments[k]).data,
@@ -318,11 +327,12 @@ def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
 
 @cache
 def make_tile_blit(run: int) -> FunctionType:
-    """Return the function `paint`, to be compiled, for tiles whose pixel lines have `run` bytes."""
+    """Return the function `paint(codes, cells, out)`, to be compiled, which draws images from
+    tiles. Each pixel line of a tile has `run` bytes."""
     move = _make_byte_copy(run)
 
     def paint(codes: Any, cells: Any, out: Any) -> None:
-        """Copy the tile of each cell into images.
+        """Draw images into `out` by copying the tile of each cell.
 
         Args:
             codes: (N, h, w) tile number of each cell.

@@ -31,8 +31,8 @@ _ADDRESS_AND_LENGTH = np.dtype([("address", np.int64), ("length", np.int64)])
 
 
 def get_array_dtypes(arrays: Mapping[str, NDArray[Any]]) -> Dtypes:
-    """Return the element dtypes of (n,) arrays; an (n, ...) array has records with one field
-    `row`."""
+    """Return the dtype of one element of each array. For an array of more than one dimension it is
+    a record with one field `row`."""
     return {
         name: np.dtype([("row", array.dtype, array.shape[1:])]) if array.ndim > 1 else array.dtype
         for name, array in arrays.items()
@@ -40,7 +40,8 @@ def get_array_dtypes(arrays: Mapping[str, NDArray[Any]]) -> Dtypes:
 
 
 def make_address_record(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return a () record with the `address` and `length` of each array, both int64.
+    """Return a zero-dimensional record array with the memory `address` and the `length` of each
+    array, both int64.
 
     The record does not keep the arrays alive.
     """
@@ -61,7 +62,8 @@ def rule_id(rule: str) -> int:
 
 
 def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """Yield (field prefix, call) for the calls directly among a call's arguments."""
+    """Yield (field prefix, call) for each rule call that is directly an argument of `call`;
+    `prefix` is that of the outer call's fields."""
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value
@@ -71,7 +73,8 @@ def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
 
 
 def iter_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """Yield (field prefix, call) for a call and all calls nested in its arguments."""
+    """Yield (field prefix, call) for `call` and all rule calls nested in its arguments; `prefix` is
+    that of the outer call's fields."""
     yield prefix, call
     for part in iter_nested_calls(prefix, call):
         yield from iter_calls(*part)
@@ -89,8 +92,8 @@ _COMPILED_PHASES = [phase for phase in Phase if phase is not RENDERING]
 
 
 def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
-    """Return (field of the parameter record, call) for the calls of some phases, or of all compiled
-    phases."""
+    """Return (field of the parameter record, rule call) for all calls of the given phases; without
+    phases, for all that are compiled."""
     return [
         (f"{phase.name}_{number}", call)
         for phase in phases or _COMPILED_PHASES
@@ -99,15 +102,15 @@ def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call
 
 
 def iter_rule_functions(scenario: Scenario, *phases: Phase) -> Iterator[Callable[..., Any]]:
-    """Yield the functions and helpers of all calls of some phases, and the functions among their
-    arguments."""
+    """Yield all Python functions that the rules of the given phases consist of, including helpers
+    and functions among their arguments."""
     for _, whole in list_call_fields(scenario, *phases):
         for call in whole.walk():
             yield from filter(callable, (*call.system.functions, *call.arguments.values()))
 
 
 def runs_engine_rules_only(scenario: Scenario) -> bool:
-    """Return True if all rules that a scenario compiles come with the engine."""
+    """Return True if all rules of a scenario that are compiled are built into the engine."""
     return all(
         is_engine_module(getattr(function, "__module__", None) or "")
         for function in iter_rule_functions(scenario)
@@ -115,8 +118,8 @@ def runs_engine_rules_only(scenario: Scenario) -> bool:
 
 
 def is_data(value: Any) -> bool:
-    """Return True if an argument is a value in the parameter record; all others are compiled into
-    the code."""
+    """Return True if an argument of a rule is stored in the parameter record; False if it is
+    compiled into the code."""
     compiled = callable(value) or is_nested_call(value) or isinstance(value, str | Action)
     return not (compiled or value is None)
 
@@ -130,7 +133,8 @@ def list_mask_actions(scenario: Scenario) -> tuple[int, ...]:
 def make_parameters(
     scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
 ) -> NDArray[Any]:
-    """Return (members,) parameter records of a scenario, in which one member's is filled in.
+    """Return (members,) parameter records, one for each member of a scenario's mixture, in which
+    only the record of member `number` is filled in.
 
     The filled record has the arguments of each call in its own sub-record, the actions, the step
     limit and the number of the first mission text. All other records are 0, except for their
@@ -196,14 +200,15 @@ def _pad_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _make_dtype(places: Mapping[str, tuple[Any, ...]], size: int) -> np.dtype[Any]:
-    """Return an aligned dtype of `size` bytes with fields given as (dtype, offset, ...)."""
+    """Return an aligned dtype of `size` bytes with the fields in `places`, given as (dtype, offset,
+    ...) by name."""
     formats, offsets = zip(*(place[:2] for place in places.values()))
     parts = {"names": [*places], "formats": formats, "offsets": offsets, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
 
 
 def _make_record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return a () record with these values."""
+    """Return a zero-dimensional record array with the given field values."""
     record = np.zeros((), np.dtype([(n, v.dtype, v.shape) for n, v in values.items()], align=True))
     for name, value in values.items():
         record[name] = value

@@ -33,8 +33,8 @@ _CONSTANT_TYPES = (int, float, str, bool, bytes, type(None), np.generic)
 
 
 def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
-    """Return all functions of the engine or of authors that the roots reach, with the (name, value)
-    pairs they use."""
+    """Return all functions of the engine or of authors that can be called from `roots`. Each is
+    mapped to the (name, value) pairs of the globals, closure cells and defaults that it uses."""
     uses: dict[FunctionType, list[tuple[str, Any]]] = {}
     waiting = [root for root in roots if isinstance(root, FunctionType)]
     while waiting:
@@ -48,7 +48,7 @@ def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, A
 
 
 def find_strings(functions: Iterable[FunctionType]) -> set[str]:
-    """Return all string constants in the functions."""
+    """Return all string constants that occur in the code of these functions."""
     return {
         constant
         for function in functions
@@ -59,7 +59,8 @@ def find_strings(functions: Iterable[FunctionType]) -> set[str]:
 
 
 def uses_name(function: Any, name: str) -> bool:
-    """Return True if a function, or a function that it reaches, uses this name or string."""
+    """Return True if `function`, or any function that it may call, uses the name or string constant
+    `name`."""
     functions = find_functions([function])
     names_by_code = (function.__code__.co_names for function in functions)
     return any(name in names for names in names_by_code) or name in find_strings(functions)
@@ -84,7 +85,8 @@ def describe_location(function: FunctionType) -> str:
 
 
 def _describe_function(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
-    """Return a text of a function's code and of the values it uses, for the digest."""
+    """Return a text of a function's bytecode and of the values in `uses`, from which digests are
+    computed."""
     codes = [
         (c.co_name, c.co_code.hex(), c.co_names, c.co_varnames, _list_constants(c))
         for c in iter_code(function.__code__)
@@ -94,8 +96,8 @@ def _describe_function(function: FunctionType, uses: list[tuple[str, Any]]) -> s
 
 
 def _iter_used_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) of a function's globals, module attributes, closure cells and
-    defaults."""
+    """Yield (name, value) of the globals, module attributes, closure cells and defaults that a
+    function uses."""
     for code in iter_code(function.__code__):
         modules = []
         for name in code.co_names:
@@ -118,7 +120,7 @@ def _iter_used_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def iter_code(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all code objects nested in it."""
+    """Yield a code object and all code objects of functions nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -131,7 +133,7 @@ def _list_constants(code: CodeType) -> list[str]:
 
 
 def _iter_flat(value: Any) -> Iterator[Any]:
-    """Yield the elements of nested tuples and lists; any other value itself."""
+    """Yield all elements of nested tuples and lists, or `value` itself if it is neither."""
     if isinstance(value, tuple | list):
         for part in value:
             yield from _iter_flat(part)
@@ -140,8 +142,8 @@ def _iter_flat(value: Any) -> Iterator[Any]:
 
 
 def constant_text(value: Any) -> str:
-    """Return a text that is equal in every process for equal constants; the name for a function or
-    class."""
+    """Return a text for a constant of a rule that is the same in every process. A function or class
+    gives its name."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
     if isinstance(value, np.dtype):
@@ -163,8 +165,8 @@ MAX_UNITS = 10_000
 
 
 def cache_folder() -> Path:
-    """Return the user's folder of compiled programs; `GV_ENGINE_CACHE_DIR` overrides the
-    default."""
+    """Return the folder on disk with the user's compiled programs, which the variable
+    `GV_ENGINE_CACHE_DIR` can change."""
     import platformdirs  # not needed to step objects
 
     variable = os.environ.get("GV_ENGINE_CACHE_DIR")
@@ -181,7 +183,7 @@ _NO_FOLDER = Path(os.devnull, "compiled")
 
 
 def use_temporary_cache() -> None:
-    """Use a temporary folder in place of the cache folder until this process ends.
+    """Store compiled programs in a new temporary folder from now on, until this process ends.
 
     Raises:
         OSError: no temporary folder can be made.
@@ -215,14 +217,16 @@ def read_program(key: str) -> CachedProgram | None:
 
 
 def _parse_program(header: Any, code: bytes) -> CachedProgram:
-    """Return a program of the header and the code in its file."""
+    """Return the compiled program that a cache file contains, from its JSON header and its object
+    code."""
     digest, symbols, environments, errors = header
     rule_errors = {number: _ERRORS[name](message) for number, name, message in errors}
     return CachedProgram(digest, code, tuple(symbols), tuple(environments), rule_errors)
 
 
 def write_program(key: str, program: CachedProgram) -> None:
-    """Write a program into the cache, if there is room for it."""
+    """Write a compiled program into the disk cache under the cache key `key`. If writing fails,
+    warn and go on."""
     errors = [
         (number, type(error).__name__, str(error)) for number, error in program.errors.items()
     ]
@@ -244,7 +248,8 @@ def _program_path(key: str) -> Path:
 
 
 def ensure_writable(key: str) -> None:
-    """Make a program's folder, or switch to a temporary cache if it cannot be written."""
+    """Make the cache folder of the program with the cache key `key`. If it cannot be written, warn
+    and use a temporary cache."""
     try:
         _test_writable(key)
     except OSError as error:
@@ -255,7 +260,8 @@ def ensure_writable(key: str) -> None:
 
 
 def _test_writable(key: str) -> None:
-    """Make the folders of a program and of units, and write a temporary file into both."""
+    """Make the folder of the program `key` and the folder of units; raise OSError if either cannot
+    be written."""
     for folder in (cache_folder() / key, _units_folder()):
         make_private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
@@ -263,7 +269,8 @@ def _test_writable(key: str) -> None:
 
 
 def delete_oldest() -> None:
-    """Delete the oldest programs and units beyond the maximum numbers."""
+    """Delete the oldest programs and units of the disk cache, so that at most `MAX_PROGRAMS` and
+    `MAX_UNITS` remain."""
     for old in _list_oldest(cache_folder(), MAX_PROGRAMS):
         shutil.rmtree(old, ignore_errors=True)
     for old in _list_oldest(_units_folder(), MAX_UNITS):
@@ -277,7 +284,8 @@ def _list_oldest(folder: Path, count: int) -> list[Path]:
 
 
 def warn_not_cached(error: OSError) -> None:
-    """Warn that programs cannot be cached."""
+    """Warn that compiled programs cannot be stored, with the reason `error`, so that every process
+    compiles them again."""
     warnings.warn(
         f"compiled programs cannot be kept ({error}); every process compiles them again. "
         f"Set GV_ENGINE_CACHE_DIR to a folder that only you can write",
@@ -288,7 +296,8 @@ def warn_not_cached(error: OSError) -> None:
 
 @contextmanager
 def compile_lock(key: str) -> Iterator[None]:
-    """Context manager with a lock file: only one process compiles a program at a time.
+    """Context manager: hold a file lock, so that only one process at a time compiles the program
+    with the cache key `key`.
 
     A process that waited finds the program in the cache. If files cannot be locked, nobody waits.
     """
@@ -311,7 +320,8 @@ def read_unit(key: str) -> tuple[Any, bytes] | None:
 
 
 def write_unit(key: str, returns: Any, bitcode: bytes) -> None:
-    """Write a unit into the cache, if there is room for it.
+    """Write LLVM bitcode of a unit, a separately compiled function, into the disk cache under
+    `key`; if writing fails, do nothing.
 
     Args:
         returns: type of the unit's result, as JSON.
@@ -335,7 +345,8 @@ def _units_folder() -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder of the cache and its missing parents, for this user only.
+    """Make a folder, and its missing parents, that only this user can read and write; raise OSError
+    if other users can write there.
 
     Raises:
         OSError: it cannot be made, or others can write there.
@@ -350,7 +361,8 @@ def make_private_folder(folder: Path) -> None:
 
 
 def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
-    """Return why other users may have written to a path, as a clause; "" if they cannot have.
+    """Return a reason why users other than the current one may have written to `path`; an empty
+    string if none can have.
 
     All folders and links on the path are checked. Above the cache, a folder such as /tmp may be
     writable for all if its sticky bit is set.
@@ -382,8 +394,8 @@ def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
 
 
 def _read(path: Path, parse: Callable[[Any, bytes], _T]) -> _T | None:
-    """Return `parse(header, code)` of what `_write` wrote to this path; None if it is missing, or
-    in a folder that others can write.
+    """Return `parse(header, code)` for a file of the disk cache; None if the file is missing,
+    damaged, or in a folder that other users can write.
 
     A file is removed if it is damaged, not a regular file, or writable by others.
     """
@@ -407,7 +419,8 @@ def _read(path: Path, parse: Callable[[Any, bytes], _T]) -> _T | None:
 
 
 def _write(path: Path, header: Any, code: bytes) -> None:
-    """Write a header, as JSON, and code to a path, with their SHA-256; an atomic write."""
+    """Write `header`, as JSON, and `code` to a file of the disk cache, with their SHA-256. The
+    write is atomic."""
     rest = json.dumps(((path.parent.name, path.name), header)).encode() + b"\n" + code
     with atomic_write(path) as draft:
         draft.chmod(0o600)
@@ -415,7 +428,7 @@ def _write(path: Path, header: Any, code: bytes) -> None:
 
 
 def _modification_time(path: Path) -> float:
-    """Return the modification time of a path; 0 if it is gone."""
+    """Return the modification time of a file; 0 if another process has deleted the file."""
     try:
         return path.stat().st_mtime
     except OSError:  # another process has deleted it

@@ -72,7 +72,7 @@ class Program:
     def __init__(
         self, name: str, digest: str, link: Callable[[], LinkedProgram], is_built_in: bool = False
     ) -> None:
-        """Make a program that is neither loaded nor compiled yet.
+        """Make a program that is not loaded or compiled yet.
 
         Args:
             name: name of the scenario.
@@ -93,14 +93,14 @@ class Program:
         self._request, self.key = digest, self._digest or digest
 
     def load(self) -> bool:
-        """Load the program from the cache, if it is there; return True if `prepare` will take no
-        time."""
+        """Load the program from the disk cache if it is there. Return True if `prepare` will not
+        have to compile it."""
         if self.run is None and not self.failure and not self._load_first(self.key, self._request):
             ensure_writable(self.key)
         return self.run is not None or bool(self.failure)
 
     def prepare(self) -> None:
-        """Load the program from the cache, or compile it.
+        """Load the program from the disk cache, or compile it and store it there.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
@@ -128,15 +128,16 @@ class Program:
                 raise compiler.make_compile_error(self.failure, self._built_in) from error.__cause__
 
     def _load_first(self, *keys: str) -> CachedProgram | None:
-        """Load the first of these cache keys that is in the cache and return it; None if there is
-        none."""
+        """Load the program from the disk cache under the first of these `keys` that is found there;
+        return the cached program, or None."""
         for cached in map(read_program, keys):
             if cached and self._digest in ("", cached.digest) and self._load(cached):
                 return cached
         return None
 
     def _load(self, cached: CachedProgram) -> bool:
-        """Load object code and its errors; return False if a symbol is missing."""
+        """Load a program's object code into memory and set `run` and `errors`; return False if a
+        symbol that the code needs is missing."""
         if loaded := load_program(cached):
             (self.run, self.exception), self.errors = loaded, cached.errors
             self._keep_forever()
@@ -154,7 +155,8 @@ _FINISHED: set[Program] = set()
 
 
 def check_compilable(scenario: Scenario) -> None:
-    """Raise an error if a system of the scenario is not a function of columns.
+    """Raise an error if a system of the scenario cannot be compiled because it is a processor or a
+    function of states or grids.
 
     Raises:
         DoesNotCompileError: a system is arbitrary Python; the message names it.
@@ -178,7 +180,7 @@ def check_compilable(scenario: Scenario) -> None:
 
 
 def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Program:
-    """Return the program of a scenario; `Program.prepare` loads or compiles it.
+    """Return the compiled program of a scenario, which is loaded or compiled by `Program.prepare`.
 
     Args:
         scenario: scenario whose systems run.
@@ -209,7 +211,8 @@ def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Pro
 
 
 def _iter_numba_settings() -> Iterator[str]:
-    """Yield the Numba settings that programs depend on; none before Numba is imported."""
+    """Yield the Numba settings on which compiled code depends, as texts; none before Numba is
+    imported."""
     if "numba" in sys.modules:
         from gv_engine.compiler.compiler import compiler_settings
 
@@ -217,7 +220,7 @@ def _iter_numba_settings() -> Iterator[str]:
 
 
 def _link_scenario(*arguments: Any) -> LinkedProgram:
-    """Return `compiler.link_scenario` of the arguments, with any exception as
+    """Return `compiler.link_scenario(*arguments)`; raise any exception as a
     `DoesNotCompileError`."""
     from gv_engine.compiler import compiler
 
@@ -233,8 +236,8 @@ def _iter_call_functions(call: Call) -> Iterator[Any]:
 
 
 def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:
-    """Raise `DoesNotCompileError` for a view that is too wide for bits, or `.flat` in checked
-    rules."""
+    """Raise `DoesNotCompileError` if the view has too many columns to be stored as bits, or if a
+    function uses `.flat` although `checked` is True."""
     width = scenario.area.shape[1]
     if width > _MAX_WIDTH and any("clear_row" in f.__code__.co_names for f in functions):
         raise DoesNotCompileError(
@@ -251,7 +254,8 @@ def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], che
 
 
 def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
-    """Yield texts of a scenario's calls and layout, equal in every process, for the digest."""
+    """Yield texts that describe a scenario's rule calls and layout, for the cache key. They are the
+    same in every process."""
     for field, whole in list_call_fields(scenario):
         for prefix, call in iter_calls(whole.name, whole):
             system = call.system
@@ -277,7 +281,7 @@ def _environment_text() -> str:
 
 @cache
 def _hash_engine() -> str:
-    """Return the SHA-256 of the engine's files and of Numba's version."""
+    """Return the SHA-256 digest of the engine's source files and of Numba's version."""
     folder = Path(__file__).parents[1]
     files = [path for room in _ENGINE_PACKAGES for path in sorted((folder / room).rglob("*.py"))]
     if numba := find_spec("numba"):

@@ -59,7 +59,8 @@ class DerivedColumn(types.Array):
     """
 
     def __init__(self, field: Any, start: int, world: int) -> None:
-        """Make the type of a field at byte offset `start` of a world's row."""
+        """Make the Numba type of an array on which appearances depend, at byte offset `start` of
+        the record of world type number `world`."""
         self.start, self.world = start, world
         name = f"Kept({field.dtype}, {field.ndim}, {start}, {world})"
         _init_array(self, field.dtype, field.ndim, "C", readonly=True, name=name)
@@ -101,7 +102,8 @@ class ComponentRecord(EngineRecord):
     def __init__(
         self, columns: EngineRecord, column: str, start: int, world: int, shown: set[str]
     ) -> None:
-        """Make the record type, with derived columns for the `shown` fields."""
+        """Make the record type. Writes to the fields in `shown` will update the appearances of
+        cells."""
         fields: Any = columns.fields
         parts = [(name, field._asdict()) for name, field in fields.items()]
         _init_record(self, parts, columns.size, columns.aligned)
@@ -152,7 +154,7 @@ class _FieldAttributes(AttributeTemplate):
     key = EngineRecord
 
     def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]  # a constant
-        """Return the type of a field; `EMPTY_GROUND` for the ground of worlds without ground."""
+        """Return the Numba type of field `name` of a record; None if there is no such field."""
         if isinstance(record, WorldRecord) and name == "ground" and name not in record.fields:
             return EMPTY_GROUND
         return record.typeof(name) if name in record.fields else None
@@ -160,11 +162,11 @@ class _FieldAttributes(AttributeTemplate):
 
 @cache
 def _register_field_read(name: str) -> None:
-    """Let compiled code read the field `name` of engine records; a field wins over a method of the
-    same name."""
+    """Let compiled code read the field `name` of the engine's records. A field has precedence over
+    a method of the same name."""
 
     def read(context: Any, builder: Any, record: Any, value: Any) -> Any:
-        """Emit the read of the field."""
+        """Emit LLVM IR that reads the field."""
         if isinstance(record, ViewRecord) and name in record.size_of:
             return context.get_constant(types.int64, record.size_of[name])
         if name not in record.fields:
@@ -175,7 +177,8 @@ def _register_field_read(name: str) -> None:
 
 
 def _forbid_view_write(name: str) -> None:
-    """Make code that assigns to the field `name` of a view fail to compile: all worlds share it."""
+    """Make compilation fail for code that assigns to the field `name` of a view, as all worlds
+    share the field."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         """Raise `TypingError` when the write is compiled."""
@@ -196,7 +199,8 @@ def to_engine_record(record: Any) -> EngineRecord:
 
 
 def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineRecord:
-    """Return a record type of a class, with all nested records converted."""
+    """Return the Numba record type `record` as a type of the class `record_class`, with nested
+    records converted too."""
     fields = []
     number, shown = crc32(str(record).encode()), _SHOWN_COLUMNS.get(record, ())
     for name, field in record.fields.items():
@@ -230,7 +234,7 @@ def get_world_record(column: DerivedColumn) -> EngineRecord:
 
 
 def make_world_record(record: types.Record, columns: Collection[tuple[str, str]]) -> EngineRecord:
-    """Return the world record type in which the appearances of cells depend on these columns (name,
-    field)."""
+    """Return the engine's record type of a world. Writes to the (component, field) pairs in
+    `columns` will update the appearances of cells."""
     _SHOWN_COLUMNS[record] = columns
     return to_engine_record(record)

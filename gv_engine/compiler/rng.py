@@ -27,7 +27,7 @@ def high_product(a: Any, b: Any) -> Any:
 
 
 def next64(r: Any) -> Any:
-    """Return 64 random bits: advance the state, then permute it."""
+    """Return 64 random bits from the generator state `r` and advance the state."""
     high, low = r.state_high, r.state_low
     new_low = low * MULTIPLIER_LOW
     new_high = high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
@@ -43,7 +43,8 @@ def next64(r: Any) -> Any:
 
 
 def next32(r: Any) -> Any:
-    """Return 32 random bits; the other half of the 64 bits serves the next call."""
+    """Return 32 random bits from the generator state `r`. Of each 64 bits, the second half is
+    returned by the next call."""
     if r.has_half:
         r.has_half = _0
         half = r.half
@@ -56,12 +57,13 @@ def next32(r: Any) -> Any:
 
 
 def random(r: Any) -> Any:
-    """Return a float64 sample, uniform in [0, 1)."""
+    """Return a random float64 in [0, 1) from the generator state `r`, as NumPy's `random` does."""
     return np.float64(next64(r) >> _11) * _TO_UNIT
 
 
 def integers(r: Any, low: int, high: int) -> Any:
-    """Return an int64 sample, uniform in [low, high); a range of one value uses no random bits."""
+    """Return a random int64 in [low, high), as NumPy's `integers` does. A range of one value uses
+    no random bits."""
     if high <= low:
         if low == 0:
             raise ValueError("high <= 0")
@@ -88,14 +90,14 @@ def integers(r: Any, low: int, high: int) -> Any:
 
 
 def choice(r: Any, n: int) -> Any:
-    """Return an int64 sample, uniform in [0, n): NumPy's `choice(n)`."""
+    """Return a random int64 in [0, n), as NumPy's `choice(n)` does."""
     if n <= 0:
         raise ValueError("a must be a positive integer unless no samples are taken")
     return integers(r, 0, n)
 
 
 def _sample_up_to(r: Any, last: int) -> Any:
-    """Return an int64 sample, uniform in [0, last], by masked rejection."""
+    """Return a random int64 in [0, last], by rejection of values that are too large."""
     if last == 0:
         return np.int64(0)
     top = _U(last)
@@ -112,7 +114,8 @@ def _sample_up_to(r: Any, last: int) -> Any:
 
 
 def shuffle(r: Any, values: Any) -> None:
-    """Shuffle a one-dimensional array in place."""
+    """Shuffle a one-dimensional array in place, as NumPy's `shuffle` does, with the generator state
+    `r`."""
     for i in range(len(values) - 1, 0, -1):
         j = _sample_up_to(r, i)
         swapped = values[i]
@@ -121,8 +124,8 @@ def shuffle(r: Any, values: Any) -> None:
 
 
 def sample_without_replacement(r: Any, n: int, size: int) -> Any:
-    """Return (size,) int64 distinct samples of [0, n) in random order: `choice(n, size,
-    replace=False)`."""
+    """Return `size` distinct random integers in [0, n) in random order, as NumPy's `choice(n, size,
+    replace=False)` does."""
     if size > n:
         raise ValueError("Cannot take a larger sample than population when replace is False")
     if n > 10_000 and size > n // 50:
@@ -142,7 +145,8 @@ def sample_without_replacement(r: Any, n: int, size: int) -> Any:
 
 
 def _shuffle_tail(r: Any, values: Any, first: int) -> None:
-    """Shuffle an array in place from the end down to index `first`, by bounded integers."""
+    """Shuffle the part of an array that `sample_without_replacement` returns, in place: from the
+    end down to index `first`."""
     for i in range(len(values) - 1, first - 1, -1):
         j = integers(r, 0, i + 1)
         swapped = values[i]

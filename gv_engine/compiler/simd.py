@@ -31,7 +31,8 @@ def _splat(value: int, count: int) -> Any:
 
 
 def _shuffle(builder: Any, vector: Any, other: Any = None, *, lanes: list[int]) -> Any:
-    """Emit a vector of these lanes of one or two vectors."""
+    """Return an LLVM vector of the elements `lanes` of `vector`; numbers beyond its length select
+    elements of `other`."""
     order = ir.Constant(ir.VectorType(_HALF, len(lanes)), lanes)
     other = other or ir.Constant(vector.type, ir.Undefined)
     return builder.shuffle_vector(vector, other, order)
@@ -44,7 +45,7 @@ def _field_address(builder: Any, record: Any, pointer: Any, name: str, index: An
 
 
 def _element_address(builder: Any, record: Any, pointer: Any, name: str, *index: Any) -> Any:
-    """Emit a byte pointer to an element of a record's one- or two-dimensional array."""
+    """Return an LLVM byte pointer to an element of the array in field `name` of a record."""
     field = record.fields[name].type
     number = index[0]
     if len(index) > 1:
@@ -65,7 +66,7 @@ def _store(builder: Any, value: Any, place: Any) -> None:
 
 
 def _clamp(builder: Any, value: Any, low: int, high: int) -> Any:
-    """Emit an int64 clamped to [low, high]."""
+    """Return an LLVM int64: `value` limited to [low, high]."""
     for bound, sign in ((low, "<"), (high, ">")):
         limit = _INDEX(bound)
         value = builder.select(builder.icmp_signed(sign, value, limit), limit, value)
@@ -73,7 +74,8 @@ def _clamp(builder: Any, value: Any, low: int, high: int) -> Any:
 
 
 def _bit_range(builder: Any, low: Any, high: Any, size: int) -> Any:
-    """Emit a word with bits low to high - 1 set, limited to the first `size` bits."""
+    """Return an LLVM int64 whose bits `low` to `high - 1` are set, as far as they are among the
+    first `size` bits."""
     ends = [builder.shl(_INDEX(1), _clamp(builder, end, 0, size)) for end in (low, high)]
     lower, upper = (builder.sub(end, _INDEX(1)) for end in ends)
     return builder.and_(upper, builder.not_(lower))
@@ -97,7 +99,8 @@ def _constant_address(builder: Any, value: Any) -> Any:
 
 
 def _reverse_bits(builder: Any, word: Any, size: int, reversed_bytes: Any) -> Any:
-    """Emit the lowest `size` bits of a word in reverse order."""
+    """Return an LLVM int64 with the lowest `size` bits of `word` in reverse order. `reversed_bytes`
+    points to a table of reversed bytes."""
     reversed_word = _INDEX(0)
     for shift in range(0, size, 8):
         byte = builder.and_(builder.lshr(word, _INDEX(shift)), _INDEX(255))
@@ -107,7 +110,7 @@ def _reverse_bits(builder: Any, word: Any, size: int, reversed_bytes: Any) -> An
 
 
 def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
-    """Emit the transpose of a square of vectors; return its rows."""
+    """Return the transpose of a square matrix whose `rows` are LLVM vectors, as rows."""
     size, step = len(rows), 1
     lanes = range(size)
     while step < size:
@@ -128,8 +131,8 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
     )
 )
 def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world, view, turned, line, next_line, cell, next_cell)`: copy appearances from
-    the grid into a view.
+    """Emit LLVM IR of the Numba intrinsic `cut_looks(world, view, turned, line, next_line, cell,
+    next_cell)`, which copies the appearances of grid cells into a view.
 
     Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
@@ -156,8 +159,8 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     )
 
     def tile(i: Any, j: Any) -> list[Any]:
-        """Emit the loads of a square tile of the view; return its rows as vectors of
-        appearances."""
+        """Return a square tile of the view, with its first cell at (i, j), as LLVM vectors: the
+        appearances of each row."""
         along = builder.select(turned, i, j), builder.select(turned, j, i)
         near = builder.add(cell, builder.mul(along[0], next_cell))
         far = builder.add(line, builder.mul(along[1], next_line))
@@ -192,8 +195,8 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
         return tile_rows
 
     def write(i: Any) -> None:
-        """Emit the stores of a row of tiles: the appearances, and the opaque cells as bytes or
-        bits."""
+        """Emit LLVM IR that stores the tiles from row `i` of the view on: appearances, and which
+        cells are opaque."""
         bits = [[_INDEX(0)] * size, [_INDEX(0)] * size]
         address = partial(_element_address, builder, view, record)
         for j in range(0, width, size):
@@ -231,8 +234,8 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
 @emit_as(lambda view, grid: types.none(view, grid))
 def write_seen_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(view, grid)`: write the seen cells as (type, state, colour) into (h, w, 3) uint8;
-    Hidden for others."""
+    """Emit LLVM IR of the Numba intrinsic `write_seen_looks(view, grid)`, which writes the seen
+    cells of a view as (type, state, colour) into (h, w, 3) uint8 `grid`, and Hidden for others."""
     view, grid = signature.args
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
@@ -265,8 +268,8 @@ def write_seen_looks(context: Any, builder: Any, signature: Any, arguments: Any)
 def _load_seen(
     builder: Any, view: Any, record: Any, i: Any, begin: int, size: int, width: int
 ) -> Any:
-    """Emit the seen cells begin to begin + size - 1 of a row as booleans, from a view by rows of
-    bits."""
+    """Return an LLVM vector of booleans: which of the cells `begin` to `begin + size - 1` in row
+    `i` of a view are seen. The view stores rows as bits."""
     seen = _splat(0, size)
     for name, bits in (
         ("seen_rows", [begin + k for k in range(size)]),
@@ -284,8 +287,8 @@ def _load_seen(
 
 @emit_as(lambda w, i, kinds: types.uint64(w, types.intp, types.uint64))
 def find_typed_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Intrinsic `(world, i, kinds)`: return cells 64 * i to 64 * i + 63 that look like given types,
-    as bits.
+    """Emit LLVM IR of the Numba intrinsic `find_typed_cells(world, i, kinds)`, which returns 64
+    bits: which of the cells from 64 * i on look like one of the types in the bit mask `kinds`.
 
     Bit k of `kinds` stands for the types k, k + 32, k + 64 and so on.
     """

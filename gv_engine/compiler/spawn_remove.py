@@ -36,15 +36,15 @@ from gv_engine.scenario.layout import Layout
 
 @register_method("spawn")
 def _build_spawn(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.spawn(kind)`: return a new entity of a type; NOTHING,
-    with `w.error` set, if there is none."""
+    """Return the implementation of `w.spawn(kind)`, which creates an object of type `kind` and
+    returns its entity; NOTHING, with `w.error` set, if the type is unknown or no entity is free."""
     layout = LAYOUTS[w]
     write = make_entity_write(_list_spawn_tables(layout))
     has_prefab = np.array([bool(parts) for parts in layout.prefabs])
     is_large = layout.is_large
 
     def impl(w: Any, kind: Any) -> Any:
-        """Take the lowest free entity and write the type's components."""
+        """Take the lowest free entity and write the components of type `kind`."""
         if not (0 <= kind < len(has_prefab) and has_prefab[kind]):
             if w.error == 0:
                 w.error = UNKNOWN_TYPE_CODE
@@ -68,7 +68,8 @@ def _build_spawn(w: Any, kind: Any) -> Any:
 
 @cache
 def _list_spawn_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
-    """Return the `prefab_tables` that spawning writes: those that differ from the empty prefab."""
+    """Return the component fields that spawning must write, as (column, field, values by type):
+    those in which any type differs from an entity without components."""
     kinds = slice(layout.type_table_length)
     return [
         (column, field, table)
@@ -79,8 +80,8 @@ def _list_spawn_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
 
 @register_method("enclose")
 def _build_enclose(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.enclose(kind)`: put new objects of a type into all edge
-    cells of the grid, in vector writes."""
+    """Return the implementation of `w.enclose(kind)`, which puts new objects of type `kind` into
+    all edge cells of the grid."""
     layout = LAYOUTS[w]
     spread = make_entity_range_write(_list_spawn_tables(layout))
     above = zip(layout.prefabs, layout.grounds, strict=True)
@@ -89,8 +90,8 @@ def _build_enclose(w: Any, kind: Any) -> Any:
 
     @register_jitable
     def put(w: Any, e: Any, y: Any, x: Any, look: Any, blocks: Any) -> Any:
-        """Put entity `e` into a cell, with its appearance and list entry; return the next
-        entity."""
+        """Put entity `e` into cell (y, x) with appearance `look`, and `blocks` in the movement map;
+        return the next entity, `e + 1`."""
         cell = y * w.at.shape[1] + x
         w.in_line()[cell] = e
         w.alive[e] = 1
@@ -103,7 +104,8 @@ def _build_enclose(w: Any, kind: Any) -> Any:
         return e + 1
 
     def impl(w: Any, kind: Any) -> None:
-        """Write all edge cells at once if grid and entities are free, else spawn one by one."""
+        """Fill all edge cells at once if the grid is empty and there are enough free entities, else
+        spawn one by one."""
         height, width, e = w.height, w.width, w.free
         count = 2 * (height + width) - 4
         free = height > 1 and width > 1 and 0 <= kind < len(has_prefab)
@@ -139,7 +141,8 @@ def _build_enclose(w: Any, kind: Any) -> Any:
 
 @register_function("remove")
 def _remove(w: Any, e: Any) -> None:
-    """Implement `w.remove(e)`: take an entity off the grid and free its index."""
+    """Implement `w.remove(e)`: take entity `e` off the grid and make its index free for new
+    objects."""
     if e != NOTHING:
         w.lift(e)
         w.become_nothing(e)
@@ -149,8 +152,8 @@ def _remove(w: Any, e: Any) -> None:
 
 @register_method("become_nothing")
 def _build_become_nothing(w: Any, e: Any) -> Any:
-    """Return the function to compile for `w.become_nothing(e)`: remove all components of an entity;
-    the grid stays unchanged."""
+    """Return the implementation of `w.become_nothing(e)`, which removes all components of entity
+    `e` and frees its index, but leaves the grid unchanged."""
     layout = LAYOUTS[w]
     write, empty = _make_prefab_write(layout), layout.type_table_length
 
@@ -164,8 +167,8 @@ def _build_become_nothing(w: Any, e: Any) -> Any:
 
 @register_method("become_empty")
 def _build_become_empty(w: Any) -> Any:
-    """Return the function to compile for `w.become_empty()`: reset the row to an empty world; the
-    fields before `at` stay."""
+    """Return the implementation of `w.become_empty()`, which removes all objects from the world.
+    Fields such as size, steps and generator stay."""
     layout = LAYOUTS[w]
     empty = np.zeros((), layout.looks_dtype)
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
@@ -182,7 +185,7 @@ def _build_become_empty(w: Any) -> Any:
     has_drawn = layout.drawn > 0
 
     def impl(w: Any) -> None:
-        """Reset only the used part of a large row."""
+        """Remove all objects of a large world; only memory that was used is written."""
         clear(w, w.highest)
         if has_drawn:
             w.drawn.fill(0)
@@ -199,12 +202,13 @@ def _build_become_empty(w: Any) -> Any:
 
 @register_method("clear")
 def _build_clear(w: Any) -> Any:
-    """Return the function to compile for `w.clear()`: reset the world to agents without a place."""
+    """Return the implementation of `w.clear()`, which empties the world except for its agents; they
+    have no position yet."""
     first_free = LAYOUTS[w].agents + 1
     is_multi_agent = first_free > 2
 
     def impl(w: Any) -> None:
-        """Empty the row and give the agents their components."""
+        """Remove all objects and give the agents their initial components."""
         w.capacity = len(w.alive)
         if is_multi_agent:
             for agent in range(1, first_free):
@@ -251,8 +255,8 @@ def _build_take(w: Any, e: Any, column: Any) -> Any:
 def _make_component_setter(
     w: EngineRecord, column: Any, has: bool
 ) -> Callable[[Any, Any, Any], None]:
-    """Return `impl(w, e, column)`, which adds (`has`) or removes a component and resets its
-    values."""
+    """Return an implementation `(world, entity, column)` that adds the component `column` with
+    default values if `has` is True, else removes it."""
     if not isinstance(column, types.StringLiteral):
         raise TypingError("w.add and w.take take a column's name as a string literal")
     name = column.literal_value
@@ -264,7 +268,7 @@ def _make_component_setter(
     write = make_entity_write(columns)
 
     def impl(w: Any, e: Any, column: Any) -> None:
-        """Write the component's defaults and update the entity's appearance; an error for
+        """Add or remove the component and update the entity's appearance; set `w.error` if `e` is
         NOTHING."""
         if e == NOTHING:
             if w.error == 0:
@@ -280,8 +284,8 @@ def _make_component_setter(
 
 @register_method("state_of")
 def _build_state_of(w: Any, e: Any) -> Any:
-    """Return the function to compile for `w.state_of(e)`: return the state of an entity, 0 for
-    types with one state."""
+    """Return the implementation of `w.state_of(e)`, which returns the state number of entity `e`; 0
+    for types with one state."""
     if not LAYOUTS[w].states:
         return lambda w, e: 0
     # an absent component reads 0, so the sum is the state of the component that the object has
@@ -315,16 +319,16 @@ def _build_left_by(w: Any, kind: Any) -> Any:
 
 
 def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> Any:
-    """Return a function `(world, kind)` that returns the type's value, or the default for an
-    unknown type."""
+    """Return a function `(world, kind)` that returns `values[kind]`, or `default` if `kind` is not
+    a type."""
     table = np.array(values)
     return lambda w, kind: table[kind] if 0 <= kind < len(table) else default
 
 
 @register_method("on_ground")
 def _build_on_ground(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.on_ground(kind)`: return True if objects of a type live
-    on the ground."""
+    """Return the implementation of `w.on_ground(kind)`, which returns True if objects of type
+    `kind` lie on the ground layer."""
     if any(LAYOUTS[w].grounds):
         return _make_type_lookup(LAYOUTS[w].grounds, False)
     return lambda w, kind: False  # a constant, so that LLVM removes the rules' branches
@@ -332,8 +336,8 @@ def _build_on_ground(w: Any, kind: Any) -> Any:
 
 @register_method("set_state")
 def _build_set_state(w: Any, e: Any, state: Any) -> Any:
-    """Return the function to compile for `w.set_state(e, state)`: write an entity's state and the
-    components that come with it."""
+    """Return the implementation of `w.set_state(e, state)`, which writes the state of entity `e`
+    and adds or removes the components that the state defines."""
 
     def first(w: Any, e: Any, state: Any) -> None:
         """Do nothing: the start of the chain of writes."""
@@ -348,10 +352,10 @@ def _build_set_state(w: Any, e: Any, state: Any) -> Any:
 
 def _append_state_write(before: Any, column: str, field: str) -> Any:
     """Return a function `(world, entity, state)` that calls `before` and then writes the state into
-    a column."""
+    `field` of the component `column`, if the entity has it."""
 
     def set_state(w: Any, e: Any, state: Any) -> None:
-        """Call `before`, then write the state if the entity has the component."""
+        """Call `before`, then write `state` into the column if entity `e` has the component."""
         before(w, e, state)
         if w[column]["has"][e]:
             w[column][field][e] = state
@@ -360,8 +364,8 @@ def _append_state_write(before: Any, column: str, field: str) -> Any:
 
 
 def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
-    """Return a function `(world, entity, state)` that calls `before` and then adds or removes a
-    component.
+    """Return a function `(world, entity, state)` that calls `before` and then adds or removes the
+    component `cls`, as the new state of the entity's type requires.
 
     The type's states define which of them have the component, and with which values.
     """
@@ -385,7 +389,7 @@ def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
     write = make_entity_write(columns)
 
     def set_state(w: Any, e: Any, state: Any) -> None:
-        """Call `before`, then write the component of the new state if it changes."""
+        """Call `before`, then add or remove the component if the new state requires it."""
         before(w, e, state)
         kind = w.kind.value[e]
         if 0 <= kind < len(numbers) and 0 <= state < most:

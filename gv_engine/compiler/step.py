@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 
 def _phase_units(scenario: Scenario, phase: Phase) -> list[tuple[Unit, Unit | None]]:
-    """Return for each system call of a phase its unit `(world, parameters, measurements)`, and the
-    unit `(world, parameters)` that measures before the transitions; None if nothing is measured."""
+    """Return a pair for each system call of `phase`: its function to compile, and the function that
+    measures the world before the transitions, or None if nothing is measured."""
     units = []
     for field, call in list_call_fields(scenario, phase):
         past = PreStepMeasurements(number_end_tests(call) if phase is Phase.TERMINATING else None)
@@ -57,8 +57,8 @@ def _phase_units(scenario: Scenario, phase: Phase) -> list[tuple[Unit, Unit | No
 
 
 def _measure_and_run(measure: Any, run: Any) -> Any:
-    """Return a function `(world, parameters, measurements)` that runs a system with measurements
-    taken just before."""
+    """Return a function `(world, parameters, measurements)` that calls `measure` and passes its
+    result to the system `run`."""
 
     def both(w: Any, p: Any, was: Any) -> Any:
         """Measure, then run the system."""
@@ -68,8 +68,8 @@ def _measure_and_run(measure: Any, run: Any) -> Any:
 
 
 def _phase_runners(scenario: Scenario, phase: Phase) -> list[Unit]:
-    """Return a unit `(w, p, ())` for each system call of a phase; measurements are taken just
-    before it."""
+    """Return the functions to compile for the system calls of `phase`, as units. Those that need
+    values from before the call measure them just before it."""
     return [
         unit._replace(function=_measure_and_run(before.function, unit.function)) if before else unit
         for unit, before in _phase_units(scenario, phase)
@@ -92,25 +92,24 @@ def _always_answers(w: Any, p: Any, action: int) -> bool:
 
 
 def _make_action_test(when: Any, getter: Any) -> Any:
-    """Return a function `(world, parameters, action)` that is True if the condition `when` holds
-    for the action."""
+    """Return a function `(world, parameters, action)` that returns True if the condition `when`
+    holds; `getter` returns the arguments of `when`."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
-        """Return True if the condition holds for the action; without a branch, which processors
-        mispredict."""
+        """Return True if the condition says that the action has an effect."""
         return bool(when(w, *getter(w, p, (action,))))
 
     return acts
 
 
 def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
-    """Return a function `(world, parameters, action)` that is True if `before` is, or if `when` and
-    `inside` both are."""
+    """Return a function `(world, parameters, action)` that returns True if the test `before` is
+    true, or if both the condition `when` and the test `inside` are."""
     if before is _never_answers and inside is _always_answers:
         return _make_action_test(when, getter)
 
     def acts(w: Any, p: Any, action: int) -> bool:
-        """Return True if an earlier test or this one is true for the action."""
+        """Return True if an earlier test or this one says that the action has an effect."""
         if before(w, p, action):
             return True
         return bool(when(w, *getter(w, p, (action,)))) and inside(w, p, action)
@@ -119,19 +118,20 @@ def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
 
 
 def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
-    """Return a function `(world, parameters, action)` that is True if `before` is, or if `test` is
-    in the turn of these agents."""
+    """Return a function `(world, parameters, action)` that returns True if the test `before` is
+    true, or `test` in the turn of an agent for which `turns` is True."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
-        """Return True if an earlier test is true, or this one in the turn of its agents."""
+        """Return True if an earlier test says that the action has an effect, or this one in the
+        turn of its agents."""
         return bool(before(w, p, action) or (turns[current_agent(w)] and test(w, p, action)))
 
     return acts
 
 
 def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
-    """Return a function `(world, parameters, action)` that is True if `before` is, or if a
-    transition answers the action.
+    """Return a function `(world, parameters, action)` that returns True if the test `before` is
+    true, or if the transition `call` would react to the action.
 
     The tests of transitions nested in the call are included. They make up the action mask.
     """
@@ -153,8 +153,8 @@ def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
 
 
 def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
-    """Return a function `(world, parameters, action)` that is True if `before` is, or if a reward
-    or end answers the action.
+    """Return a function `(world, parameters, action)` that returns True if the test `before` is
+    true, or if the reward or terminating `call` would react to the action.
 
     The tests of calls nested in the call are included. They make up the action mask.
     """
@@ -189,7 +189,8 @@ class BoundSystems(NamedTuple):
 
 
 def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[Unit]]:
-    """Return a scenario's systems as functions of one world, and the units that they call.
+    """Return a scenario's systems as three functions of one world, and the units (separately
+    compiled functions) that they call.
 
     Args:
         scenario: scenario whose systems run.
@@ -249,11 +250,12 @@ _CLEAR_UNIT = Unit(_clear_world, rare=True)
 
 
 def _make_begin(has_smaller_members: bool, clear: Any, reset: Any) -> Any:
-    """Return `begin(w, p, terms)`, which clears a world and its step outputs and runs the resets;
-    with `has_smaller_members` it also sets the number of agents."""
+    """Return `begin(world, parameters, terms)`, which calls `clear`, sets all step outputs to 0 and
+    calls `reset` to create a level; with `has_smaller_members` it also sets the number of
+    agents."""
 
     def begin(w: Any, p: Any, terms: Any) -> None:
-        """Clear the world and sample a new level."""
+        """Start an episode: clear the world and let the reset functions create a level."""
         if has_smaller_members:
             w.present = p.present
         clear(w, p, ())
@@ -279,12 +281,13 @@ def clear_terms(terms: Any) -> None:
 
 
 def _make_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
-    """Return `act(w, p, action, terms)` for one agent: measure, transitions, rewards, end,
-    success."""
+    """Return `act(world, parameters, action, terms)`, which steps a world with one agent by calling
+    `measures`, `transition`, `reward`, `end` and `success` in turn."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        """Step the world."""
+        """Take one step of the world by `action`, and write the rewards by function into
+        `terms`."""
         agent = current_agent(w)
         w.action[agent] = action
         w.terminated = 0
@@ -305,12 +308,13 @@ def _make_act(*measures: Any, transition: Any, reward: Any, end: Any, success: A
 
 
 def _make_multi_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
-    """Return `act(w, p, action, terms)` for several agents: measure, transitions, rewards, end,
-    success."""
+    """Return `act(world, parameters, action, terms)`, which steps a world with several agents by
+    calling `measures`, `transition`, `reward`, `end` and `success` in turn."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        """Step the world; `action` is the first agent's."""
+        """Take one step of the world. `action` is the first agent's, those of the others are in
+        `w.action`."""
         w.action[1] = action
         begin_step(w, p.leaves)
         set_turn_order(w, p.turns)
@@ -345,15 +349,16 @@ def cut_view_with_agents(w: Any, agent: int, view: Any) -> None:
 
 
 def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: Any) -> Any:
-    """Return a function (world, parameters, arrays) that writes what an agent sees into observation
-    arrays.
+    """Return a function `(world, parameters, arrays)` that writes what the current agent sees into
+    observation arrays.
 
     The arrays are (view, grid, item). The function cuts the view out of the grid, applies the
     visibility system, and writes the seen cells.
     """
 
     def write_seen(w: Any, p: Any, was: Any) -> None:
-        """Write what the current agent sees into `grid` and `item`."""
+        """Write what the current agent sees into `grid` and `item`, where `was` is (view, grid,
+        item)."""
         shape, grid, item = was
         view = allocate_like(shape)
         clear_rule(w, p, ())
@@ -366,14 +371,14 @@ def _make_view_writer(cut_view: Any, visibility: Any, values: Any, write_view: A
 
 
 def _make_observation_runner(function: Any, values: Any) -> Any:
-    """Return a function (world, parameters, arrays) that runs an observation system on the view and
-    its arrays.
+    """Return a function `(world, parameters, arrays)` that runs the observation system `function`,
+    whose arguments `values` returns, on the current agent's view and arrays.
 
     The arrays are (view, grid, item); the visibility system has already run.
     """
 
     def observes(w: Any, p: Any, was: Any) -> None:
-        """Run the observation system on the view and its arrays."""
+        """Run the observation system, where `was` is (view, grid, item)."""
         view, grid, item = was
         arguments = values(w, p, (view,))
         function(w, arguments[0], view, (grid, item), *arguments[2:])
@@ -383,7 +388,8 @@ def _make_observation_runner(function: Any, values: Any) -> Any:
 
 
 def _run_both(first: Any, second: Any) -> Any:
-    """Return a function `(world, parameters, measurements)` that calls two functions in order."""
+    """Return a function `(world, parameters, measurements)` that calls `first` and then `second`
+    with these arguments."""
 
     def both(w: Any, p: Any, was: Any) -> None:
         """Call both functions."""
@@ -394,7 +400,8 @@ def _run_both(first: Any, second: Any) -> Any:
 
 
 def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
-    """Return `reveal(w, p, view, grid, item, mask)` for one agent."""
+    """Return `reveal(world, parameters, view, grid, item, mask)`, which writes the observation and
+    action mask of a world's only agent by calling `write_seen` and `write_mask`."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         """Write the agent's observation and action mask."""
@@ -405,12 +412,12 @@ def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
 
 
 def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
-    """Return `reveal(w, p, view, grid, item, mask)` for several agents, some of them done or
-    gone."""
+    """Return `reveal(world, parameters, view, grid, item, mask)`, which writes the observation and
+    action mask of the agent whose turn it is by calling `write_seen` and `write_mask`."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
-        """Write the current agent's observation and mask; Hidden cells and a zero mask if the agent
-        is gone."""
+        """Write the current agent's observation and action mask. An agent off the grid sees Hidden
+        cells; the mask of an agent that is done or off the grid is 0."""
         if w.position.y[w.turn] >= 0:
             write_seen(w, p, (view, grid, item))
         else:
@@ -427,8 +434,8 @@ def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
 
 
 def make_mission_writer(layout: Layout) -> Any:
-    """Return a function `(world, parameters, out)` that writes the numbers of an agent's mission,
-    see `Missions.numbers`."""
+    """Return a function `(world, parameters, out)` that writes the current agent's mission into the
+    array `out`, as the numbers of `Missions.numbers`."""
     write: Any = _write_no_numbers
     for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
         write = _append_number_write(write, field.name, number)
@@ -446,8 +453,8 @@ def _write_no_numbers(w: Any, out: Any) -> None:
 
 
 def _append_number_write(before: Any, field_name: str, position: int) -> Any:
-    """Return a function `(world, out)` that calls `before` and writes one mission field into
-    `out[position]`."""
+    """Return a function `(world, out)` that calls `before` and writes the mission's field
+    `field_name` into `out[position]`."""
 
     def write(w: Any, out: Any) -> None:
         """Write the earlier fields, then this field."""

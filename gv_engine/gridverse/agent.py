@@ -48,14 +48,14 @@ class Agent(Value):
 
     @classmethod
     def of(cls, world: ObjectWorld) -> Agent:
-        """Return the agent of a world."""
+        """Return an agent that reads and writes the first agent of `world`."""
         agent = cls((0, 0), Orientation.F)
         agent._store = get_store(world)
         return agent
 
     def bind_to_world(self, world: ObjectWorld) -> Agent:
-        """Attach this agent to a world and return it. If it is in a world already, attach and
-        return a copy."""
+        """Make this agent read and write the agent of `world`, and return it. An agent that is in a
+        world already is copied first."""
         if self._store is not None:
             return self.copy().bind_to_world(world)
         store = get_store(world)
@@ -95,7 +95,8 @@ class Agent(Value):
         self._components()[0].facing = int(Orientation(orientation))
 
     def _components(self) -> tuple[components.Agent, components.Position]:
-        """Return the components of the agent: those of its world, or its own without a world."""
+        """Return the components Agent and Position of this agent: those in its world, or its own if
+        it is in none."""
         if self._store is None:
             return self._agent_component, self._position_component
         world = self._store.world
@@ -103,7 +104,7 @@ class Agent(Value):
 
     @property
     def grid_object(self) -> GridObject:
-        """Return the held object, a NoneGridObject for nothing."""
+        """Return the object that the agent holds; a NoneGridObject if it holds nothing."""
         if self._store is None:
             return self._item
         held = self._components()[0].holding
@@ -143,8 +144,8 @@ class Agent(Value):
         return Agent(self.position, self.orientation, self.grid_object.copy())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return `agent` (3,) int64: y, x and orientation, and `item` (3,) uint8: the held
-        object."""
+        """Return the agent as two arrays by name: `agent`, (3,) int64 with y, x and orientation,
+        and `item`, (3,) uint8 with the held object."""
         return {
             "agent": np.array([*self.position, self.orientation], np.int64),
             "item": np.array(self.grid_object.appearance, np.uint8),

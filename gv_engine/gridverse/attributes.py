@@ -46,7 +46,8 @@ class ComponentNumber:
     """Descriptor that reads and writes a numeric field of one of an object's components."""
 
     def __init__(self, part: type, name: str, kind: type | None = None) -> None:
-        """Describe field `name` of component class `part`, converted by `kind` when read."""
+        """Make an attribute that reads and writes field `name` of the object's component of class
+        `part`. Values read are converted by `kind`, if given."""
         self.part = part
         self.name = name
         self.kind = kind
@@ -101,7 +102,8 @@ class Flag:
 
 
 def state_field(kind: ObjectType) -> StateNumber | None:
-    """Return the descriptor of the state of a type; None for types with one state."""
+    """Return the descriptor that reads and writes the state of objects of type `kind`; None for
+    types with one state."""
     for part, _ in kind.components:
         if kind.state and column_name(part) == kind.state[0]:
             return StateNumber(part, kind.state[1])
@@ -109,7 +111,7 @@ def state_field(kind: ObjectType) -> StateNumber | None:
 
 
 def adopt_type(cls: Any, kind: ObjectType) -> None:
-    """Link an object class to a declared type, and add descriptors for the fields of its
+    """Make `cls` the class of the objects of type `kind`, with an attribute for each field of its
     components."""
     cls.kind = kind
     status = getattr(cls, "Status", None)
@@ -129,8 +131,8 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
 
 
 def register_class(cls: Any) -> None:
-    """Register a user-defined object class as a type, with the attributes that the class
-    declares."""
+    """Declare an object type for a user-defined class, with the numbers, states, flags and colour
+    that the class declares."""
     base: ObjectType | None = getattr(cls, "kind", None)
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
     own = cls.Part = _make_component(cls)
@@ -181,7 +183,7 @@ def register_class(cls: Any) -> None:
 
 
 def _make_component(cls: type) -> type:
-    """Return the component named after a class, with the annotated numbers of the class as
+    """Return a component class with the name of `cls` and the annotated numbers of `cls` as
     fields."""
     names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
     hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)

@@ -18,7 +18,7 @@ Factory = Callable[[], GridObject]
 def draw_positions(
     grid: Grid, positions: Iterable[tuple[int, int]], factory: Factory
 ) -> list[Position]:
-    """Put an object into each of several cells; return the positions.
+    """Put a new object from `factory` into each of these cells of the grid; return the positions.
 
     Raises:
         IndexError: a position is outside the grid; so for all helpers.
@@ -32,7 +32,8 @@ def draw_positions(
 def draw_cartesian_product(
     grid: Grid, ys: Iterable[int], xs: Iterable[int], factory: Factory
 ) -> list[Position]:
-    """Put objects into all crossings of some rows and columns; return the positions."""
+    """Put a new object from `factory` into each cell whose row is in `ys` and whose column is in
+    `xs`; return the positions."""
     columns = list(xs)
     return draw_positions(grid, [(y, x) for y in ys for x in columns], factory)
 
@@ -65,14 +66,16 @@ def draw_room(grid: Grid, area: Area, factory: Factory = Wall) -> list[Position]
 def draw_room_grid(
     grid: Grid, ys: Sequence[int], xs: Sequence[int], factory: Factory = Wall
 ) -> list[Position]:
-    """Put the walls of adjacent rooms along some rows and columns; return the positions."""
+    """Draw the walls of adjacent rooms along the rows `ys` and the columns `xs`; return the
+    positions of the walls."""
     rows, columns = range(min(ys), max(ys) + 1), range(min(xs), max(xs) + 1)
     lines = [(y, x) for y in rows for x in columns if y in ys or x in xs]
     return draw_positions(grid, lines, factory)
 
 
 def rooms_of(ys: Sequence[int], xs: Sequence[int]) -> list[Area]:
-    """Return the inner areas of the rooms that `draw_room_grid` draws, row by row."""
+    """Return the areas inside the rooms that `draw_room_grid` draws with the same arguments, row by
+    row."""
     return [
         Area((top + 1, bottom - 1), (left + 1, right - 1))
         for top, bottom in pairwise(ys)

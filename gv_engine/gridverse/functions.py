@@ -52,7 +52,7 @@ def _to_pair(value: Any) -> tuple[int, int]:
 
 
 def _to_metric(value: Any) -> Any:
-    """Return a distance function from its name, or the function itself."""
+    """Return the distance function with this name; a function is returned unchanged."""
     metric = _METRICS.get(value, value)
     if not callable(metric):
         raise TypeError(f"no distance function {value!r}: {describe_allowed(value, DISTANCES)}")
@@ -86,7 +86,8 @@ def _nested_phase(name: str) -> Phase | None:
 
 
 def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
-    """Return a user's argument in the form that systems take.
+    """Return an argument that a user wrote for a function of states, converted to the form that the
+    engine's systems take.
 
     Args:
         name: name of the parameter.
@@ -102,7 +103,8 @@ def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> 
 
 
 def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: ObjectTypes) -> Any:
-    """Return a scenario's argument in the form that user-defined functions take.
+    """Return an argument that a scenario stores for a system, converted to the form that
+    user-defined functions of states take.
 
     Args:
         name: name of the parameter.
@@ -168,14 +170,15 @@ class BuiltInFunction:
 
 
 def _load_function(phase: Phase, name: str) -> Any:
-    """Return a registered function by phase and name, to unpickle a `BuiltInFunction`."""
+    """Return the registered function of a phase with this name; used to unpickle a
+    `BuiltInFunction`."""
     from gv_engine.gridverse.registry import FUNCTION_REGISTRIES  # imports this module
 
     return FUNCTION_REGISTRIES[phase][name]
 
 
 def _make_call(system: System, values: dict[str, Any]) -> Call:
-    """Return the call of a system with arguments as users write them.
+    """Return a call of a system with the arguments `values`, in the form in which users write them.
 
     Raises:
         TypeError: an argument has no meaning; the message names it.
@@ -191,7 +194,8 @@ def _make_call(system: System, values: dict[str, Any]) -> Call:
 
 
 def to_call(function: Callable[..., Any], phase: Phase) -> Call:
-    """Return a function of states or grids as a call of a system."""
+    """Return a call of a system that does what `function`, a function of states or grids, does in
+    this phase."""
     plain, values = function, {}
     if isinstance(function, functools.partial) and not function.args:
         plain, values = function.func, function.keywords
@@ -200,7 +204,8 @@ def to_call(function: Callable[..., Any], phase: Phase) -> Call:
 
 
 def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """Return a scenario's call as a function of states or grids.
+    """Return a function of states or grids that does what `call_`, a scenario's call of a system,
+    does.
 
     Args:
         layout: layout of the worlds that a reset creates; None for one with all types.
@@ -230,7 +235,7 @@ def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
 
 
 def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None) -> Any:
-    """Run a call of a system on states or grids and return its result.
+    """Run a scenario's call of a system on states or grids, and return its result.
 
     Args:
         first: positional arguments of the phase's protocol.
@@ -244,7 +249,8 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 
 @contextmanager
 def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
-    """Context manager: the world uses this generator and action; None keeps its own."""
+    """Context manager: within the `with` block the world has this random generator and action of
+    the agent; None keeps its own."""
     before = world.rng, world.action[AGENT]
     world.rng = before[0] if rng is None else rng
     world.action[AGENT] = before[1] if action is None else int(action)
@@ -256,7 +262,7 @@ def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None)
 
 
 def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
-    """Run a transition on a state with an action."""
+    """Change a state by running the transition `call_` with an action."""
     bound = BoundCall(call_)
     with _use_rng_and_action(state.world, rng, action):
         bound.measure(state.world, AGENT)
@@ -264,7 +270,8 @@ def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
 
 
 def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: Rng) -> Any:
-    """Return the value of a reward or terminating system for a step."""
+    """Return the value of the reward or terminating function `call_` for the step from `state` by
+    `action` to `next_state`."""
     bound, store = BoundCall(call_), get_store(state.world)
     with _use_rng_and_action(state.world, rng, action):
         store.before = state
@@ -276,7 +283,8 @@ def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: 
 
 
 def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
-    """Return the state that a reset system creates in a new world."""
+    """Return a new state, created by the reset function `call_` in a world with this layout; None
+    for one with all types."""
     _check_arguments(call_)
     if layout is None:
         world = new_world(*call_.arguments.get("shape", _MAX_SHAPE))
@@ -292,7 +300,8 @@ def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
 def _run_visibility(
     call_: Call, grid: Grid, position: tuple[int, int], rng: Rng
 ) -> NDArray[np.bool_]:
-    """Return the (h, w) bool cells of a grid that a visibility system shows from a position."""
+    """Return (h, w) bool: which cells of the grid the visibility function `call_` shows to an agent
+    at `position`."""
     height, width = grid.shape
     y, x = position
     view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
@@ -305,7 +314,8 @@ def _run_visibility(
 
 
 def _run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
-    """Run a visibility system on a view of a world."""
+    """Run the visibility function `call_` on a view (the cells around an agent), which then
+    contains the seen cells."""
     whole = Call.of(call_.system, call_.arguments, view.area)
     _check_arguments(whole, view.area)
     with _use_rng_and_action(world, rng):
@@ -329,7 +339,7 @@ _RUNNERS: dict[Phase, Callable[..., Any]] = {
 def apply_visibility(
     visibility: Callable[..., Any], world: ObjectWorld, view: ObjectView, rng: Rng
 ) -> None:
-    """Write the cells that a visibility function shows into a view.
+    """Call a visibility function of grids, and mark in `view` which cells are seen.
 
     Raises:
         RuleError: the function returned something else than (h, w) bool.
@@ -341,7 +351,8 @@ def apply_visibility(
 
 
 def make_system(function: Callable[..., Any], phase: Phase, name: str = "") -> System:
-    """Return a system that runs a function of states or grids.
+    """Return a system that calls `function`, a user-defined function of states or grids, in this
+    phase.
 
     Args:
         name: name of the system; by default that of the function.
@@ -358,14 +369,15 @@ def _adapt(
     parameters: tuple[Parameter, ...] = (),
     name: str = "",
 ) -> System:
-    """Return a system that calls a function of states with the arguments of its phase's
-    protocol."""
+    """Return a system that calls `function`, a user-defined function of states, with the arguments
+    that its phase requires."""
 
     def adapted(w: Any, agent: int, *further: Any) -> Any:
-        """Run the function as a system, with the arguments of the phase."""
+        """Call the user-defined function for the world `w`, as a system."""
 
         def fn(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
-            """Call the user-defined function with its scenario arguments converted."""
+            """Call the user-defined function with the positional arguments `first` and the
+            converted scenario `arguments`."""
             kwargs = {
                 p.name: to_function_arg(p.name, value, to_function, w.layout.object_types)
                 for p, value in zip(parameters, arguments, strict=True)
@@ -383,7 +395,8 @@ def _adapt(
 
 
 def _state_before(w: Any, agent: int) -> Any:
-    """Return a copy of the state from before the step, shared by all systems of the step."""
+    """Return a copy of the state before the step, which is made once and shared by all functions
+    that need it."""
     store = get_store(w)
     if store.before is None:
         store.before = state_of(w).copy()
@@ -404,7 +417,7 @@ def _call_reward(system: System, fn: _Fn, w: Any, agent: int, before: State, *ar
 
 
 def _call_reset(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> None:
-    """Call a reset function and copy the resulting state into the world."""
+    """Call the user's reset function `fn` and copy the state that it returns into the world `w`."""
     state = fn((), args, w.rng)
     if not isinstance(state, State):
         raise RuleError(
@@ -414,7 +427,7 @@ def _call_reset(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> None
 
 
 def _call_visibility(system: System, fn: _Fn, w: Any, agent: int, view: Any, *args: Any) -> None:
-    """Call a visibility function and write the visible cells into the view."""
+    """Call the user's visibility function `fn` and mark in `view` which cells are seen."""
     seen = np.asarray(fn((_view_grid(w, view), Position(view.y, view.x)), args, w.rng))
     if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
         raise RuleError(
@@ -425,7 +438,8 @@ def _call_visibility(system: System, fn: _Fn, w: Any, agent: int, view: Any, *ar
 
 
 def _view_grid(world: ObjectWorld, view: ObjectView) -> Grid:
-    """Return the cells of a view as a separate grid, with copies of the objects."""
+    """Return the cells of a view (the area around an agent) as a separate grid, with copies of the
+    objects."""
 
     def copy_of(e: int) -> GridObject:
         """Return a copy of an entity's object; Hidden outside the grid."""
@@ -437,7 +451,8 @@ def _view_grid(world: ObjectWorld, view: ObjectView) -> Grid:
 def _call_observation(
     system: System, fn: _Fn, w: Any, agent: int, view: Any, out: Any, *args: Any
 ) -> None:
-    """Call an observation function and write its arrays into `out`, (grid, item)."""
+    """Call the user's observation function `fn` and write its arrays into `out`, a pair (grid,
+    item)."""
     observation = fn((state_of(w),), args, w.rng)
     if not isinstance(observation, Observation):
         raise RuleError(

@@ -150,8 +150,8 @@ class Area(geometry.Area):
         return self.ymin <= y <= self.ymax and self.xmin <= x <= self.xmax
 
     def positions(self, selection: str = "all") -> Iterator[Position]:
-        """Yield the cells row by row: "all", those of the "border", or those "inside" of the
-        border.
+        """Yield the positions of the area row by row: "all", only those on its "border", or only
+        those "inside" the border.
 
         Raises:
             ValueError: the selection is unknown.
@@ -175,7 +175,7 @@ def _move_area(area: geometry.Area, offset: tuple[int, int]) -> Area:
 
 
 def as_area(value: Any) -> Area:
-    """Return an `Area` from an area of the engine, or from `[[ymin, ymax], [xmin, xmax]]`.
+    """Return an `Area` for an area of the engine or for `[[ymin, ymax], [xmin, xmax]]`.
 
     Raises:
         TypeError: the value is neither.

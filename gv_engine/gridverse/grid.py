@@ -51,22 +51,21 @@ class Grid(Value):
                     cells[y, x] = obj
 
     def _attach(self, world: ObjectWorld) -> None:
-        """Attach the grid to a world."""
+        """Make this grid read and write the cells of `world`."""
         self._world = world
         self._store = get_store(world)
         self._in_state = False
 
     @classmethod
     def of(cls, world: ObjectWorld) -> Grid:
-        """Return the grid of a world."""
+        """Return a grid that reads and writes the cells of `world`."""
         grid = object.__new__(cls)
         grid._attach(world)
         return grid
 
     @classmethod
     def from_shape(cls, shape: tuple[int, int], factory: Callable[[], GridObject] = Floor) -> Grid:
-        """Return a grid of a (height, width) shape, with a new object of the factory in each
-        cell."""
+        """Return a grid of shape (height, width), with a new object from `factory` in each cell."""
         height, width = shape
         return cls([[factory() for _ in range(width)] for _ in range(height)])
 
@@ -88,7 +87,7 @@ class Grid(Value):
     # ---- cells -------------------------------------------------------------------------------
 
     def _check_position(self, position: tuple[int, int]) -> tuple[int, int]:
-        """Return a position as two ints; raise an error if the position is outside the grid."""
+        """Return a position as two ints (y, x); raise an error if it is outside the grid."""
         try:
             y, x = position
         except TypeError:
@@ -105,7 +104,7 @@ class Grid(Value):
         return isinstance(position, tuple) and self.area.contains(position)
 
     def __getitem__(self, position: tuple[int, int]) -> GridObject:
-        """Return the visible object of a cell; a new Floor on free floor.
+        """Return the object that is visible in a cell; a new Floor for an empty cell.
 
         Raises:
             IndexError: the position is outside the grid.
@@ -119,8 +118,8 @@ class Grid(Value):
         return Ground(self)
 
     def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
-        """Replace the object in a cell, on the layer of its type. The replaced object remains
-        usable.
+        """Put an object into a cell, in place of the one on the same layer (upper or ground). The
+        replaced object remains usable.
 
         Raises:
             IndexError: the position is outside the grid.
@@ -140,7 +139,7 @@ class Grid(Value):
             self._world.place(e, *cell)
 
     def _check_object(self, cell: tuple[int, int], obj: object) -> None:
-        """Raise an error if an object cannot be in a cell."""
+        """Raise an error unless `obj` is a grid object that a cell may contain."""
         if not isinstance(obj, GridObject):
             raise TypeError(f"grid[{cell}] = {obj!r}: expected a grid object")
         if isinstance(obj, NoneGridObject) or (self._in_state and isinstance(obj, Hidden)):
@@ -151,7 +150,7 @@ class Grid(Value):
         return self[position] if position in self else factory()
 
     def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
-        """Swap the upper objects of two cells.
+        """Exchange the upper objects of two cells; the ground stays.
 
         Raises:
             IndexError: a cell is outside the grid.
@@ -165,7 +164,8 @@ class Grid(Value):
                 self._world.place(e, *cell)
 
     def positions(self, object_type: type[GridObject] = GridObject) -> Iterator[Position]:
-        """Yield the positions of cells row by row: all, or those with an object of a type."""
+        """Yield the positions of all cells with a visible object of class `object_type`, row by
+        row; by default of all cells."""
         for position in self.area.positions():
             if isinstance(self[position], object_type):
                 yield position
@@ -197,7 +197,8 @@ class Grid(Value):
         return bool(self._world.ground.any())
 
     def subgrid(self, area: Any) -> Grid:
-        """Return a part as a new grid with copies of the objects; Hidden outside this grid.
+        """Return the cells of an area as a new grid, with copies of the objects; Hidden for cells
+        outside this grid.
 
         Args:
             area: `Area`, or `[[ymin, ymax], [xmin, xmax]]`.
@@ -214,7 +215,7 @@ class Grid(Value):
         )
 
     def __mul__(self, orientation: Orientation) -> Grid:
-        """Return the grid as seen by someone looking in a direction, with copies of the objects."""
+        """Return a copy of the grid, turned as it looks to someone who faces `orientation`."""
         if not isinstance(orientation, Orientation):
             return NotImplemented
         turns = {Orientation.F: 0, Orientation.R: 1, Orientation.B: 2, Orientation.L: 3}
@@ -234,7 +235,7 @@ class Grid(Value):
         return self._world.cells()
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the content by which grids are compared."""
+        """Return the content of the grid in a form that can be compared and hashed."""
         below = self._world.beneath()
         ground = b"" if below is None or not self.has_ground else below.tobytes()
         return Grid, self.shape, self.to_array().tobytes(), ground
@@ -255,7 +256,7 @@ class Ground:
         self._grid = grid
 
     def __getitem__(self, position: tuple[int, int]) -> GridObject:
-        """Return the object on the ground of a cell; a new Floor if there is none.
+        """Return the object on the ground layer of a cell; a new Floor if there is none.
 
         Raises:
             IndexError: the position is outside the grid.
@@ -264,7 +265,8 @@ class Ground:
         return get_store(world).get_object(world.ground[self._grid._check_position(position)])
 
     def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
-        """Replace the object on the ground of a cell; a Floor removes the object.
+        """Put an object on the ground layer of a cell, in place of the one there; a Floor empties
+        the layer.
 
         Raises:
             IndexError: the position is outside the grid.

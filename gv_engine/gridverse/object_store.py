@@ -47,7 +47,8 @@ class ObjectStore:
         self._classes: dict[int, type[GridObject]] = {}
 
     def get_object(self, e: int) -> GridObject:
-        """Return the object of an entity; a Floor for NOTHING."""
+        """Return the object that belongs to an entity, always the same one; a new Floor for
+        NOTHING."""
         if e == NOTHING:
             return self._class_of_index(FLOOR)()
         obj = self._objects.get(e)
@@ -60,13 +61,13 @@ class ObjectStore:
         return obj
 
     def _class_of_index(self, index: int) -> type[GridObject]:
-        """Return the object class of a type index."""
+        """Return the class of the objects of the type with this index."""
         if index not in self._classes:
             self._classes[index] = class_of(self.world.layout.object_types[index])
         return self._classes[index]
 
     def components_of(self, e: int) -> dict[type, Any]:
-        """Return the components of an entity, by class."""
+        """Return the components of an entity, by component class."""
         parts = {}
         for cls in self.world.layout.components:
             columns = self.world[column_name(cls)]
@@ -75,7 +76,7 @@ class ObjectStore:
         return parts
 
     def add(self, obj: GridObject) -> int:
-        """Create the entity of an object, without a place, and return it; NOTHING for a Floor.
+        """Create an entity for an object, not in any cell yet, and return it; NOTHING for a Floor.
 
         From then on the world's columns read the object's own components. An object that is in a
         world already is copied.
@@ -101,8 +102,8 @@ class ObjectStore:
         return e
 
     def remove(self, e: int) -> None:
-        """Remove an entity and the entities that it holds. Its object remains usable without a
-        world."""
+        """Remove an entity, and the entities that it holds, from the world. The object remains
+        usable."""
         if e == NOTHING:
             return
         obj = self.get_object(e)
@@ -118,7 +119,7 @@ class ObjectStore:
         del self._objects[e]
 
     def check(self, kind: ObjectType) -> None:
-        """Raise an error if the world does not have a type.
+        """Raise RuleError if the world cannot contain objects of type `kind`.
 
         Raises:
             RuleError: the world does not have the type.
@@ -134,7 +135,7 @@ class ObjectStore:
 
 
 def get_store(world: ObjectWorld) -> ObjectStore:
-    """Return the object store of a world; create it on first use."""
+    """Return the store that links a world's entities to objects, which is created on first use."""
     if world.objects is None:
         world.objects = ObjectStore(world)
     return world.objects  # type: ignore[no-any-return]  # `World.objects` is Any
@@ -142,8 +143,8 @@ def get_store(world: ObjectWorld) -> ObjectStore:
 
 @contextmanager
 def use_object_types(layout: Layout) -> Iterator[None]:
-    """Context manager: worlds created inside the block also have the object types of this
-    layout."""
+    """Context manager: worlds that are created within the `with` block also have the object types
+    of this layout."""
     token = _SCENARIO_TYPES.set(layout.types)
     try:
         yield
@@ -152,8 +153,8 @@ def use_object_types(layout: Layout) -> Iterator[None]:
 
 
 def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> ObjectWorld:
-    """Return an empty world of a grid size, with room for two objects in each cell and with all
-    registered object types.
+    """Return an empty world of `height` × `width` cells for all registered object types, with room
+    for two objects per cell.
 
     Inside `use_object_types`, the types of that layout take precedence over other types with the
     same index.
@@ -171,7 +172,8 @@ def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> Obj
 
 
 def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
-    """Return the wanted types and all registered types that do not conflict with them.
+    """Return the types in `wanted` and all registered types that can be in one world with them, by
+    index.
 
     Types conflict if they share an index, or have different components of one name. Among
     registered types the first one in `OBJECT_TYPES.everywhere` wins.
@@ -195,8 +197,8 @@ def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
 
 @cache
 def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
-    """Return the cached layout of a world with these types, and their components in a fixed
-    order."""
+    """Return the memory layout of a world of this size and these object types. Layouts are
+    cached."""
     own = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
         own.pop(column_name(cls), None)
@@ -268,7 +270,8 @@ class GridObject(attributes.Value):
             self.color = Color(color)
 
     def _init_components(self, parts: dict[type, Any]) -> None:
-        """Set the components of an object that is in no world and holds nothing."""
+        """Set `parts` (components by class) as the components of a new object, which is in no world
+        and holds nothing."""
         self._parts = parts
         self._content: dict[tuple[type, str], GridObject] = {}
         self._store: ObjectStore | None = None
@@ -319,34 +322,35 @@ class GridObject(attributes.Value):
         return store if store and store.world.kind.rows[self._entity] is self._parts[Kind] else None
 
     def part(self, cls: type) -> Any:
-        """Return a component of the object; one with default values if the object lacks the
-        component."""
+        """Return the object's component of class `cls`; one with default values if the object has
+        none."""
         if store := self._active_store:
             return store.world[column_name(cls)].rows[self._entity]
         return self._parts[cls] if cls in self._parts else cls()
 
     def has(self, cls: type) -> bool:
-        """Return True if the object has a component."""
+        """Return True if the object has a component of class `cls`."""
         if store := self._active_store:
             return bool(store.world[column_name(cls)].has[self._entity])
         return cls in self._parts
 
     def add(self, cls: type, *values: float) -> None:
-        """Add a component, unless the object has one of the class."""
+        """Add a component of class `cls` with these field values, unless the object already has
+        one."""
         if not self.has(cls):
             self._parts[cls] = cls(*values)
             if store := self._active_store:
                 store.world.attach(self._entity, self._parts[cls])
 
     def discard(self, cls: type) -> None:
-        """Remove a component."""
+        """Remove the component of class `cls`, if the object has one."""
         if store := self._active_store:
             store.world.detach(self._entity, cls)
         self._parts.pop(cls, None)
 
     @property
     def color(self) -> Color:
-        """Return the colour, NONE if the type has no colours.
+        """Return the colour of the object; NONE if its type has no colours.
 
         Raises:
             ValueError: on setting the colour of a type without colours.
@@ -385,7 +389,7 @@ class GridObject(attributes.Value):
     # ---- copies and content ------------------------------------------------------------------
 
     def copy(self) -> Self:
-        """Return a copy without a world; held objects are copied too."""
+        """Return a copy of the object that is in no world; objects that it holds are copied too."""
         if store := self._active_store:
             self._parts = store.components_of(self._entity)
         other = object.__new__(type(self))
@@ -400,14 +404,16 @@ class GridObject(attributes.Value):
         return other
 
     def _get_held(self, cls: type, name: str) -> GridObject | None:
-        """Return the object that a field of entity ids refers to; None if there is none."""
+        """Return the object that is held in field `name` of component class `cls`; None if the
+        field is empty."""
         if store := self._active_store:
             e = getattr(self.part(cls), name)
             return None if e == NOTHING else store.get_object(e)
         return self._content.get((cls, name))
 
     def _set_held(self, cls: type, name: str, obj: GridObject | None) -> None:
-        """Set the object that a field of entity ids refers to; None to remove it."""
+        """Put `obj` into field `name` of component class `cls`, in place of the object that is held
+        there; None empties the field."""
         if store := self._active_store:
             part = self.part(cls)
             before = getattr(part, name)
@@ -445,7 +451,8 @@ def _unpickle(
     parts: dict[type, Any],
     content: dict[tuple[type, str], Any],
 ) -> GridObject:
-    """Return a pickled object, from its class or type, components and content."""
+    """Return the object that a pickle describes by its class or type, its components and the
+    objects that it holds."""
     cls = class_of(kind) if isinstance(kind, ObjectType) else kind
     obj: GridObject = object.__new__(cls)
     obj._init_components(parts)
@@ -455,7 +462,8 @@ def _unpickle(
 
 
 def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
-    """Yield (component class, field name) of each field that refers to another entity."""
+    """Yield (component class, field name) of each field of the component classes `parts` that
+    refers to another entity."""
     for cls in parts:
         for field in fields_of(cls):
             if field.is_entity:
@@ -463,8 +471,8 @@ def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
 
 
 def class_of(kind: ObjectType | int) -> type[GridObject]:
-    """Return the object class of a type; create one for a type that was declared by `object_type`
-    alone.
+    """Return the class of the objects of a type; if the type was declared without one, a class is
+    created.
 
     Args:
         kind: type, or its index in `OBJECT_TYPES`.
@@ -479,7 +487,7 @@ def class_of(kind: ObjectType | int) -> type[GridObject]:
 
 
 def index_of(obj: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
-    """Return the type index of a class of objects, of a type's name, or of an index.
+    """Return the type index of `obj`, which is a class of objects, the name of a type, or an index.
 
     Args:
         obj: class, name or index.

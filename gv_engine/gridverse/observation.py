@@ -21,7 +21,7 @@ from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 def objects_from_array(
     grid: ArrayLike, types: ObjectTypes, content: ArrayLike | None = None, *, seen: bool = False
 ) -> list[list[GridObject]]:
-    """Return the objects of a grid array, row by row.
+    """Return the objects that a grid array describes, as a list of rows.
 
     Args:
         grid: (H, W, 3) type, state and colour index of every cell.
@@ -50,7 +50,8 @@ def objects_from_array(
 
 
 def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
-    """Return the held object of a (3,) array of indices; a NoneGridObject for type 0.
+    """Return the held object that a (3,) array of type, state and colour describes; a
+    NoneGridObject for an empty hand.
 
     Raises:
         ValueError: see `State.from_arrays`.
@@ -65,7 +66,8 @@ def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
 
 
 def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
-    """Return the agent of a (3,) array: y, x, orientation.
+    """Return the agent that a (3,) array of y, x and orientation describes, holding the object
+    `item`.
 
     Raises:
         ValueError: see `State.from_arrays`.
@@ -79,8 +81,8 @@ def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
 
 
 def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
-    """Return the object of (type, state, colour) indices; `where` names the cell in error
-    messages."""
+    """Return a new object for the (type, state, colour) indices in `cell`. `where` names the cell
+    in error messages."""
     kind, state, color = cell
     if kind not in types:
         indices = [known.index for known in types]
@@ -101,15 +103,16 @@ def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) ->
 
 
 def _default_object(cls: type[GridObject]) -> GridObject:
-    """Return an object with default components, without calling the constructor of its class."""
+    """Return an object of class `cls` with default components, without calling the constructor of
+    the class."""
     obj = object.__new__(cls)
     GridObject.__init__(obj)
     return obj
 
 
 def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """Return an integer array of a shape, in which None stands for any size; raise ValueError
-    otherwise."""
+    """Return `array` as a NumPy array; raise ValueError unless it has integers and this shape, in
+    which None stands for any size."""
     values = np.asarray(array)
     fits = values.ndim == len(shape) and all(
         size in (None, actual) for size, actual in zip(shape, values.shape, strict=True)
@@ -146,7 +149,8 @@ class Observation(Value):
         *,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> Observation:
-        """Return the observation that arrays describe; boxes in it hold Floor.
+        """Return the observation that arrays of type, state and colour indices describe. Boxes in
+        it hold Floor.
 
         Args:
             grid: (h, w, 3) type, state and colour index of every cell.
@@ -168,8 +172,8 @@ class Observation(Value):
         item: NDArray[np.uint8],
         types: ObjectTypes,
     ) -> Observation:
-        """Return the observation of valid arrays, which must not change afterwards; objects are
-        made when read."""
+        """Return the observation that arrays describe, without checking them. The arrays must not
+        change afterwards, as objects are created on demand."""
         observation = object.__new__(cls)
         observation._grid = None
         observation._cells, observation._types = cells, types
@@ -178,7 +182,7 @@ class Observation(Value):
 
     @property
     def grid(self) -> Grid:
-        """Return the seen cells as a grid."""
+        """Return the cells of the observation as a grid of objects."""
         if self._grid is None:
             assert self._cells is not None  # set if `_grid` is None
             self._grid = Grid(objects_from_array(self._cells, self._types, seen=True))

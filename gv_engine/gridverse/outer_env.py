@@ -58,7 +58,7 @@ class OuterEnv:
         self.inner_env.reset()
 
     def step(self, action: Action) -> tuple[float, bool]:
-        """Take an action; return the reward, and True if the episode is over.
+        """Take an action in the current state; return the reward, and True if the episode is over.
 
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
@@ -67,7 +67,7 @@ class OuterEnv:
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the current state.
+        """Return the current state as arrays by name, in the chosen representation.
 
         Raises:
             ValueError: `reset` was not called yet, or there is no state representation.
@@ -78,7 +78,7 @@ class OuterEnv:
 
     @property
     def observation(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the current observation.
+        """Return the current observation as arrays by name, in the chosen representation.
 
         Raises:
             ValueError: `reset` was not called yet, or there is no observation representation.

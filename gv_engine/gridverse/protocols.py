@@ -79,7 +79,8 @@ _POSITIONAL = {name for phase in PROTOCOLS for name in arg_names(phase)}
 
 
 def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
-    """Return the parameters of a function that scenarios set: those beyond its protocol.
+    """Return the parameters of a user-defined function that scenarios can set: those after the
+    arguments which its phase requires.
 
     Raises:
         TypeError: the function does not fit; the message says why, and the expected signature.
@@ -88,7 +89,8 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     expected = f"{name}({', '.join((*first, '*', 'rng=None'))})"
 
     def refuse(fault: str) -> TypeError:
-        """Return the error for a function that does not fit."""
+        """Return the TypeError for a function whose signature does not fit, with the reason
+        `fault`."""
         return TypeError(
             f"{name} is no {phase.label}: {fault}; expected {expected}, where further "
             f"parameters have defaults or are given by scenarios"
@@ -132,7 +134,8 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
 
 
 def _get_type_hints(function: Any) -> dict[str, Any]:
-    """Return the type hints of a function; an empty dictionary if they cannot be resolved."""
+    """Return the type hints of a function by parameter; an empty dictionary if they cannot be
+    resolved."""
     try:
         return get_type_hints(unwrap_partials(function), include_extras=True)
     except (NameError, TypeError):  # a name that only type checkers import, or no plain function
@@ -146,7 +149,8 @@ def function_name(function: Any) -> str:
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any) -> Any:
-    """Call a user-defined function, with the generator if the function has a parameter `rng`."""
+    """Call a user-defined function with these arguments, and with the generator `rng` if the
+    function has a parameter `rng`."""
     try:
         takes_rng = has_parameter(function, "rng")
     except TypeError:  # partials of unhashable arguments

@@ -36,7 +36,7 @@ from gv_engine.world.view import ObjectView
 def from_visibility(
     state: State, *, area: Any, visibility_function: VisibilityFunction, rng: Rng = None
 ) -> Observation:
-    """Return the observation of an area around the agent.
+    """Return what the agent observes in an area around it.
 
     Args:
         area: area relative to an agent that looks up.
@@ -57,7 +57,8 @@ def from_visibility(
 
 
 def make_shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
-    """Return `from_visibility` with a fixed visibility function."""
+    """Return an observation function `(state, *, area, rng=None)` that uses this visibility
+    function."""
 
     def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
         """Return the observation of an area around the agent."""
@@ -90,7 +91,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         self._built_in: dict[str, BuiltInFunction] = {}
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """Return the function of a name.
+        """Return the registered function with this name.
 
         Raises:
             KeyError: the name is unknown; the message suggests the nearest name.
@@ -120,7 +121,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
     @overload
     def register(self, function: None = None, *, name: str | None = None) -> Callable[[_F], _F]: ...
     def register(self, function: Any = None, *, name: str | None = None) -> Any:
-        """Add a function, of states or grids or a system of columns: in one of three forms.
+        """Register a function of states or grids, or a system, under a name that scenarios can use.
+        This method can be a decorator.
 
             @registry.register
             @registry.register(name="…")
@@ -147,7 +149,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return function
 
     def factory(self, name: str, **parameters: Any) -> Callable[..., Any]:
-        """Return the function of a name with parameters bound.
+        """Return the registered function with this name, with the given values of its parameters
+        fixed.
 
         Raises:
             KeyError: the name is unknown.

@@ -16,7 +16,7 @@ def make_rng(seed: int | None = None) -> np.random.Generator:
 
 
 def get_gv_rng_if_none(rng: np.random.Generator | None) -> np.random.Generator:
-    """Return the generator; without one, a new generator with a random seed.
+    """Return `rng`; if it is None, return a new random generator with a random seed.
 
     There is no global generator. Scenarios always pass the generator of the world; a call without a
     generator is not reproducible.
@@ -25,7 +25,7 @@ def get_gv_rng_if_none(rng: np.random.Generator | None) -> np.random.Generator:
 
 
 def choice(rng: np.random.Generator, data: Sequence[T]) -> T:
-    """Return a random item.
+    """Return a random item of `data`.
 
     Raises:
         ValueError: there are no items.
@@ -36,7 +36,7 @@ def choice(rng: np.random.Generator, data: Sequence[T]) -> T:
 def choices(
     rng: np.random.Generator, data: Sequence[T], *, size: int, replace: bool = True
 ) -> list[T]:
-    """Return `size` random items; each at most once if `replace` is False.
+    """Return `size` random items of `data`; without `replace` each at most once.
 
     Raises:
         ValueError: there are too few items.
@@ -45,7 +45,7 @@ def choices(
 
 
 def shuffle(rng: np.random.Generator, data: Iterable[T]) -> list[T]:
-    """Return the items in random order, as a new list."""
+    """Return the items of `data` as a new list in random order."""
     items = list(data)
     indices = list(range(len(items)))
     rng.shuffle(indices)

@@ -105,7 +105,8 @@ class _GridSpace:
         return not self.fault(shown)
 
     def fault(self, shown: State | Observation) -> str:
-        """Return a sentence on why a state or observation is not in the space; empty if it is."""
+        """Return a sentence on why a state or observation is not in this space; an empty text if it
+        is."""
         arrays = shown.to_arrays()
         grid, item = arrays["grid"], arrays["item"]
         if self.grid_shape is not None and grid.shape[:2] != self.grid_shape:
@@ -119,7 +120,8 @@ class _GridSpace:
         )
 
     def _unlisted(self, values: NDArray[Any], allowed: Iterable[int], kind: str, where: str) -> str:
-        """Return a sentence on the first value that is not allowed; empty if all are."""
+        """Return a sentence on the first of `values` that is not `allowed`; an empty text if all
+        are. `kind` and `where` name value and place."""
         for index in np.setdiff1d(values, [int(value) for value in allowed]).tolist():
             types = self._types
             name = COLORS[index] if kind != "type" else index

@@ -49,7 +49,7 @@ class State(Value):
 
     @classmethod
     def of(cls, world: ObjectWorld) -> State:
-        """Return the state of a world, as a view."""
+        """Return a state that reads and writes `world`."""
         state = object.__new__(cls)
         state.grid = Grid.of(world)
         state.grid._in_state = True
@@ -81,7 +81,7 @@ class State(Value):
         *,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> State:
-        """Return the state that arrays describe.
+        """Return the state that arrays of type, state and colour indices describe.
 
         Args:
             grid: (H, W, 3) type, state and colour index of every cell.
@@ -100,8 +100,8 @@ class State(Value):
         return cls(Grid(objects, below), agent_from_array(agent, item_from_array(item, types)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arguments of `from_arrays`: uint8, `agent` int64; `ground` only if any object
-        lies there.
+        """Return the state as arrays by name, as `from_arrays` takes them. `ground` is included
+        only if an object lies there.
 
         The content of a box inside a box is left out.
         """
@@ -123,14 +123,16 @@ class State(Value):
 
 
 def _unpickle(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) -> State:
-    """Return a pickled state."""
+    """Return the state that a pickle describes by its grid, agent, random generator and number of
+    steps."""
     state = State(grid, agent)
     state.world.rng, state.world.steps = rng, steps
     return state
 
 
 def state_of(world: ObjectWorld) -> State:
-    """Return the state of a world, always the same object."""
+    """Return the state that reads and writes `world`; for one world it is always the same
+    object."""
     store = get_store(world)
     if store.state is None:
         store.state = State.of(world)
@@ -138,7 +140,7 @@ def state_of(world: ObjectWorld) -> State:
 
 
 def load_state(world: ObjectWorld, state: State) -> None:
-    """Copy grid and agent of a state into a world, which keeps its generator.
+    """Copy grid and agent of `state` into `world`. The world keeps its own random generator.
 
     Raises:
         RuleError: the grid is larger than that of the world, or has types that the world lacks.

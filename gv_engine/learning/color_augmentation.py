@@ -29,7 +29,8 @@ _MAX_COLORS = 6
 
 
 def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
-    """Return the colours that can be permuted without any rule noticing; () if there are none.
+    """Return the colours that can be exchanged for each other without any rule noticing; () if
+    there are none.
 
     These are the `colors` that reset functions sample from, provided that reset functions name no
     colour themselves and all other rules compare colours by `same_color` alone.
@@ -53,7 +54,8 @@ def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
 
 
 def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
-    """Yield each function that a call reaches, with the (name, value) pairs that it uses."""
+    """Yield each function that a rule call may run, with the (name, value) pairs of globals and
+    constants that it uses."""
     for part in call.walk():
         system = part.system
         roots = *system.functions, system.objects, *part.arguments.values()
@@ -92,13 +94,15 @@ class ColorAugmentation:
         self.sample(torch.ones(agents, dtype=torch.bool))
 
     def sample(self, starts: Tensor) -> None:
-        """Sample new permutations for the agents whose episodes start: an (N,) mask."""
+        """Choose new random colour permutations for the agents for which `starts`, an (N,) mask, is
+        True."""
         if len(self._codes) > 1:
             size = (int(starts.sum()),)
             self.permutation[starts] = torch.randint(len(self._codes), size, generator=self._rng)
 
     def apply(self, observation: Arrays, agents: Any = slice(None)) -> Arrays:
-        """Return `cells` observations of all or some agents with permuted colours."""
+        """Return observations in the representation `cells` with the colours of each agent
+        permuted. `agents` selects their agents."""
         if len(self._codes) < 2:
             return observation
         codes = self._codes[self.permutation.numpy()[agents]]

@@ -76,7 +76,8 @@ class StopCondition(NamedTuple):
     until: float | None = None
 
     def is_met(self, metrics: TrainingMetrics) -> bool:
-        """Return True if `metrics` reach the number of steps or the success rate."""
+        """Return True if `metrics` have reached the number of steps or the success rate at which
+        training ends."""
         if self.until is None or metrics.episodes < _MIN_EPISODES:
             return metrics.steps >= self.steps
         return metrics.steps >= self.steps or metrics.success_rate >= self.until

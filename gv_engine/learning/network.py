@@ -38,7 +38,8 @@ class ActorCritic(nn.Module):
         self.critic = _linear(hidden, 1, 1.0)
 
     def first_layer_table(self) -> Tensor:
-        """Return the (codes of all slots, hidden) contribution of each code to the first layer."""
+        """Return the contribution of each input code to the first layer, as (codes of all inputs,
+        hidden)."""
         spec, cells = self.spec, self.spec.cells + 1
         shared, *extra = self.embedding.split([spec.codes, *spec.extra_sizes])
         parts = [torch.bmm(shared.expand(cells, -1, -1), self.first[:cells]).flatten(0, 1)]
@@ -51,14 +52,16 @@ class ActorCritic(nn.Module):
         return functional.relu(self.second(functional.relu(first)))
 
     def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (N, hidden) features after the GRU, if there is one, and its new state."""
+        """Return the (N, hidden) features after the GRU, and its new state; without a GRU both are
+        unchanged."""
         if self.gru is None:
             return features, memory
         memory = self.gru(features, memory)
         return features + memory, memory
 
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (M, actions) log-probabilities and (M,) values; `masks` are (M, actions)."""
+        """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
+        whose mask is 0 get almost no probability."""
         # one product for both layers
         weights = torch.cat([self.actor.weight, self.critic.weight])
         biases = torch.cat([self.actor.bias, self.critic.bias])
@@ -70,7 +73,8 @@ class ActorCritic(nn.Module):
 
 
 def _linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
-    """Return a linear layer with orthogonal weights and zero biases."""
+    """Return a linear layer with zero biases and an orthogonal weight matrix, multiplied by
+    `scale`."""
     layer = nn.Linear(inputs, outputs)
     nn.init.orthogonal_(layer.weight, scale)
     nn.init.zeros_(layer.bias)
@@ -86,14 +90,16 @@ class EmbeddingBag(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, hidden) sums of table rows."""
+        """Return the (M, hidden) sums of those rows of `table` that the indices `rows`, (M,
+        inputs), select."""
         context.save_for_backward(rows)
         context.size = table.shape
         return functional.embedding_bag(rows, table, mode="sum")
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the table."""
+        """Return the gradient with respect to the table, for the gradient with respect to the
+        sums."""
         (rows,) = context.saved_tensors
         table_gradient = gradient.new_zeros(context.size)
         arrays = rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy()
@@ -102,7 +108,8 @@ class EmbeddingBag(torch.autograd.Function):
 
 
 def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[Any]) -> None:
-    """Add each (hidden,) line of `gradient` to the rows of `out` that `rows` (M, slots) select."""
+    """Add row i of `gradient`, (M, hidden), to each row of `out` whose index is in `rows[i]`, for
+    all i."""
     for i in range(len(rows)):
         for row in rows[i]:
             for k in range(out.shape[1]):
@@ -133,7 +140,7 @@ class Adam:
             part.data = view.view_as(part)
 
     def step(self, gradient: Tensor) -> None:
-        """Update the weights by a (weights,) gradient, which is clipped in place."""
+        """Update the weights by a gradient in the form of one vector, which is clipped in place."""
         (first_moments, second_moments), steps = self.state
         gradient.mul_(torch.clamp(self._max_grad_norm / (gradient.norm() + 1e-6), max=1.0))
         steps += 1

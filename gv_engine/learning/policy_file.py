@@ -61,7 +61,7 @@ class NumpyNet:
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
     ) -> tuple[Floats, Floats]:
-        """Return the action probabilities of N agents, and the new state of the GRU.
+        """Return the action probabilities of N agents, and the new (N, hidden) state of the GRU.
 
         Args:
             rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
@@ -81,7 +81,7 @@ class NumpyNet:
         return exponentials / exponentials.sum(1, keepdims=True), memory
 
     def _features(self, rows: NDArray[np.int32]) -> Floats:
-        """Return the (N, hidden) features of encoded observations."""
+        """Return the (N, hidden) output of the first two layers for N encoded observations."""
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
         for column in rows.T.astype(np.intp):
             sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
@@ -89,7 +89,8 @@ class NumpyNet:
 
 
 def _first_layer_table(spec: NetworkSpec, embedding: Floats, first: Floats) -> Floats:
-    """Return the same array as `ActorCritic.first_layer_table`."""
+    """Return the array that `ActorCritic.first_layer_table` computes, from the weights `embedding`
+    and `first`."""
     cells, ends = spec.cells + 1, np.cumsum((spec.codes, *spec.extra_sizes))
     found, expected = (len(first), len(embedding)), (cells + len(spec.extra_sizes), ends[-1])
     if found != expected:
@@ -111,8 +112,8 @@ class _Linear:
         self._block = max(1, _MAX_BLOCK // (self.outputs * inputs))
 
     def all_layers(self, inputs: Floats) -> Floats:
-        """Apply K linear layers, which were stacked for speed, to the same (N, inputs) rows; return
-        their outputs, (K, N, outputs)."""
+        """Return the outputs of K stacked linear layers for the same (N, inputs) array, as (K, N,
+        outputs)."""
         number, width = inputs.shape
         blocks = np.zeros((-(-number // self._block), self._block, width))
         blocks.reshape(-1, width)[:number] = inputs
@@ -134,7 +135,8 @@ class _GRU:
         self._hidden_gates = _Linear(weights, "gru.weight_hh", "gru.bias_hh", 3)
 
     def __call__(self, inputs: Floats, memory: Floats) -> Floats:
-        """Return the (N, hidden) new state for (N, hidden) inputs."""
+        """Return the new (N, hidden) state of the GRU for (N, hidden) inputs and the state
+        `memory`."""
         input_reset, input_update, input_new = self._input_gates.all_layers(inputs)
         hidden_reset, hidden_update, hidden_new = self._hidden_gates.all_layers(memory)
         update = _sigmoid(input_update + hidden_update)
@@ -190,7 +192,7 @@ class PolicyFile(NamedTuple):
         return NetworkSpec.of_scenario(self.scenario_spec, len(self.cells))
 
     def write(self, run: Path) -> None:
-        """Write the file into the folder of a run, atomically.
+        """Write the policy file into the folder of a training run. The write is atomic.
 
         Raises:
             OSError: the file cannot be written; the previous one is unchanged.
@@ -210,7 +212,7 @@ class PolicyFile(NamedTuple):
 
     @classmethod
     def read(cls, run: Path) -> PolicyFile:
-        """Return the contents of the policy file in the folder of a run.
+        """Return the contents of the policy file in the folder of a training run.
 
         Raises:
             RunError: there is no file, or it is damaged.
@@ -250,7 +252,7 @@ class PolicyFile(NamedTuple):
 
 
 def _check_array(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """Return an array that is not empty and has this dtype.
+    """Return `array` unchanged; raise ArrayError if it is empty or has another dtype.
 
     Raises:
         ArrayError: the array is empty, or has another dtype.
@@ -306,7 +308,8 @@ class CheckpointPolicy:
         self._agents = np.zeros(num_envs, np.int64)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Reset the GRU state of some worlds and seed their generators by episode number.
+        """Start new episodes in some worlds: reset their GRU states, and seed their random
+        generators by `seed` and episode number.
 
         With A agents, episode n has the numbers A * n to A * n + A - 1.
         """
@@ -316,7 +319,8 @@ class CheckpointPolicy:
             self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions for observations in the representation `default`.
+        """Return an action for each of N worlds as (N,) int64, for observations in the
+        representation `default`.
 
         Raises:
             RunError: an observation shows an object that the run was not trained with.
@@ -338,7 +342,8 @@ class CheckpointPolicy:
         return actions
 
     def _to_codes(self, observation: Arrays) -> Arrays:
-        """Return the observation with the cell codes that the network was trained with."""
+        """Return the observation with cells and item as the codes with which the network was
+        trained."""
         encoded = {}
         for name in ("grid", "item"):
             cells = observation[name]
@@ -358,7 +363,8 @@ class CheckpointPolicy:
 
 
 def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) -> ScenarioSpec:
-    """Return the specification of a scenario in which the policy of a file can act.
+    """Return the specification of a scenario; raise RunError if the policy in `file` cannot act
+    there.
 
     Raises:
         RunError: the policy does not fit the scenario.
@@ -376,7 +382,8 @@ def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) 
 
 
 def _codes_by_cell(cells: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Return the code of each type, state and colour, with one unknown entry more on each axis."""
+    """Return an array that maps type, state and colour to the cell's code, and all unlisted
+    combinations to -1."""
     codes = np.full(cells.max(0).astype(int) + 2, _UNKNOWN_CODE, np.int32)
     codes[tuple(cells.T)] = np.arange(len(cells))
     return codes

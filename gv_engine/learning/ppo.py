@@ -104,7 +104,8 @@ class RewardScaler:
     def scale(
         self, rewards: NDArray[np.float32], done: NDArray[np.bool_], live: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Update the deviation by the live steps, and return the (T, N) rewards divided by it."""
+        """Return (T, N) `rewards` of T steps of N agents, divided by the running deviation of
+        returns. Steps where `live` is False do not change the deviation."""
         returns = np.empty(rewards.shape)
         for t, (reward, ended) in enumerate(zip(rewards, done, strict=True)):
             self._returns = self._returns * self._gamma + reward
@@ -120,7 +121,7 @@ class RewardScaler:
         return (rewards / deviation).astype(np.float32)
 
     def state(self) -> dict[str, Any]:
-        """Return a copy of the running values, from which `restore` continues."""
+        """Return a copy of the running statistics, to be saved for `restore`."""
         return {
             "returns": torch.from_numpy(self._returns.copy()),
             "moments": [self._count, float(self._mean), float(self._squares)],
@@ -163,8 +164,8 @@ def _init_thread() -> None:
 
 @contextmanager
 def _flush_denormals() -> Iterator[None]:
-    """Flush denormal numbers to 0 in this thread: gradients of a confident policy are full of
-    them, and processors take ten times as long for each."""
+    """Context manager: round denormal floats (almost 0) to 0 in this thread, as processors take ten
+    times as long to calculate with them."""
     torch.set_flush_denormal(True)
     try:
         yield
@@ -223,13 +224,14 @@ class Learner:
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
-        """Add the wall time of the block to `seconds[activity]`."""
+        """Context manager: add the wall time of the `with` block to `seconds[activity]`."""
         start = time.perf_counter()
         yield
         self.seconds[activity] += time.perf_counter() - start
 
     def update(self) -> TrainingMetrics:
-        """Collect `num_steps` of all worlds, optimise the network on them, return the metrics."""
+        """Run one PPO update: step all worlds `num_steps` times, optimise the network on these
+        steps, and return the metrics."""
         with _flush_denormals():
             batch = self._collect()
             with self._timed("learning"):
@@ -240,7 +242,7 @@ class Learner:
 
     @property
     def metrics(self) -> TrainingMetrics:
-        """Metrics after the last update."""
+        """Return steps, episode means and losses after the last update."""
         means = self._estimator.means
         if not self.env.scenario.tells_success:
             means = means._replace(success_rate=math.nan)
@@ -249,7 +251,8 @@ class Learner:
     # ---- acting ----------------------------------------------------------------------------
 
     def _collect(self) -> TrainingBatch:
-        """Step all worlds `num_steps` times with the current policy, and return the batch."""
+        """Step all worlds `num_steps` times with the current policy; return these steps as a batch
+        to learn from."""
         buffer, settings, net = self._buffer, self.settings, self.net
         size = settings.num_steps, self.env.num_envs
         actions = torch.zeros(size, dtype=torch.int64)
@@ -311,7 +314,8 @@ class Learner:
     def _forward(
         self, table: Tensor, rows: NDArray[np.int32], masks: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return (N, actions) log-probabilities and (N,) values, and update the GRU state."""
+        """Return (N, actions) log-probabilities and (N,) values of N encoded observations, and
+        advance the state of the GRU. `table` is `net.first_layer_table()`."""
         features = self.net.features(table, torch.from_numpy(rows))
         if self.settings.recurrent:
             memory = self._memory * ~self._starts[:, None]
@@ -320,8 +324,8 @@ class Learner:
         return log_probs, values
 
     def _process_ends(self, results: Any, table: Tensor, bootstrap_values: Tensor) -> None:
-        """Count the episodes that a step has ended, and write the values of the final
-        observations of those cut at `max_steps` into `bootstrap_values` (N,)."""
+        """Count the episodes that the step `results` has ended. Where the step limit cut an
+        episode, write the value of its last observation into `bootstrap_values` (N,)."""
         _, _, terminated, truncated, info = results
         done = terminated | truncated
         self._starts, self._live = torch.from_numpy(done), self._live_agents(info)
@@ -343,7 +347,8 @@ class Learner:
         self._colors.sample(self._starts)
 
     def _count_episodes(self, info: dict[str, Any]) -> None:
-        """Add the episodes that ended with a step to the estimates, one per world."""
+        """Add the episodes that ended with a step, one per world, to the estimates of return,
+        length and success."""
         episode, ended = info["episode"], info["_episode"]
         by_agent = ended, episode["r"], episode.get("s", ended)
         ended, returns, success = (each.reshape(-1, self.spec.agents) for each in by_agent)
@@ -355,7 +360,8 @@ class Learner:
     def _advantages(
         self, values: Tensor, next_value: Tensor, bootstrap_values: Tensor, live: Tensor
     ) -> Tensor:
-        """Return (T, N) advantages by generalised advantage estimation (Schulman et al., 2016)."""
+        """Return the (T, N) advantages of T steps of N agents by generalised advantage estimation
+        (Schulman et al., 2016)."""
         arrays, gamma = self._buffer.arrays, self.settings.gamma
         done = arrays["terminated"] | arrays["truncated"]
         rewards = torch.from_numpy(self._reward_scaler.scale(arrays["reward"], done, live.numpy()))
@@ -371,7 +377,7 @@ class Learner:
     # ---- learning --------------------------------------------------------------------------
 
     def _optimise(self, batch: TrainingBatch) -> None:
-        """Update the network by `update_epochs` passes over the batch in minibatches."""
+        """Optimise the network by `update_epochs` passes over the batch in random minibatches."""
         settings, losses = self.settings, []
         *per_step, memory = batch
         if not settings.recurrent:  # each step is a sequence by itself
@@ -385,14 +391,15 @@ class Learner:
         self._losses = tuple(torch.stack(losses).mean(0).tolist())
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
-        """Take one step of Adam on the sequences at `indices`, shared among threads; return (3,)
-        entropy, approximate KL divergence and value loss before the step."""
+        """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
+        approximate KL divergence and value loss before the step."""
         *per_step, memory = batch
         advantages = batch.advantages[:, indices][batch.live[:, indices]]
         mean, deviation = advantages.mean(), advantages.std() + 1e-8
 
         def compute(part: Tensor) -> tuple[Tensor, Tensor]:
-            """Return gradient and losses of the sequences at the indices `part`."""
+            """Return the gradient and the losses for the sequences at the indices `part`, one
+            thread's share."""
             minibatch = TrainingBatch._make((*(each[:, part] for each in per_step), memory[part]))
             normalised = (minibatch.advantages - mean) / deviation
             return self._gradient(minibatch._replace(advantages=normalised), len(advantages))
@@ -403,8 +410,8 @@ class Learner:
         return torch.stack(losses).sum(0)
 
     def _gradient(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the (weights,) gradient of the loss, and (3,) entropy, approximate KL divergence
-        and value loss: sums over the batch divided by `num_live`."""
+        """Return the gradient of the PPO loss as one vector, and (3,) entropy, approximate KL
+        divergence and value loss. All are sums over the batch divided by `num_live`."""
         settings, net = self.settings, self.net
         rows, *per_step, live, starts, memory = batch
         features = net.features(net.first_layer_table(), rows.flatten(0, 1))
@@ -429,8 +436,8 @@ class Learner:
         return torch.cat([each.flatten() for each in gradients]), losses
 
     def _unroll(self, features: Tensor, starts: Tensor, memory: Tensor) -> Tensor:
-        """Return (T * M, hidden) features after the GRU, for (T, M, hidden) features before it;
-        the GRU state is reset where an episode starts."""
+        """Run the GRU over T steps of M sequences: (T, M, hidden) `features` to (T * M, hidden).
+        Its state `memory` is reset where `starts` is True."""
         outputs = []
         for of_step, reset in zip(features, starts, strict=True):
             output, memory = self.net.recur(of_step, memory * ~reset[:, None])
@@ -440,7 +447,8 @@ class Learner:
     # ---- state -----------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return tensors and plain values from which `restore` continues bit for bit."""
+        """Return everything that `restore` needs to continue the training bit for bit, as tensors
+        and plain values."""
         worlds = np.ascontiguousarray(self.env.snapshot())
         return {
             "net": self.net.state_dict(),
@@ -458,7 +466,7 @@ class Learner:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved `state()` of a learner with the same settings.
+        """Continue the training from a saved `state()` of a learner with the same settings.
 
         Raises:
             Exception: of any kind, if the state is damaged or of other settings.
@@ -479,7 +487,8 @@ class Learner:
 
 
 def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:
-    """Return the vector environment for a `Learner`; `options` go to its constructor."""
+    """Return a vector environment of a scenario in the form that `Learner` needs; `options` are
+    further arguments of its constructor."""
     grid = resolve_grid_scenario(scenario, None)
     env_class = EachAgentVectorEnv if grid.layout.agents > 1 else GridVectorEnv
     return env_class(

@@ -105,7 +105,7 @@ class Run:
         loaded_levels: LevelSet | None = None,
         stop_condition: StopCondition | None = None,
     ) -> Run:
-        """Create the folder of a new run.
+        """Create the folder of a new training run, with its description in `run.json`.
 
         Args:
             levels: name of the level set to train on; None for all levels.
@@ -140,7 +140,7 @@ class Run:
         return cls(path)
 
     def set_stop_condition(self, stop_condition: StopCondition) -> None:
-        """Change the stop condition, also in `run.json`.
+        """Change when the training ends, here and in `run.json`.
 
         Raises:
             OSError: the file cannot be written.
@@ -155,7 +155,8 @@ class Run:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the lock of the run, which is needed to write to it.
+        """Context manager: hold the lock of the run's folder, so that no other process writes to
+        it.
 
         Raises:
             OSError: the lock file cannot be written, or a file of the run is a link or no file.
@@ -177,7 +178,7 @@ class Run:
             check_own_file(self.path / name)
 
     def load_checkpoint(self) -> dict[str, Any]:
-        """Return the contents of `checkpoint.pt`.
+        """Return the saved state of the training from `checkpoint.pt`.
 
         Raises:
             RunError: the file is damaged, or there is none.
@@ -185,7 +186,7 @@ class Run:
         return _read(self.path / _CHECKPOINT, _load_checkpoint)
 
     def read_files(self) -> dict[str, bytes]:
-        """Return the bytes of the files that are needed to resume, by file name.
+        """Return the contents of the files that are needed to resume the run, by file name.
 
         Raises:
             OSError: a file of the run is a link or no file.
@@ -197,7 +198,7 @@ class Run:
         return {path.name: path.read_bytes() for path in paths if path.exists()}
 
     def restore_learner(self, learner: Learner) -> float:
-        """Restore a learner from the checkpoint, and return the seconds that the run took so far.
+        """Load the checkpoint into a new learner; return the seconds that the run has taken so far.
 
         Without a checkpoint the learner stays at its start.
 
@@ -227,7 +228,7 @@ class Run:
         return seconds
 
     def _has_checkpoint(self) -> bool:
-        """Return True if there is a checkpoint.
+        """Return True if the run's folder contains a checkpoint.
 
         Raises:
             RunError: there is none, though a later file of the same save is there.
@@ -241,7 +242,8 @@ class Run:
         return exists
 
     def _truncate_progress(self, steps: int) -> None:
-        """Remove the lines of `progress.csv` after a step: their updates will be repeated."""
+        """Remove the lines of `progress.csv` after step number `steps`, as their updates will be
+        run again."""
         with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
             lines = [line for line in csv.DictReader(file) if _steps_of_line(line) <= steps]
         with (
@@ -253,7 +255,8 @@ class Run:
             writer.writerows(lines)
 
     def log_update(self, learner: Learner, seconds: float) -> None:
-        """Write the metrics of the last update, and copy the weights if they are the best so far.
+        """Append the metrics of the last update to `progress.csv`, and keep a copy of the weights
+        if they are the best so far.
 
         Args:
             learner: learner of the update.
@@ -278,7 +281,8 @@ class Run:
             self.best = {"score": score, "steps": metrics.steps, "net": weights}
 
     def _log_to_tensorboard(self, metrics: TrainingMetrics) -> None:
-        """Write the metrics that are known to the event file, if TensorBoard is installed."""
+        """Append the metrics that are not NaN to TensorBoard's event file, if TensorBoard is
+        installed."""
         if not find_spec("tensorboard"):
             return
         if self._tensorboard is None:
@@ -289,7 +293,8 @@ class Run:
         self._tensorboard.add_scalars(known.pop("steps"), known)
 
     def save_checkpoint(self, learner: Learner, seconds: float) -> None:
-        """Write the checkpoint and the policy file.
+        """Write the state of the training into `checkpoint.pt` and the best weights into the policy
+        file.
 
         Raises:
             OSError: a file cannot be written; the previous ones are unchanged.
@@ -321,7 +326,8 @@ def _steps_of_line(line: Mapping[str, str | None]) -> float:
 
 
 def check_new_folder(path: Path) -> None:
-    """Raise an error unless a path is free for a new run: absent, or an empty folder.
+    """Raise FileExistsError unless `path` is free for a new run: it does not exist, or is an empty
+    folder.
 
     Raises:
         FileExistsError: the path is in use.
@@ -337,7 +343,8 @@ def check_new_folder(path: Path) -> None:
 
 
 def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into the folder of a run, in the order in which `save_checkpoint` does.
+    """Write files, given as contents by name, into the folder of a run, in the order in which
+    `save_checkpoint` writes them.
 
     Raises:
         OSError: a file cannot be written.
@@ -349,7 +356,8 @@ def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
 
 
 def find_runs(path: Path) -> list[Run]:
-    """Return the run of a folder, or the runs of its subfolders in the order of their numbers.
+    """Return the training run in the folder `path`, or else the runs in its subfolders in the order
+    of their numbers.
 
     Raises:
         RunError: there is none, or one is damaged.
@@ -373,7 +381,8 @@ def _load_run_file(path: Path) -> dict[str, Any]:
 
 
 def _read_run_file(path: Path) -> dict[str, Any]:
-    """Return the checked contents of `run.json`, as arguments of `Run`."""
+    """Return the contents of `run.json` as attributes of `Run`; raise ValueError if a value is
+    invalid."""
     about = _load_run_file(path)
     if about["format"] != _FORMAT:
         raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
@@ -390,7 +399,8 @@ def _read_run_file(path: Path) -> dict[str, Any]:
 
 
 def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
-    """Return the stop condition; raise a ValueError if a field has a wrong type or range."""
+    """Return the stop condition unchanged; raise ValueError if a field has a wrong type or
+    range."""
     steps, until = stop_condition
     if type(steps) is not int or steps < 1:
         raise ValueError(f"steps is {shorten(repr(steps), 40)}; expected an integer above 0")
@@ -401,7 +411,8 @@ def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
 
 
 def _check_settings(settings: dict[str, Any]) -> Hyperparameters:
-    """Return the hyperparameters; raise a ValueError if one has a wrong type or range."""
+    """Return the hyperparameters in a mapping; raise ValueError if one has a wrong type or
+    range."""
     defaults = Hyperparameters()
     for field in fields(Hyperparameters):
         kind = type(getattr(defaults, field.name))
@@ -413,7 +424,7 @@ def _check_settings(settings: dict[str, Any]) -> Hyperparameters:
 
 
 def _load_checkpoint(path: Path) -> dict[str, Any]:
-    """Return the contents of a checkpoint whose checksums are right."""
+    """Return the contents of a checkpoint file, after checking its checksums."""
     check_file_size(path, _MAX_CHECKPOINT, "checkpoints")
     with ZipFile(path) as archive:  # torch writes checksums, and does not check them
         for info in archive.infolist():
@@ -428,7 +439,8 @@ def _load_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """Return `read(path)`; raise a RunError for whatever fails."""
+    """Return `read(path)`, the contents of a file of a run; raise a RunError with the reason if it
+    fails."""
     try:
         return read(path)
     except FileNotFoundError:

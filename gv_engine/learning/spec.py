@@ -40,7 +40,8 @@ class ScenarioSpec(NamedTuple):
 
     @classmethod
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
-        """Return the specification of a scenario."""
+        """Return what a policy must know about a scenario: actions, view, agents, object types and
+        missions."""
         spec = cls(
             scenario.action_names,
             scenario.area.shape,
@@ -57,7 +58,7 @@ class ScenarioSpec(NamedTuple):
 
     @classmethod
     def from_json(cls, document: Any) -> ScenarioSpec:
-        """Return the specification that JSON of `_asdict()` describes.
+        """Return the specification that was saved as JSON of `_asdict()`.
 
         Raises:
             Exception: of any kind, if the document is something else.
@@ -76,14 +77,14 @@ class ScenarioSpec(NamedTuple):
         )
 
     def describe_cell(self, kind: int, state: int, color: int) -> str:
-        """Return the text for the type, state and colour of a cell, as "Door LOCKED in RED"."""
+        """Return a text for type, state and colour of a cell, such as "Door LOCKED in RED"."""
         name, *states = self.types[kind]
         state_text = f" {states[state]}" if states else ""
         return f"{name}{state_text}" + (f" in {COLORS[color]}" if color else "")
 
     def find_mismatch(self, other: ScenarioSpec) -> tuple[str, str] | None:
-        """Return descriptions of the first difference, of self and of `other`; None if a policy
-        of this specification can act in `other`.
+        """Return two texts on the first difference that keeps a policy for this specification from
+        acting in `other`: what is here, and what is there. Return None if the policy can act there.
 
         `other` may have fewer object types, and only the first of the mission texts.
         """
@@ -122,14 +123,14 @@ def _describe_agents(number: int) -> str:
 
 
 def _describe_type(index: int, names: tuple[str, ...]) -> str:
-    """Return words for an object type: its name, the names of its states, and its index."""
+    """Return a text for an object type: its name, the names of its states, and its index."""
     name, *states = names
     state_text = f" ({', '.join(states)})" if states else ""
     return shorten(f"{name}{state_text} as object type {index}", _MAX_TEXT)
 
 
 def _describe_texts(texts: tuple[str, ...]) -> str:
-    """Return words for the templates of a mission."""
+    """Return a text that lists the templates of a mission; "no mission" without templates."""
     if not texts:
         return "no mission"
     return shorten(f"the missions {', '.join(map(repr, texts))}", _MAX_TEXT)
@@ -163,7 +164,8 @@ class NetworkSpec(NamedTuple):
 
     @classmethod
     def of_scenario(cls, scenario: ScenarioSpec, codes: int) -> NetworkSpec:
-        """Return the sizes for a scenario observed under `cells` with a number of codes."""
+        """Return the sizes of a network for a scenario whose cells are observed as numbers below
+        `codes`."""
         height, width = scenario.view
         mission = tuple(min(size, _MAX_MISSION_VALUES) for _, size in scenario.mission_fields)
         return cls(height * width, codes, mission, len(scenario.actions), scenario.agents)
@@ -171,8 +173,8 @@ class NetworkSpec(NamedTuple):
     def encode(
         self, observation: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]
     ) -> None:
-        """Write into `out` (N, slots) the rows of `ActorCritic.first_layer_table` for N
-        observations; `agents` (N,) has the index of each agent in its world."""
+        """Write into `out` (N, inputs) the rows of `ActorCritic.first_layer_table` that encode N
+        observations. `agents` (N,) has the index of each agent in its world."""
         cells, number = self.cells, len(out)
         out[:, :cells] = observation["grid"].reshape(number, cells)
         out[:, cells] = observation["item"].reshape(number)

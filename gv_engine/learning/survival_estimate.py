@@ -52,7 +52,7 @@ class SurvivalEstimator:
     def add_step(
         self, done: NDArray[np.bool_], returns: NDArray[np.float64], success: NDArray[np.bool_]
     ) -> None:
-        """Count a step of all worlds.
+        """Count one step of all worlds, and the outcomes of the episodes that it has ended.
 
         Args:
             done: (N,) True where an episode ended with the step.
@@ -73,7 +73,7 @@ class SurvivalEstimator:
 
     @property
     def means(self) -> EpisodeMeans:
-        """Current estimates; an end at an unobserved age counts as no success."""
+        """Return the current estimates of return, length and success rate of an episode."""
         worlds, ended, returns, successes = self._counts
         survival = np.cumprod(1 - ended / worlds)
         known = 1 - float(survival[-1]) if len(survival) else 0.0

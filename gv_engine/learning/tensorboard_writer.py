@@ -34,7 +34,7 @@ class TensorBoardWriter:
         self._write(step=step, session_log=SessionLog(status=SessionLog.START))
 
     def add_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Write the named scalars of a step.
+        """Write numbers by name as those of training step `step`.
 
         Raises:
             OSError: the file cannot be written.
@@ -43,7 +43,8 @@ class TensorBoardWriter:
         self._write(step=step, summary=Summary(value=values))
 
     def _write(self, **fields: Any) -> None:
-        """Append one TensorBoard event with these protobuf fields and the current time."""
+        """Append one event to TensorBoard's file, with these protobuf fields and the current
+        time."""
         record = BytesIO()
         event = Event(wall_time=time.time(), **fields)
         RecordWriter(record).write(event.SerializeToString())

@@ -69,7 +69,7 @@ class Training:
         return self.steps / (time.perf_counter() - self._start)
 
     def update(self) -> TrainingMetrics:
-        """Run one update of the learner and log it; save a checkpoint every 30 seconds."""
+        """Run one update of the learner and log its metrics; save a checkpoint every 30 seconds."""
         metrics = self.learner.update()
         self.run.log_update(self.learner, self.seconds)
         if time.perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
@@ -123,7 +123,8 @@ class TrainingSlices:
     seconds: float = math.inf
 
     def train(self, path: Path, files: dict[str, bytes]) -> SliceResult:
-        """Train one slice of a run in a temporary folder.
+        """Continue a training run in a temporary folder for a limited time, as one slice of a
+        longer run.
 
         Args:
             path: folder of the run; only passed on to the result.

@@ -39,8 +39,8 @@ _WATCHED_STEPS = 50  # steps of an episode; contracts break early
 
 
 def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
-    """Play random episodes in the object world, and return a sentence for each contract that a
-    function breaks, with name, file and line."""
+    """Play random episodes in the object world; return a sentence for each function of a rule that
+    does what it must not, such as changing the world in a reward."""
     messages: dict[str, None] = {}
     simulation = Simulation(scenario)
     simulation.watch(lambda *rule: _watch_function(messages, *rule))
@@ -64,8 +64,8 @@ def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) 
 def _watch_function(
     messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a wrapper of `function` that compares the world before and after each call, and adds
-    messages to `found`."""
+    """Return a wrapper of `function` that compares the world before and after each call, and adds a
+    sentence for each broken contract to `messages`."""
     phase = system.phase if part == "function" else None
     engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
 
@@ -74,7 +74,7 @@ def _watch_function(
         messages[f"{_describe_function(system, part)}, {fault}"] = None
 
     def watched(w: Any, *arguments: Any) -> Any:
-        """Call the function, and report broken contracts."""
+        """Call the function and report what it must not do."""
         worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
         rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
         field_values = [_read_field(w, name) for name in engines]
@@ -107,7 +107,8 @@ def _read_field(world: Any, name: str) -> Any:
 
 
 def _describe_function(system: System, part: str) -> str:
-    """Return name, file and line of a system, or of its `remember` or `when` function."""
+    """Return name, file and line of a system's function, or of its helper `part`, such as
+    `remember` or `when`."""
     if part == "function":
         return f"{system.title}, a {system.phase.label}"
     helper = getattr(system, part)
@@ -155,7 +156,8 @@ def run_differential_test(
     limit: float = math.inf,
     policy: str = "",
 ) -> Report:
-    """Play episodes in two worlds at once, and check everything after each step.
+    """Play episodes in an object world and a compiled (or second object) world at once; report the
+    first step at which they differ or are inconsistent.
 
     Checks that the world is consistent (see `gv_engine.validation.invariants`), that the
     observation lies in its space, and that the compiled world equals the object world: the whole
@@ -213,7 +215,8 @@ class _RandomActions:
         self._current = self._policies[0]
 
     def begin(self, seed: int, number: int) -> None:
-        """Start an episode with its own RNG."""
+        """Start an episode with a random generator of its own, seeded by `seed` and the episode
+        `number`."""
         self._current = self._policies[number % 2]
         first = self._agents * number
         self._current.begin(range(self._agents), seed, range(first, first + self._agents))
@@ -236,7 +239,7 @@ class _PolicyActions:
         self._policy.begin([0], seed, [number])
 
     def act(self, outputs: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (A,) actions of the policy."""
+        """Return the action that the policy chooses for each agent, as (agents,) int64."""
         observations = outputs["observation"]
         if self._several:
             per_agent = list(observations.values())
@@ -259,14 +262,14 @@ class _MultiAgentEnv:
         self.observation_space = self._form.space
 
     def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return observations and info of the level of a seed."""
+        """Start the level of a seed; return the observations by agent and the info."""
         self._batch.set_generator(0, np.random.default_rng(seed))
         self._batch.step(np.full(len(self._names), RESTART), DISABLED)
         return self._observation(), self._info()
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Any, ...]:
-        """Take (A,) actions, and return observations, (A,) rewards, terminated and truncated, and
-        the info."""
+        """Take the actions of all agents; return observations by agent, arrays of rewards,
+        terminated and truncated, and the info."""
         self._batch.step(actions, DISABLED)
         out = self._batch.outputs
         ended = out.rewards.copy(), out.terminated.copy(), out.truncated.copy()
@@ -277,13 +280,13 @@ class _MultiAgentEnv:
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
-        """Return the observation of each agent by name."""
+        """Return the observation of each agent, by agent name."""
         arrays = self._batch.outputs.get_arrays(self._form.source_arrays)
         agents = zip(self._names, *arrays, strict=True)
         return {name: self._form.encode(*parts) for name, *parts in agents}
 
     def _info(self) -> dict[str, Any]:
-        """Return reward terms, success and action masks of the last step."""
+        """Return rewards by function, success and action masks after the last step."""
         out = self._batch.outputs
         terms = dict(zip(self.scenario.reward_names, out.terms.T.copy(), strict=True))
         success, mask = out.success.copy(), out.mask.copy()
@@ -291,7 +294,8 @@ class _MultiAgentEnv:
 
 
 def _make_env(scenario: Scenario, world: str, checked: bool) -> GridEnv | _MultiAgentEnv:
-    """Return an environment of one world."""
+    """Return an environment of a scenario. `world` is "object" or "compiled"; `checked` adds bounds
+    checks."""
     if scenario.layout.agents > 1:
         return _MultiAgentEnv(scenario, world, checked)
     return GridEnv(scenario, world=world, checked=checked)
@@ -303,7 +307,8 @@ def _step_all(
     action: NDArray[np.int64] | None,
     timeout: HardTimeout,
 ) -> dict[str, Any]:
-    """Take a step, or reset if `action` is None, in every world.
+    """Take the same step in every world, or reset all if `action` is None, and return their
+    outputs.
 
     Returns:
         Outputs of the object world by name, and under "others" those of the other worlds.
@@ -353,7 +358,8 @@ def _step_all(
 
 
 def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
-    """Return the message about a compiled step that takes too long."""
+    """Return the error message for a compiled step that did not end within `limit` seconds;
+    `resets` says that it was a reset."""
     acting = (Phase.RESET,) if resets else (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
     rules = [
         call.name
@@ -370,7 +376,8 @@ def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
 def _check_step(
     scenario: Scenario, worlds: dict[str, GridEnv | _MultiAgentEnv], outputs: dict[str, Any]
 ) -> None:
-    """Check the outputs of a step.
+    """Check that all worlds have the same outputs after a step, and that world and observations are
+    consistent; raise _Fault if not.
 
     Raises:
         _Fault: two worlds differ, or the world or an observation is inconsistent.
@@ -395,7 +402,8 @@ def _check_step(
 
 
 def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
-    """Return an error message if a world in a batch differs from the same world alone; else ""."""
+    """Return an error message if a world in a batch behaves differently from the same world alone;
+    else an empty text."""
     batch, single = (make_batch(scenario, n, kind, checked=True) for n in (_BATCH_SIZE, 1))
     rng, shape = np.random.default_rng([seed, _BATCH_SIZE]), (_BATCH_SIZE, scenario.layout.agents)
     for i in range(_BATCH_SIZE):
@@ -429,7 +437,7 @@ def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> s
 def _step_alone(
     batch: Backend, row: NDArray[Any], actions: NDArray[np.int64], mode: int
 ) -> dict[str, Any]:
-    """Return the outputs of a world by name after a step in a batch of one."""
+    """Take a step from the world `row` in a batch of one world; return its outputs by name."""
     if actions[0] == KEEP:
         return {"row": row}
     if actions[0] == RESTART:
@@ -441,7 +449,7 @@ def _step_alone(
 
 
 def _read_outputs(batch: Backend, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
-    """Return the outputs and the row of world i, by name."""
+    """Return the outputs and the record of world `i` of a batch after a step, by name."""
     out, agents = batch.outputs, len(actions)
     own_slots = slice(i * agents, (i + 1) * agents) if agents > 1 else i
     is_over = np.all(out.terminated[own_slots] | out.truncated[own_slots])
@@ -451,7 +459,8 @@ def _read_outputs(batch: Backend, i: int, actions: NDArray[np.int64], mode: int)
 
 
 def _differences(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield (place, value, other value) for all numbers that differ."""
+    """Yield (place, left value, right value) for all numbers in which two arrays, records or
+    mappings differ."""
     if _is_record(left) and left.tobytes() == right.tobytes():
         return  # as nearly always, and found out twenty times as fast
     names = left if isinstance(left, dict) else left.dtype.names if _is_record(left) else ()

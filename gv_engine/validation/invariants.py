@@ -23,7 +23,8 @@ from gv_engine.world.world import ObjectWorld
 
 
 def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
-    """Return an error message for an inconsistent world; empty if the world is consistent.
+    """Return an error message if a world's record is inconsistent; an empty text if it is
+    consistent.
 
     Args:
         scenario: scenario of the world.
@@ -44,8 +45,8 @@ def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
 
 
 def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
-    """Return an error message for an observation outside of the scenario's observation space; empty
-    if it lies inside.
+    """Return an error message if an observation is not in the scenario's observation space; an
+    empty text if it is.
 
     Args:
         scenario: scenario of the observation.
@@ -69,8 +70,8 @@ def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
 def _find_unlisted(
     scenario: Scenario, kinds: NDArray[Any], allowed: Iterable[int], verb: str, space: str
 ) -> str:
-    """Return an error message for the first object type that is not `allowed`; empty if all are
-    allowed."""
+    """Return an error message for the first object type among `kinds` that is not `allowed`; an
+    empty text if all are. `verb` and `space` are words of the message."""
     for kind in sorted({*kinds.tolist()} - {*allowed}):
         return f"{scenario.types[kind].name} {verb}, which {space}.objects does not list"
     return ""
@@ -80,22 +81,22 @@ def _find_unlisted(
 
 
 def make_level(scenario: Scenario, seed: int) -> ObjectWorld:
-    """Return the world of a seed after the reset."""
+    """Return an object world with the level that the reset functions make for a seed."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(seed))
     return simulation.world
 
 
 def find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
-    """Return an (H, W) bool array of the cells with objects of these types, and of this colour if
-    given."""
+    """Return (H, W) bool: which cells show an object of one of the types `kinds`, and of the colour
+    `color` if given."""
     cells = world.cells()
     mask = np.isin(cells[..., 0], list(kinds))
     return mask if color is None else mask & (cells[..., 2] == color)
 
 
 def find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
-    """Return an (H, W) bool array of the cells that agents can reach if only walls block them."""
+    """Return (H, W) bool: which cells agents could reach if only walls blocked them."""
     open_cells = ~find_objects(world, {WALL})
     reached = np.zeros_like(open_cells)
     for agent in world.agents():
@@ -113,8 +114,8 @@ def find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
 
 
 def cells_in_all_levels(masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-    """Return the (y, x) cells that are True in the (H, W) masks of all levels; none if the sizes
-    differ."""
+    """Return the (y, x) cells that are True in all of the (H, W) masks; none if the masks differ in
+    size."""
     if len({mask.shape for mask in masks}) > 1:
         return []
     return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
@@ -135,8 +136,8 @@ class _StepOutcome(NamedTuple):
 
 
 def find_mask_faults(scenario: Scenario) -> list[str]:
-    """Return a sentence for the first action that the mask excludes although the action has an
-    effect, in short random episodes; else an empty list."""
+    """Play short random episodes; return a sentence on the first action that has an effect although
+    the action mask excludes it, else an empty list."""
     if scenario.layout.agents > 1:
         return []
     simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
@@ -163,7 +164,7 @@ def find_mask_faults(scenario: Scenario) -> list[str]:
 
 
 def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
-    """Return the outcome of an action in the world of a row."""
+    """Return what an action leads to in the world with this record."""
     world = simulation.world
     world.restore(row)
     simulation.step(action)
@@ -173,7 +174,8 @@ def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _Step
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
-    """Return the message about the first masked action whose outcome differs from the usual one."""
+    """Return the message on the first of the masked actions in `outcomes` that does not lead to the
+    `usual` outcome."""
     action, outcome = next(item for item in outcomes.items() if item[1] != usual)
     if outcome.over != usual.over:
         effect = "ends the episode; give the terminating function answers="

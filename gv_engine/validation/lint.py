@@ -40,7 +40,8 @@ from systems.transition import follow, hold_down, move_agent, push, slide, switc
 
 
 def find_unused_actions(scenario: Scenario) -> list[str]:
-    """Return a sentence for each action that needs a rule but appears in none."""
+    """Return a sentence for each action of the scenario that has no effect because no rule mentions
+    it."""
     calls = list(_all_calls(scenario))
     if any(call.system.is_processor for call in calls):  # whose code is anywhere
         return []
@@ -54,7 +55,8 @@ def find_unused_actions(scenario: Scenario) -> list[str]:
 
 
 def find_undeclared_actions(scenario: Scenario) -> list[str]:
-    """Return a sentence for each function that uses an undeclared action."""
+    """Return a sentence for each function of a rule that uses an action which the scenario does not
+    declare."""
     declared = [command.name for command in scenario.own_actions]
     messages = {
         f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
@@ -69,7 +71,7 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
 
 
 def _all_calls(scenario: Scenario) -> Iterator[Call]:
-    """Yield all rule calls of a scenario, nested ones included."""
+    """Yield all rule calls of a scenario, including calls that are arguments of others."""
     for member in scenario.members:
         for phase in Phase:
             for call in member.calls(phase):
@@ -83,14 +85,15 @@ def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]
 
 
 def _actions_in(value: Any) -> Iterator[Action]:
-    """Yield the actions in a value, or in a tuple or list."""
+    """Yield the actions that `value` is, or that it contains if it is a tuple or list."""
     for part in value if isinstance(value, tuple | list) else (value,):
         if isinstance(part, Action):
             yield part
 
 
 def _used_names(call: Call) -> Iterator[str]:
-    """Yield the names in a call and in its functions."""
+    """Yield all action names, identifiers and strings that occur in a rule call and its
+    functions."""
     called = _called_functions(call)
     values = [*call.arguments.values(), *(value for uses in called.values() for _, value in uses)]
     yield from (action.name for value in values for action in _actions_in(value))
@@ -138,7 +141,7 @@ def find_mistakes(scenario: Scenario) -> list[Finding]:
 
 
 def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace]]:
-    """Return the findings with their places, where known."""
+    """Return likely mistakes in a scenario, each with its place in the scenario file if known."""
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
     others = [("action", message) for message in actions]
@@ -147,7 +150,8 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
 
 
 def find_rule_place(scenario: Scenario, message: str) -> ProblemPlace:
-    """Return the place of the rule that a message names; an empty place if it names none."""
+    """Return the place in the scenario file of the rule that `message` names; an empty place if it
+    names none."""
     for phase, key in _RULE_KEYS.items():
         for number, call in enumerate(scenario.calls(phase)):
             if any(re.search(rf"\b{part.name}\b", message) for part in call.walk()):
@@ -189,7 +193,8 @@ class _Linter:
         )
 
     def findings(self) -> Iterator[tuple[Finding, ProblemPlace]]:
-        """Yield the findings of all checks with their places."""
+        """Yield the likely mistakes that all checks find, each with its place in the scenario
+        file."""
         label = self._scenario.document.label
         for name, check in _CHECKS.items():
             for node, message, cells in check(self):
@@ -206,7 +211,8 @@ class _Linter:
         return node.value[number] if isinstance(node.value, list) else node
 
     def _rules(self, *phases: Phase) -> Iterator[tuple[YamlNode, Call]]:
-        """Yield all rules of some phases with their nodes, nested rules included."""
+        """Yield all rule calls of the given phases, nested ones included, each with its YAML
+        node."""
         for phase in phases:
             for number, call in enumerate(self._scenario.calls(phase)):
                 yield from _nested_rules(self._entry(_RULE_KEYS[phase], number), call)
@@ -214,7 +220,8 @@ class _Linter:
     # ---- objects -----------------------------------------------------------------------------
 
     def check_states(self) -> Iterator[_Mistake]:
-        """Yield object types whose states all have the same component."""
+        """Yield a mistake for each object type whose states all bring the same component, so that
+        no state changes it."""
         nodes = mapping(self._top["objects"]) if "objects" in self._top else {}
         for kind in self._scenario.layout.types:
             if kind.name in nodes and len(kind.state_components) > 1:
@@ -228,7 +235,7 @@ class _Linter:
                     )
 
     def check_legend(self) -> Iterator[_Mistake]:
-        """Yield characters of the legend that appear on no map."""
+        """Yield a mistake for each character of the map legend that appears on no map."""
         if "legend" not in self._top or self._scenario.document.variants:
             return
         for character, node in mapping(self._top["legend"]).items():
@@ -251,7 +258,8 @@ class _Linter:
     # ---- rules -------------------------------------------------------------------------------
 
     def check_rules(self) -> Iterator[_Mistake]:
-        """Yield rules for object types or components that no level ever has."""
+        """Yield a mistake for each rule that needs an object type or component which no level ever
+        contains."""
         if not self._known:
             return
         kinds, types = self._possible_types(), self._scenario.types
@@ -272,8 +280,8 @@ class _Linter:
                 )
 
     def check_order(self) -> Iterator[_Mistake]:
-        """Yield rules that clear the cell for a move but come after the move, and rules that follow
-        a move but come before it."""
+        """Yield a mistake for each rule that must come before the move rule but comes after it, or
+        the other way round."""
         rules = [*self._rules(Phase.TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
@@ -289,8 +297,8 @@ class _Linter:
                     yield _Mistake(node, f"follow is a step late; put it behind {other.name}")
 
     def check_colors(self) -> Iterator[_Mistake]:
-        """Yield objects that follow others by colour, where no object to follow has their
-        colour."""
+        """Yield a mistake for each object that follows objects of its own colour if no such object
+        exists."""
         follows: dict[int, list[tuple[YamlNode, Call]]] = {}
         for node, call in self._rules(Phase.TRANSITION) if self._known else ():
             if call.system is _FOLLOW:
@@ -318,7 +326,7 @@ class _Linter:
                         )
 
     def check_missions(self) -> Iterator[_Mistake]:
-        """Yield the mission if no level has an object that it asks for."""
+        """Yield a mistake for the mission if no level has an object that the mission asks for."""
         if "mission" in self._top and self._known:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
@@ -330,8 +338,8 @@ class _Linter:
                 yield _Mistake(self._top["mission"], message)
 
     def _possible_types(self) -> set[int]:
-        """Return the object types that the text names or the levels show, with those that they turn
-        into."""
+        """Return the indices of the object types that levels contain, the scenario file names, or
+        such objects leave behind."""
         types = {FLOOR}
         for world in self._levels:
             types |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
@@ -345,7 +353,8 @@ class _Linter:
         return types
 
     def check_actions(self) -> Iterator[_Mistake]:
-        """Yield rules whose condition holds only for actions that the scenario lacks."""
+        """Yield a mistake for each rule whose condition is true only for actions that the scenario
+        does not have."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
         conditional_rules = [
@@ -370,7 +379,8 @@ class _Linter:
                 )
 
     def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
-        """Yield worlds of short random episodes, with actions that the scenario lacks too."""
+        """Yield the world after each step of short random episodes, with random `actions`, which
+        the scenario may not have."""
         simulation = Simulation(self._scenario)
         for seed in range(2):
             rng = np.random.default_rng(seed)
@@ -385,7 +395,8 @@ class _Linter:
     # ---- ends --------------------------------------------------------------------------------
 
     def check_goals(self) -> Iterator[_Mistake]:
-        """Yield ends at objects that agents can never reach."""
+        """Yield a mistake for each terminating or success function about objects that walls keep
+        agents from reaching."""
         types = self._scenario.types
         leaps = any(
             "telepod" in _columns_used(call, types) or WALL in call.arguments.values()
@@ -408,7 +419,7 @@ class _Linter:
                 yield _Mistake(node, message, self._map_cells(goal_masks))
 
     def check_rewards(self) -> Iterator[_Mistake]:
-        """Yield rewards that always cancel an earlier reward."""
+        """Yield a mistake for each reward function that always cancels an earlier one."""
         rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
             is_equal = one.system is other.system and one.agent_mask == other.agent_mask
@@ -441,7 +452,7 @@ _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
 
 
 def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
-    """Yield a rule and the rules nested in it, with their nodes."""
+    """Yield a rule call and all calls that are its arguments, each with its YAML node."""
     yield node, call
     fields = node.value if isinstance(node.value, dict) else {}
     for name, argument in call.arguments.items():
@@ -454,7 +465,7 @@ def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]
 
 
 def _scalars(node: YamlNode) -> Iterator[YamlNode]:
-    """Yield all scalars of a node."""
+    """Yield all texts and numbers in a YAML node that may contain lists and mappings."""
     if not isinstance(node.value, dict | list):
         yield node
         return
@@ -463,7 +474,8 @@ def _scalars(node: YamlNode) -> Iterator[YamlNode]:
 
 
 def _columns_used(call: Call, types: ObjectTypes) -> set[str]:
-    """Return the component columns that a rule of the engine names; empty for custom rules."""
+    """Return the names of the components that a built-in rule uses; an empty set for user-defined
+    rules."""
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()

@@ -118,7 +118,8 @@ class Solver:
         return len(self._searched)
 
     def solve(self, seed: int, ends: float | None = None) -> Solution:
-        """Return the solution of the level of a seed; equal levels are searched once.
+        """Return the shortest way to win the level of a seed. A level that is equal to an earlier
+        one is not searched again.
 
         Args:
             seed: seed of the level.
@@ -133,7 +134,7 @@ class Solver:
         return self.solve_from(self._worlds.snapshot(0), ends)
 
     def solve_from(self, row: NDArray[Any], ends: float | None = None) -> Solution:
-        """Return the solution from a state.
+        """Return the shortest way to win from a state, given as a record of the scenario's layout.
 
         Args:
             row: () row of the scenario's layout.
@@ -153,7 +154,7 @@ class Solver:
         return self._searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
-        """Search breadth-first from a state, and return the solution.
+        """Search breadth-first for a win from a state; return the shortest way to it.
 
         Args:
             worlds: worlds that take the steps.
@@ -197,7 +198,7 @@ class Solver:
         return Solution(Verdict.LOST, (), len(seen_keys), len(steps), draws)
 
     def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return an (n,) bool array of the states that are wins."""
+        """Return an (n,) bool array: which of the states `rows` are wins."""
         if not self._tells_success:
             return np.asarray(rows["terminated"] != 0)
         won, members = rows["success"][:, 1:] != 0, rows["member"]
@@ -206,7 +207,8 @@ class Solver:
 
 
 def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
-    """Return the (a,) actions of one agent, or the (a, A) joint actions of several agents."""
+    """Return the indices of all actions as (a,) for one agent, or of all combinations of actions as
+    (a, A) for A agents."""
     count, agents = len(scenario.actions), scenario.layout.agents
     if agents == 1:
         return np.arange(count)
@@ -250,7 +252,7 @@ class Survey:
             on_level()
 
     def add(self, seed: int) -> None:
-        """Search the level of one more seed."""
+        """Search the level of one more seed for a solution."""
         self._asked += 1
         solution = self._solver.solve(seed, self._ends)
         in_time = time.process_time() < self._ends or solution.verdict is not Verdict.UNKNOWN
@@ -265,7 +267,7 @@ class Survey:
 
     @property
     def extent(self) -> str:
-        """Return the number of searched levels, and the limits, as text."""
+        """Return a text with the number of searched levels and the limits of the search."""
         limits = f"{_SURVEY_STATES:,} states of each and {self._seconds:g} s of computing in all"
         extent = f"{len(self.solutions)} of {self._asked} levels"
         return f"{'the one level' if self.all_alike else extent}, within {limits}"
@@ -296,7 +298,8 @@ _STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT
 
 
 def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[str]]:
-    """Return facts and error messages about the solution that a pack gives for its level."""
+    """Play the solution that a level pack gives for the scenario's level; return facts and error
+    messages about it."""
     level = scenario.document.pack_level
     if level is None or not level.solution:
         return [], []
@@ -319,15 +322,16 @@ def _format_seeds(seeds: list[int]) -> str:
 
 
 def _trace_back(steps: list[Any], state: int) -> Iterator[int]:
-    """Yield the actions that led to a state, the last one first."""
+    """Yield the actions that led to the state with index `state` in the last of `steps`, the last
+    action first."""
     for parents, actions in reversed(steps):
         yield int(actions[state])
         state = parents[state]
 
 
 def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
-    """Return compiled worlds, checked ones of `gv-engine check` if these are cached and others are
-    not; object worlds if a custom rule does not compile."""
+    """Return compiled worlds for the search, with bounds checks if `checked` or if only such a
+    program is cached. If a user-defined rule does not compile, return object worlds."""
     try:
         size = planning.get_expansion_size(scenario)
         worlds = CompiledBatch(scenario, size, checked=checked)
@@ -343,12 +347,12 @@ def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
 
 
 def _make_blind(scenario: Scenario) -> Scenario:
-    """Return the scenario with full visibility if its visibility or observation functions may use
-    the RNG, else the scenario itself."""
+    """Return the scenario with full visibility if its observations may use random numbers, else the
+    scenario itself. Observations do not matter to the search."""
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:
-        """Return a member with full visibility if its visibility may use the RNG."""
+        """Return the scenario `member` with full visibility if its observations may be random."""
         calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
         if not any(call.system.objects or uses_name(call.system.function, "rng") for call in calls):
             return member
@@ -379,14 +383,16 @@ class ShortestPathHints:
         self._process, self._connection = start_worker(_serve, scenario)
 
     def ask(self, session: Session) -> None:
-        """Start a search from the session's current state; an earlier search is dropped."""
+        """Start a search from the current state of a session. The result of an earlier search is
+        dropped."""
         self._request_number += 1
         self._format_action = session.format_action
         with suppress(OSError):  # `answer` reports a dead process
             self._connection.send((self._request_number, session.row()))
 
     def answer(self) -> SolutionPath | None:
-        """Return the path, or the reason why there is none; None while the search runs."""
+        """Return the shortest way to win, or the reason why there is none; None while the search
+        runs."""
         try:
             while self._connection.poll():
                 number, actions, message = self._connection.recv()
@@ -397,15 +403,15 @@ class ShortestPathHints:
         return None
 
     def close(self) -> None:
-        """End the process."""
+        """End the background process."""
         self._process.kill()
         self._process.join()
         self._connection.close()
 
 
 def _serve(connection: Connection, scenario: Scenario) -> None:
-    """Search from each row that arrives, until the connection closes; the main function of the
-    process."""
+    """Run in the background process: search from each state that arrives through `connection` and
+    send the result, until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     solver: Solver | None = None
     while True:

@@ -69,7 +69,8 @@ class Move(Rewriting):
         self.begin(state, action, valid)
 
     def begin(self, state: MathyEnvState, action: tuple[int, int], valid: bool = True) -> None:
-        """Set state and action of a new move, and clear the outcome."""
+        """Start a new move from `state` with `action`, a pair (rule, node), and forget the outcome
+        of the previous move. `valid` is False if the rule does not apply to the node."""
         self.state = state
         self.action = action
         self.valid = valid
@@ -103,8 +104,8 @@ class Move(Rewriting):
 
     @property
     def visits(self) -> int:
-        """Return how often the history, with this state, contains the printed text of the
-        expression.
+        """Return how often the episode has reached the current expression, compared by its printed
+        text.
 
         A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed. The visits of the
         latter text are counted. Returns 0 if the environment has no penalty for revisits.
@@ -122,7 +123,7 @@ class Move(Rewriting):
         return isinstance(self.rule, tuple(self.env.get_penalizing_actions(self.state)))
 
     def rewrite(self) -> None:
-        """Apply the rule to the node: replace `state` by the next state."""
+        """Apply the rule of the move to its node, and set `state` to the resulting state."""
         number, node = self.action
         text, root = self.env.rules.apply(self.state.root, node, number)
         self.state = self.state.after_move(self.action, text, root)
@@ -151,8 +152,8 @@ class Move(Rewriting):
         self.lose()
 
     def finish(self) -> TimeStep:
-        """Return the verdict and store its effects on the state. Without a verdict, the reward is
-        0."""
+        """Return the timestep (reward and end) that the systems have decided, and store its reward
+        and end in the state. If no system has decided, the reward is 0."""
         if self.verdict is None:
             self.score(0.0)
         else:
@@ -245,7 +246,8 @@ class MathyEnv:
     # ---- goals, for subclasses to override ----------------------------------------------------
 
     def get_env_namespace(self) -> str:
-        """Return the unique name of the environment, with dots: `mycompany.envs.differentiate`.
+        """Return the unique dotted name of the environment, such as `mycompany.envs.differentiate`.
+        Subclasses override this method.
 
         Raises:
             NotImplementedError: by default.
@@ -253,7 +255,8 @@ class MathyEnv:
         raise NotImplementedError(f"{type(self).__name__} has no namespace: override this method")
 
     def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
-        """Sample a problem, with `self.rng` as the only source of randomness.
+        """Sample a problem of the size and difficulty in `params`, using only `self.rng` for
+        randomness. Subclasses override this method.
 
         Raises:
             NotImplementedError: by default.
@@ -267,8 +270,8 @@ class MathyEnv:
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """Return the timestep that the environment itself decides for a state, before all reward
-        rules.
+        """Return the reward and end that the environment itself decides after a move, before all
+        reward rules are asked.
 
         Args:
             env_state: state reached by a move.
@@ -286,7 +289,7 @@ class MathyEnv:
         return type(self).transition_fn is not MathyEnv.transition_fn
 
     def get_rewarding_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Return the classes of rules whose moves are rewarded."""
+        """Return the classes of the rewrite rules whose application is rewarded in `state`."""
         return [
             lib_rules.ConstantsSimplifyRule,
             lib_rules.DistributiveFactorOutRule,
@@ -299,7 +302,8 @@ class MathyEnv:
         return [lib_rules.DistributiveMultiplyRule, lib_rules.AssociativeSwapRule]
 
     def get_win_signal(self, env_state: MathyEnvState) -> float:
-        """Return the reward of a win after k moves: 1 plus a bonus of 1/k for speed, at most 2.
+        """Return the reward of a win in the state `env_state`: (1 + 1/k) times `rewards.win`, where
+        k is the number of moves used; at most twice `rewards.win`.
 
         The bonus counts twice if more than ten moves are allowed and fewer than half are used.
         """
@@ -317,8 +321,8 @@ class MathyEnv:
         return self.rewards.lose
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
-        """Return the timestep of `transition_fn` for a state; None if mathy_core cannot read its
-        terms.
+        """Return what `transition_fn` decides for a state: a timestep, or None. Also None if
+        mathy_core cannot read the expression's terms.
 
         Raises:
             GoalError: `transition_fn` returned something else than a timestep or None.
@@ -356,7 +360,8 @@ class MathyEnv:
         return len(self.rules) * env_state.root.size
 
     def get_action_indices(self, action: MathyAction) -> tuple[int, int]:
-        """Return (rule, node) of an action `node * number_of_rules + rule`.
+        """Return the pair (rule, node) of an action, which may be such a pair or the number `node *
+        number_of_rules + rule`.
 
         Raises:
             ValueError: the value is no action, or negative.
@@ -367,7 +372,8 @@ class MathyEnv:
         return pair
 
     def to_action(self, action: MathyAction) -> tuple[int, int]:
-        """Return (rule, node) of an action that is given as a number or as a pair.
+        """Return the pair (rule, node) of an action given as a number or as a pair, without
+        checking its range.
 
         Raises:
             ValueError: the action is neither a number nor a pair of numbers.
@@ -384,7 +390,8 @@ class MathyEnv:
             ) from None
 
     def check(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
-        """Return (rule, node) of an action, and True if the action is valid.
+        """Return the pair (rule, node) of an action, and True if that rule applies to that node in
+        `state`.
 
         Raises:
             ValueError: the value is no action; or the action is invalid and the environment's
@@ -397,14 +404,15 @@ class MathyEnv:
         return pair, valid
 
     def is_valid(self, state: MathyEnvState, pair: tuple[int, int]) -> bool:
-        """Return True if the mask allows the pair (rule, node)."""
+        """Return True if in `state` the rule with the first index in `pair` applies to the node
+        with the second index."""
         rule, node = pair
         mask = self.mask(state)
         return 0 <= node < len(mask) and 0 <= rule < len(self.rules) and bool(mask[node, rule])
 
     def mask(self, state: MathyEnvState) -> NDArray[np.int8]:
-        """Return (nodes, rules) int8: 1 where the rule applies to the node. Callers must not write
-        to it."""
+        """Return the action mask of a state as (nodes, rules) int8: 1 where the rule applies to the
+        node. The array is cached; callers must not write to it."""
         cached = state._mask
         if cached is None or cached[0] is not self.rules:
             cached = state._mask = self.rules, self.rules.mask(state.root)
@@ -421,7 +429,8 @@ class MathyEnv:
     def get_actions_for_node(
         self, expression: lib.MathExpression, rule_list: Sequence[RuleType] | None = None
     ) -> list[int]:
-        """Return 0 or 1 for every action on the nodes of a subtree.
+        """Return a list with 1 for each valid and 0 for each invalid action on the nodes of a
+        subtree.
 
         Args:
             expression: root of the subtree; actions count from its first node in order.
@@ -433,8 +442,8 @@ class MathyEnv:
     def _subtree_mask(
         self, expression: lib.MathExpression, only: tuple[RuleType, ...] | None
     ) -> NDArray[np.int8]:
-        """Return (nodes, rules) int8 for the nodes of a subtree; 0 for rules of other classes than
-        `only`."""
+        """Return (nodes, rules) int8 for the subtree `expression`: 1 where the rule applies to the
+        node and is of a class in `only` (None for all)."""
         root = expression.get_root()
         everywhere = root.to_list("inorder")
         first = everywhere.index(expression.to_list("inorder")[0])
@@ -446,7 +455,8 @@ class MathyEnv:
     def random_action(
         self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None
     ) -> int:
-        """Sample one of the valid actions on a subtree, all with equal probability.
+        """Return a random one of the valid actions on the nodes of a subtree, all with equal
+        probability.
 
         Args:
             expression: root of the subtree.
@@ -465,14 +475,16 @@ class MathyEnv:
     def get_token_at_index(
         self, expression: lib.MathExpression, index: int
     ) -> lib.MathExpression | None:
-        """Return the node at an index of an expression, in order; None if there is none."""
+        """Return the node with number `index` of an expression, in the order in which it is
+        written; None if there is none."""
         nodes = expression.to_list("inorder")
         return nodes[index] if 0 <= index < len(nodes) else None
 
     def _explain_invalid(
         self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]
     ) -> str:
-        """Return the error message for an invalid action: what is wrong, and what is allowed."""
+        """Return the error message for an invalid action, with what is wrong and which actions are
+        allowed."""
         rule, node = pair
         text = state.agent.problem
         start = f"action {action!r} is invalid in {text!r}: "
@@ -523,7 +535,8 @@ class MathyEnv:
         return state, problem
 
     def begin(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
-        """Return the first state of an episode with a problem.
+        """Return the first state of an episode in which `problem` has to be solved in at most
+        `max_moves` moves.
 
         Raises:
             ProblemError: the expression has more than `max_seq_len` nodes, or is an equation that
@@ -539,8 +552,8 @@ class MathyEnv:
         return state
 
     def _first_state(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
-        """Return the first state of a problem; raise ProblemError for an equation that is not
-        allowed."""
+        """Return the first state of a problem; raise ProblemError for an equation if the
+        environment takes none."""
         state = MathyEnvState(problem.text, max_moves, problem.type)
         if state.root.kind is lib.EqualExpression and not self.takes_equations:
             raise ProblemError(
@@ -552,7 +565,7 @@ class MathyEnv:
     def get_next_state(
         self, env_state: MathyEnvState, action: MathyAction, searching: bool = False
     ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
-        """Take a move and return its outcome.
+        """Apply the rule and node of `action` to a state and return the next state with its reward.
 
         Args:
             env_state: state to move from; unchanged.
@@ -586,7 +599,8 @@ class MathyEnv:
         return self._decide(move, TERMINATING, REWARD)
 
     def _decide(self, move: Move, *phases: Phase) -> TimeStep:
-        """Run the systems of some phases until one decides; return the timestep."""
+        """Run the systems of the given phases in order until one of them decides the reward of the
+        move; return the timestep."""
         for phase in phases:
             for call in self.order[phase]:
                 move.last_call = call.call
@@ -600,13 +614,14 @@ class MathyEnv:
         return types.is_terminal_transition(self.get_state_transition(env_state))
 
     def _is_over(self, state: MathyEnvState) -> bool:
-        """Return True if the episode is over in a state; cached in the state."""
+        """Return True if the episode is over in `state`. The answer is cached in the state."""
         if state._over is None:
             state._over = state.agent.moves_remaining <= 0 or self.is_terminal_state(state)
         return state._over
 
     def finalize_state(self, state: MathyEnvState) -> None:
-        """Check that the last expression has the variables and the value of the first.
+        """Check that the current expression of an episode has the same variables and values as the
+        first one.
 
         Raises:
             ValueError: variables or values differ.
@@ -640,8 +655,8 @@ class MathyEnv:
         change_reward: float = 0.0,
         pretty: bool = False,
     ) -> str:
-        """Return one line: valid actions | rules that apply | moves left | reward | move |
-        expression.
+        """Return a state as one line of text: valid actions | rules that apply | moves left |
+        reward | move | expression.
 
         Args:
             env_state: state to render.
@@ -671,7 +686,8 @@ class MathyEnv:
         print(self.render_state(*args, **kwargs), flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
-        """Print the episode that led to a state, one line for each expression."""
+        """Print the episode that led to a state, one line for each expression. `pretty` prints only
+        moves and expressions."""
         first, *steps = env_state.agent.history
         state = MathyEnvState(first.raw, env_state.max_moves, env_state.agent.problem_type)
         self.print_state(state, "initial-state", pretty=pretty)

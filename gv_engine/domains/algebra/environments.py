@@ -45,7 +45,7 @@ class SampledMathyEnv(MathyEnv):
         return problem.complexity * self.moves_per_term
 
     def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
-        """Sample a problem."""
+        """Sample a problem of the difficulty in `params`."""
         difficulty = MathyEnvDifficulty(params.difficulty)
         text, complexity = self.sample_text(Sampler(self.rng), difficulty)
         return MathyEnvProblem(text, complexity, self.get_env_namespace())
@@ -62,7 +62,7 @@ class SampledMathyEnv(MathyEnv):
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """Return a win if the goal is reached, else None."""
+        """Return the timestep of a win if the goal is reached, else None."""
         if not self.is_reached(env_state, expression):
             return None
         return termination(features, self.get_win_signal(env_state))
@@ -86,13 +86,13 @@ class PolySimplify(SampledMathyEnv):
     }
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Return True if no two operands of sums are like terms: a quick test before
-        `is_reached`."""
+        """Return False if `is_reached` must be False, because two operands of sums are like terms.
+        This test is faster."""
         keys = [key for key in env_state.root.term_keys if key is not None]
         return len(set(keys)) == len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Return True if there are no like terms and all terms are in their preferred form."""
+        """Return True if the expression has no like terms and every term has its preferred form."""
         return not util.has_like_terms(expression) and all(
             map(util.is_preferred_term_form, util.get_terms(expression))
         )
@@ -118,7 +118,7 @@ class ComplexSimplify(PolySimplify):
     }
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample groups of like terms in a product; return the text and its complexity."""
+        """Sample a product with groups of like terms; return its text and complexity."""
         if difficulty is not HARD:
             return super().sample_text(sampler, difficulty)
         return problems.sample_like_terms(
@@ -137,7 +137,8 @@ class PolySimplifyBlockers(PolySimplify):
     namespace = "mathy.polynomials.commute_then_simplify"
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample two like terms with others between them; return the text and its complexity."""
+        """Sample a sum with two like terms and unlike terms between them; return its text and
+        complexity."""
         few, many = {EASY: ((1, 1), (1, 2)), NORMAL: ((2, 2), (2, 4)), HARD: ((2, 3), (3, 6))}[
             difficulty
         ]
@@ -158,7 +159,7 @@ class PolyCombineInPlace(PolySimplify):
         return 2
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample an adjacent pair of like terms among unlike ones; return the text and its
+        """Sample a sum with two adjacent like terms among unlike ones; return its text and
         complexity."""
         terms, powers, parentheses = {
             EASY: ((6, 12), 0.2, 0.65),
@@ -186,7 +187,7 @@ class BinomialDistribute(PolySimplify):
     }
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample a product of sums, or of a sum and a term; return the text and its complexity."""
+        """Sample a product of two sums, or of a sum and a term; return its text and complexity."""
         if difficulty is EASY and sampler.chance(0.5):
             return problems.sample_binomial_and_monomial(sampler, sampler.integer(2, 3))
         return problems.sample_binomials(sampler, **self.sample_arguments(sampler, difficulty))
@@ -208,8 +209,8 @@ class PolyCommuteLikeTerms(PolySimplify):
         return self._factor_out.find_node(expression) is not None
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample a pair of like terms with others between and around; return the text and its
-        complexity."""
+        """Sample a sum with two like terms, and unlike terms between and around them; return its
+        text and complexity."""
         blockers, terms, powers = {
             EASY: ((1, 2), (4, 10), 0.2),
             NORMAL: ((2, 3), (8, 12), 0.4),
@@ -233,14 +234,14 @@ class PolyGroupLikeTerms(PolySimplify):
         return len(set(keys)) < len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Return True if there are like terms, and all like terms are adjacent."""
+        """Return True if there are like terms, and each group of like terms stands together."""
         keys = [key for _, key in sorted(_term_keys(expression))]
         runs = [key for key, _ in groupby(keys) if key is not None]
         return len(set(runs)) == len(runs) < len(keys) - keys.count(None)
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample a pair of like terms with one between; the complexity depends on the
-        difficulty."""
+        """Sample a sum with two like terms and one term between them; return its text and a
+        complexity that depends on the difficulty."""
         blockers, terms = {
             EASY: ((1, 2), (5, 7)),
             NORMAL: ((2, 3), (5, 10)),
@@ -266,7 +267,8 @@ class PolyHaystackLikeTerms(PolySimplify):
         return problem.complexity
 
     def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Return the classes of all rules but the one that restates subtractions."""
+        """Return the classes of rules whose moves are penalised: all but the rule that restates
+        subtractions."""
         return [
             lib_rules.CommutativeSwapRule,
             lib_rules.AssociativeSwapRule,
@@ -283,8 +285,8 @@ class PolyHaystackLikeTerms(PolySimplify):
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """Return a win if the move acted on a term that has a like term. With no moves left, return
-        a loss that grows with the distance to such a term."""
+        """Return a win if the move acted on a term that has a like term. If no moves are left,
+        return a loss, larger the farther away such a term is."""
         before, after = env_state.agent.history[-2:]
         touched = after.action[1]
         places = _term_keys(to_library(parse(before.raw)).root)
@@ -300,7 +302,7 @@ class PolyHaystackLikeTerms(PolySimplify):
         return termination(features, self.rewards.lose - away)
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample two like terms among unlike ones; return the text and its complexity."""
+        """Sample a sum with two like terms among unlike ones; return its text and complexity."""
         terms, exponents = {EASY: ((3, 8), 0.3), NORMAL: ((4, 7), 0.5), HARD: ((5, 12), 0.4)}[
             difficulty
         ]
@@ -310,8 +312,8 @@ class PolyHaystackLikeTerms(PolySimplify):
 
 
 def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
-    """Return (index in order, key) of every term; like terms have the same key, terms without one
-    None."""
+    """Return (node index, key) of every term of an expression. Like terms have equal keys; a term
+    that can have no like term has None."""
     BaseRule().find_nodes(expression)  # numbers the nodes
     places = []
     for node in util.get_terms(expression):

@@ -54,14 +54,15 @@ class TreeCursor:
         return self.frame.nodes[self.node]
 
     def choose(self, node: int, rule: int | None = None) -> None:
-        """Select a node and one of its rules, by default the first."""
+        """Select the node with this index, and one of the rules that apply to it by rule number; by
+        default the first."""
         self.node = node
         rules = self.chosen.rules
         self.rule = rule if rule in rules else rules[0] if rules else -1
 
     def follow(self, frame: ExpressionFrame) -> None:
-        """Set a new frame and select the node that the last move changed, or else the same node as
-        before."""
+        """Set a new frame and select the node that the last move changed, else keep the selected
+        node."""
         before, previous, self.frame = self.chosen, self.frame, frame
         if (previous.steps, previous.nodes) == (frame.steps, frame.nodes):
             return
@@ -70,7 +71,7 @@ class TreeCursor:
         self.choose(same[0] if same and not changed else _changed_or_usable_node(frame))
 
     def command(self, name: str) -> str:
-        """Run a command of the bindings' group `algebra`.
+        """Run a command of the key group `algebra` by name.
 
         Returns:
             The action to take; empty if the command only moves the cursor, or the rule does not
@@ -103,8 +104,8 @@ class TreeCursor:
 
 
 def _changed_or_usable_node(frame: ExpressionFrame) -> int:
-    """Return the uppermost node that the last move changed, else the first that a rule applies
-    to."""
+    """Return the index of the uppermost node that the last move changed, else of the first node
+    with a rule that applies."""
     changed = [node for node in frame.nodes if node.changed]
     if changed:
         return min(changed, key=lambda node: (node.y, node.x)).x
@@ -136,8 +137,8 @@ class AlgebraEpisode(SingleAgentEpisode):
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Return every rule at every node of the expression, valid or not; those of the first node
-        first."""
+        """Return the names of all actions, valid or not: every rule at every node of the
+        expression, node by node."""
         size = self.world.state.root.size
         return tuple(f"{name} {node}" for node in range(size) for name in self._names)
 
@@ -148,7 +149,7 @@ class AlgebraEpisode(SingleAgentEpisode):
         return self.world.ending
 
     def reset(self, seed: int) -> None:
-        """Begin the episode that an environment has for a seed.
+        """Start the same episode that an environment starts with this seed.
 
         Raises:
             ValueError: the scenario's problem cannot be played.
@@ -158,7 +159,8 @@ class AlgebraEpisode(SingleAgentEpisode):
         self.world.reset(self._first_state(env))
 
     def refusal_reason(self, action: str) -> str:
-        """Return why an action is invalid, as a sentence; empty if the action is valid."""
+        """Return a sentence on why an action, given by name, is invalid; an empty text if it is
+        valid."""
         pair = self._parse_action(action)
         if pair is None:
             return f"{action}: no rule of this level"
@@ -168,14 +170,14 @@ class AlgebraEpisode(SingleAgentEpisode):
         return f"{self.world.env.rules[rule].name} does not apply to node {node}"
 
     def _parse_action(self, action: str) -> tuple[int, int] | None:
-        """Return (rule, node) of an action; None for a text that is no action."""
+        """Return (rule, node) of an action given by name; None if the text names no action."""
         name, _, node = action.rpartition(" ")
         if name not in self._names or not (node.isascii() and node.isdigit()):
             return None
         return self._names.index(name), int(node)
 
     def step(self, action: str) -> None:
-        """Take a valid action."""
+        """Take an action, given by name, which must be valid."""
         pair = self._parse_action(action)
         assert pair is not None, "callers check `refusal` first"
         self.world.step(pair)
@@ -195,13 +197,14 @@ class AlgebraEpisode(SingleAgentEpisode):
         return add_world_axis(*self._observer_env.restore(self.snapshot()))
 
     def frame(self, message: str) -> ExpressionFrame:
-        """Return the frame of the rendering systems, with a message for the player."""
+        """Return what the rendering systems show of the current state, with `message` as a text for
+        the player."""
         frames: list[ExpressionFrame] = []
         self.world.render(frames.append, self._name, message)
         return frames[-1]
 
     def differences(self, was: AlgebraEpisode) -> list[str]:
-        """Return sentences on the differences in expression and moves from another episode."""
+        """Return sentences on how expression and moves differ from those of the episode `was`."""
         sentences = []
         for field, name in (("problem", "expression"), ("moves_remaining", "moves left")):
             before, after = (getattr(e.world.state.agent, field) for e in (was, self))
@@ -223,7 +226,8 @@ class AlgebraEpisode(SingleAgentEpisode):
     row, become = snapshot, restore
 
     def state(self) -> str:
-        """Return a digest of the whole world, 16 hexadecimal digits, equal in every process."""
+        """Return a digest of the whole world as 16 hexadecimal digits, the same in every
+        process."""
         world = self.world
         agent = world.state.agent
         content = (
@@ -254,7 +258,8 @@ class Hint(NamedTuple):
 
 
 def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) -> Hint | None:
-    """Search for a win from a state and return its first move. Nothing is changed or sampled.
+    """Search for a way to win from `state` in at most `budget` states and return its first move;
+    None without a result. Neither the state nor the generator changes.
 
     Args:
         env: environment to solve.
@@ -268,7 +273,8 @@ def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) 
 
 
 def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hint | None:
-    """Return the first move of a win found by best-first search; None if the budget is used up.
+    """Return the first move of a way to win that best-first search finds; None after `budget`
+    states. A higher `greed` weighs the estimated rest of the way more.
 
     The more `greed`, the sooner a solution is found, and the longer it may be.
     """
@@ -301,7 +307,7 @@ def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hin
 
 
 def _estimate_moves(node: Node) -> int:
-    """Return an estimate of the number of moves that it takes to simplify an expression."""
+    """Return an estimate of how many moves it takes to simplify an expression."""
     if node.kind not in (ADD, MULTIPLY):
         return bool(node.rule_bits & CA) + sum(map(_estimate_moves, node.children()))
     parts = list(_flatten_operands(node))
@@ -310,7 +316,8 @@ def _estimate_moves(node: Node) -> int:
 
 
 def _estimate_sum_moves(terms: list[Node]) -> int:
-    """Return the estimated moves to combine the like terms and numbers of a sum."""
+    """Return an estimate of how many moves it takes to combine the like terms and numbers among the
+    terms of a sum."""
     moves = 0
     last: dict[tuple[str | None, Any], int] = {}
     for place, term in enumerate(terms):
@@ -323,7 +330,8 @@ def _estimate_sum_moves(terms: list[Node]) -> int:
 
 
 def _term_key(node: Node) -> tuple[str | None, Any] | None:
-    """Return the (variable, exponent) key that like terms share; None if the node is no term.
+    """Return the key (variable, exponent) that all like terms have in common; None if the node is
+    no term.
 
     The coefficient may still be an unevaluated expression.
     """
@@ -336,8 +344,8 @@ def _term_key(node: Node) -> tuple[str | None, Any] | None:
 
 
 def _estimate_product_moves(factors: list[Node]) -> int:
-    """Return the estimated moves to simplify a product: multiply numbers, combine powers, expand
-    sums."""
+    """Return an estimate of how many moves it takes to simplify a product: multiply numbers,
+    combine powers, expand sums."""
     bases = [factor.left if factor.kind is POWER else factor for factor in factors]
     names = [base.text for base in bases if base is not None and base.kind is VARIABLE]
     numbers = sum(factor.kind is CONSTANT for factor in factors)
@@ -346,7 +354,7 @@ def _estimate_product_moves(factors: list[Node]) -> int:
 
 
 def _flatten_operands(node: Node) -> Iterator[Node]:
-    """Yield the operands of a chain of one operator, from left to right."""
+    """Yield the operands of a chain of the same operator, such as a + b + c, from left to right."""
     for child in node.children():
         if child.kind is node.kind:
             yield from _flatten_operands(child)
@@ -383,14 +391,15 @@ class HintSearch(Thread):
 
     @property
     def answer(self) -> str:
-        """Return the hint, or the reason why there is none, as a sentence."""
+        """Return a sentence with the hint, or with the reason why there is none."""
         if self.hint is None:
             return self._error or "No way to the goal was found in time"
         moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"
         return f"Hint: {self.rules[self.hint.rule]} current; the goal is {moves} away"
 
     def run(self) -> None:
-        """Search for the hint; store it, or the error message of a failing rule."""
+        """Search for the hint in this thread and store it, or the error message of a failing
+        rule."""
         try:
             self.hint = find_hint(self._env, self._state)
         except Exception as error:  # a user-defined rule may raise anything
@@ -409,7 +418,7 @@ class HintFinder:
         self._thread = HintSearch(game)
 
     def answer(self) -> SolutionPath | None:
-        """Return the next move; None while the search runs."""
+        """Return the next move of a way to win; None while the search runs."""
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint

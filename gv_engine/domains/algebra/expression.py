@@ -122,7 +122,8 @@ class Node:
             self._init_binary(left, right)
 
     def _init_leaf(self) -> None:
-        """Set the derived attributes of a node without operands."""
+        """Set the attributes that follow from the value of a number or variable: size, text, term
+        and rule bits."""
         self.size = 1
         value = self.value
         if self.kind is CONSTANT:
@@ -135,7 +136,8 @@ class Node:
             self.term = Term(None, self.text, None) if self.kind is VARIABLE else None
 
     def _init_unary(self, child: Node) -> None:
-        """Set the derived attributes (size, text, term, rule bits) of a node with one operand."""
+        """Set the attributes that follow from the only operand: size, text, term, and the bits of
+        rules that apply."""
         self.size = child.size + 1
         self.is_plain = self.is_exact = False
         self.term_keys = child.term_keys
@@ -155,8 +157,8 @@ class Node:
             self._after = child.rule_bytes()
 
     def _init_binary(self, left: Node, right: Node) -> None:
-        """Set the derived attributes (size, text, precedence, term, rule bits) of a binary
-        operator."""
+        """Set the attributes that follow from both operands: size, text, precedence, term, and the
+        bits of rules that apply."""
         kind = self.kind
         self.size = left.size + right.size + 1
         self.is_plain = plain = left.is_plain and right.is_plain
@@ -196,20 +198,21 @@ class Node:
         self._after = right.rule_bytes(kind, left)
 
     def _is_compact(self) -> bool:
-        """Return True if a product is written without its sign, as 4x or 4x^2."""
+        """Return True if this product is written without a multiplication sign, as 4x or 4x^2."""
         right = self.right
         base = right.left if right is not None and right.kind is POWER else right
         return _kind(self.left) is CONSTANT and _kind(base) is VARIABLE
 
     def _is_exponent(self) -> bool:
-        """Return True if this node can be the exponent of a plain expression: a number, variable or
+        """Return True if this node may be an exponent in a plain expression: a number, variable or
         sum."""
         if self.kind is ADD:
             return all(child._is_exponent() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
 
     def rule_bytes(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
-        """Return (size,) bytes: for each node in order the bits of the core rules that apply to it.
+        """Return one byte per node, in the order in which they are written, whose bits say which of
+        the seven core rules apply.
 
         Args:
             parent: kind of the operator above this node; None for the root.
@@ -230,7 +233,8 @@ class Node:
         return tuple(child for child in (self.left, self.right) if child is not None)
 
     def in_order(self) -> Iterator[Node]:
-        """Yield every node of the tree: left operand, node, right operand."""
+        """Yield every node of the tree in the order in which it is written: left operand, node,
+        right operand."""
         if self.left is not None:
             yield from self.left.in_order()
         yield self
@@ -253,7 +257,7 @@ _BYTES = [bytes((value,)) for value in range(256)]
 
 
 def _format_number(value: Number) -> str:
-    """Return a number as text, without an exponent and without trailing zeros."""
+    """Return a number as decimal text, without scientific notation and without trailing zeros."""
     if value % 1 == 0:
         return str(int(value))
     return np.format_float_positional(value, trim="-")
@@ -275,7 +279,7 @@ def _has_number(node: Node | None, kind: NodeKind) -> bool:
 
 
 def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
-    """Return the bits of the core rules that apply to an operator because of its operands."""
+    """Return the core rules that apply to an operator with these operands, as bits."""
     rule_bits = 0
     if kind is ADD:
         rule_bits = CS | CS_ANY
@@ -300,8 +304,8 @@ def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
 
 
 def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
-    """Return True if two numbers can be calculated: operands, or neighbours in a chain of one
-    operator."""
+    """Return True if the rule that calculates two numbers applies: both operands are numbers, or
+    neighbours in a chain of the same operator."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
             return True
@@ -322,8 +326,8 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
-    """Return True if two terms with a common factor are operands, or neighbours in a chain of
-    sums."""
+    """Return True if a common factor of two terms can be taken out: both are operands, or
+    neighbours in a chain of sums."""
     a, b = left.term, right.term
     if a is None and b is None:
         a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
@@ -348,8 +352,8 @@ def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
 
 
 def _adjacent_term(node: Node, side: str) -> Term | None:
-    """Return the term on one side of a sum. If that operand is a sum too, return the term on the
-    same side of the inner sum. Return None if there is none."""
+    """Return the term of `node` on one `side`, "left" or "right". If that operand is a sum too,
+    return the term on the same side of it; None if there is none."""
     if node.kind is not ADD:
         return None
     inner: Node = getattr(node, side)
@@ -357,7 +361,7 @@ def _adjacent_term(node: Node, side: str) -> Term | None:
 
 
 def _have_common_factor(a: Term, b: Term) -> bool:
-    """Return True if mathy_core finds a common factor of two terms that can be taken out."""
+    """Return True if mathy_core would take a common factor out of the terms `a` and `b`."""
     if a.variable is None and b.variable is None:
         return False
     first = 1 if a.coefficient is None else a.coefficient
@@ -372,8 +376,8 @@ def _have_common_factor(a: Term, b: Term) -> bool:
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:
-    """Return True if two terms of one variable are operands, or neighbours in a chain of
-    products."""
+    """Return True if two powers of one variable can be multiplied: both are operands, or neighbours
+    in a chain of products."""
     a, b = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
         near = _side_term(left, MULTIPLY, "right")
@@ -387,8 +391,8 @@ def _can_add_exponents(left: Node, right: Node) -> bool:
 
 
 def _is_negative(right: Node) -> bool:
-    """Return True if an addend is negative: a negative number, or a product that begins with
-    one."""
+    """Return True if the right operand of a sum is negative: a negative number, or a product that
+    begins with one."""
     if right.kind is CONSTANT:
         return right.value < 0  # type: ignore[operator]  # a number
     return (
@@ -418,7 +422,8 @@ class NoValueError(ArithmeticError):
 
 
 def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression: int or Fraction if the value is exact, else float.
+    """Return the value of an expression for the values of variables in `point`: int or Fraction if
+    exact, else float.
 
     Args:
         point: value of every variable.
@@ -433,7 +438,8 @@ def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression; raise ArithmeticError or ValueError if there is none."""
+    """Return the value of an expression for the values of variables in `point`; raise
+    ArithmeticError or ValueError if it has none."""
     kind = node.kind
     if kind is CONSTANT:
         return node.value
@@ -474,7 +480,7 @@ def _bit_length(value: Any) -> int:
 
 
 def is_close(a: Any, b: Any) -> bool:
-    """Return True if two values are equal up to 1e-9 of the larger one."""
+    """Return True if two values are equal, apart from an error of 1e-9 times the larger one."""
     if a == b:
         return True
     try:
@@ -484,7 +490,8 @@ def is_close(a: Any, b: Any) -> bool:
 
 
 def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
-    """Return True if two expressions have equal values at all points.
+    """Return True if two expressions have equal values at all `points`, each of which gives values
+    of the variables.
 
     Two equations count as equal if the differences of their sides are proportional: sides may be
     swapped, and both sides multiplied.
@@ -504,7 +511,7 @@ def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POIN
 
 
 def _value_at(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression, or left minus right side of an equation."""
+    """Return the value of an expression at a point; for an equation, left side minus right side."""
     if node.kind is not EQUAL:
         return evaluate(node, point)
     left, right = node.children()

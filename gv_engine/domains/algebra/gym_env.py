@@ -26,8 +26,8 @@ EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 
 
 def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
-    """Return the observation space: that of `MathyObservation`, with the edges of the tree for
-    "graph".
+    """Return the Gymnasium observation space of an environment; the representation "graph" adds the
+    edges of the tree.
 
     The space has room for L nodes, the environment's `max_seq_len`:
 
@@ -124,7 +124,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Begin an episode with a new problem, which the seed decides if there is one.
+        """Start an episode with a new problem, sampled with `seed` if given; return observation and
+        info.
 
         Args:
             seed: seed of the generator; None to continue with the current generator.
@@ -140,13 +141,14 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.observation(), self.info()
 
     def begin(self, seed: int | None, **options: Any) -> None:
-        """Begin an episode with a new problem, without computing an observation; see `reset`."""
+        """Start an episode with a new problem, without computing the observation. For the arguments
+        see `reset`."""
         if generator := self._reset_generator(seed):
             self.env.rng = generator
         self.simulation.reset(self.scenario.first_state(self.env, **options))
 
     def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
-        """Apply a rule to a node and return observation, reward, terminated, truncated and info.
+        """Take a move; return observation, reward, terminated, truncated and info.
 
         Raises:
             ValueError: the action is not in the action space, the episode is over, or `reset` was
@@ -163,7 +165,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
             self.render()
 
     def observation(self) -> Arrays:
-        """Return the current observation, in new arrays."""
+        """Return the observation of the current state, in new arrays."""
         state = self.simulation.state
         observation: Arrays = self.env.state_to_observation(state)._asdict()
         if self.simulation.terminated or self.simulation.truncated:
@@ -178,7 +180,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return observation
 
     def info(self) -> dict[str, Any]:
-        """Return the info of the last observation; call `observation` first."""
+        """Return the info of the current state; `observation` must have been called before."""
         world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by in terms:
@@ -203,7 +205,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.simulation.snapshot()
 
     def restore(self, snapshot: WorldSnapshot) -> tuple[Arrays, dict[str, Any]]:
-        """Restore the episode and the generator of a snapshot; return observation and info.
+        """Set episode and random generator to the state in a snapshot that `snapshot` returned;
+        return observation and info.
 
         Raises:
             TypeError: the argument is no snapshot.
@@ -231,8 +234,8 @@ def algebra_scenario(
     max_steps: int | None = None,
     **options: Any,
 ) -> AlgebraScenario:
-    """Return an algebra scenario from any form that environments accept; `max_steps` replaces its
-    own.
+    """Return an algebra scenario from any form that environments accept: scenario, name, path or
+    mapping. `max_steps` replaces its step limit.
 
     Raises:
         ScenarioError: the scenario has errors.

@@ -30,7 +30,8 @@ def read_scenario(document: Document) -> AlgebraScenario:
 def make_vector_env(
     scenario: AlgebraScenario, num_envs: int, workers: int = 1, **options: Any
 ) -> ExpressionVectorEnv:
-    """Return a Gymnasium vector environment of a scenario; workers are processes."""
+    """Return a Gymnasium vector environment with `num_envs` environments of a scenario, stepped by
+    `workers` processes."""
     return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
 
 
@@ -45,7 +46,8 @@ def compile_scenario(scenario: AlgebraScenario) -> str:
 def iter_frames(
     scenario: AlgebraScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    """Yield the frames of an episode that a policy plays."""
+    """Yield the frames (pictures to be drawn) of one episode that a policy, given by name, plays
+    for at most `steps` steps."""
     env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
     return _frames(env, load_policy(policy, 1, env.num_actions, scenario=scenario), seed, steps)
 
@@ -53,8 +55,8 @@ def iter_frames(
 def _frames(
     env: ExpressionVectorEnv, policy: Policy, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    """Yield the frames of an episode: step the environment with a policy, and a copy that
-    renders."""
+    """Yield the frames of one episode: step `env` with the policy's actions, and draw a copy of its
+    world."""
     policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
     mirror = AlgebraEpisode(env.scenario)
@@ -70,7 +72,7 @@ def _frames(
 
 
 def describe_size(scenario: AlgebraScenario) -> str:
-    """Return the number of nodes of the first problem, as text."""
+    """Return the number of nodes of the scenario's first problem as text, such as "12 nodes"."""
     env = scenario.make_env()
     env.rng = np.random.default_rng(0)
     return f"{scenario.first_state(env).root.size} nodes"
@@ -94,7 +96,8 @@ def check_scenario(
     quick: bool = False,
     policy: str = "",
 ) -> CheckReport:
-    """Check a scenario by random episodes, each played twice: with valid actions and with any."""
+    """Check a scenario for errors by playing random episodes, each in two equal environments.
+    `limit` and `quick` have no effect."""
     if policy:
         raise PolicyError(
             f"{scenario.name}: only random actions check scenarios of {scenario.domain}"

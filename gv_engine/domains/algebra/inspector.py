@@ -33,8 +33,8 @@ class FormulaFont(LineFont):
         self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
-        """Yield (text, font) of each part of an expression that is drawn in one font, from the
-        left."""
+        """Yield the parts of an expression's text, each with the font in which it is drawn, from
+        left to right."""
         end = 0
         for exponent in _EXPONENT.finditer(text):
             yield text[end : exponent.start()], self._font
@@ -50,8 +50,8 @@ class FormulaFont(LineFont):
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer texts, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
-        """Return a surface with the expression. The surface is cached: callers must not change
-        it."""
+        """Return an image of an expression's text in a colour. The image is cached: callers must
+        not change it."""
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
@@ -111,13 +111,15 @@ class TreeInspector:
         self._results = {}
 
     def rule_result(self, rule: int, node: int) -> RuleResult:
-        """Return the result of applying a rule to a node, cached."""
+        """Return the result of applying a rule to a node, both given by number. Results are
+        cached."""
         if (rule, node) not in self._results:
             self._results[rule, node] = self._apply_to_copy(rule, node)
         return self._results[rule, node]
 
     def _apply_to_copy(self, rule: int, node: int) -> RuleResult:
-        """Apply a rule to a node on a copy of the world and return the result."""
+        """Apply a rule to a node, both given by number, on a copy of the world; return the
+        result."""
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             self._world = self._scenario.make_world()
@@ -131,8 +133,8 @@ class TreeInspector:
             return RuleResult(str(make_rule_error(error)), 0.0, "")
 
     def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
-        """Return (theme colour, text, indent in lines) of each line of the panel, wrapped to a
-        width in pixels."""
+        """Return (theme colour, text, indent) of each line of the panel, wrapped to `width` pixels.
+        `line` is the height of a line of text in pixels."""
         frame, chosen = self._cursor.frame, self._cursor.chosen
         whole = frame.text[slice(*chosen.whole)]
         rows = [("text", f"{chosen.kind} {chosen.text}", 0)]
@@ -149,7 +151,8 @@ class TreeInspector:
         return rows
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
-        """Draw the panel; `line` is the line height in pixels."""
+        """Draw the inspector panel into `rect`. `line` is the height of a line of text in
+        pixels."""
         theme, inner = self._theme, rect.inflate(-line, -line)
         with clipped(surface, rect):
             surface.blit(sprites.rounded_rect(rect.size, line // 2, theme.card), rect)

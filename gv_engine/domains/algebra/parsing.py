@@ -35,7 +35,7 @@ class ExpressionError(GVEngineError, ValueError):
 
 
 def parse(text: str) -> Node:
-    """Return the tree of an expression's text.
+    """Return the expression tree of a text such as "4x + 2".
 
     Raises:
         ExpressionError: the text is no expression, or too long.
@@ -71,7 +71,8 @@ _OPERATORS: tuple[dict[str, NodeKind], ...] = (
 
 
 def _parse_printed(text: str, first: int = 0) -> Node:
-    """Return the tree of a text in printed form, with spaces around all operators.
+    """Return the expression tree of a text in the form that the engine prints, with spaces around
+    all operators.
 
     Args:
         first: index in `_OPERATORS` of the lowest precedence that may occur.
@@ -94,7 +95,8 @@ def _parse_printed(text: str, first: int = 0) -> Node:
 
 
 def _split_at_operators(text: str, signs: Container[str]) -> list[str]:
-    """Split a text at operators outside of parentheses; return operands and operators in turns."""
+    """Split a text at the operators in `signs` that are outside of parentheses; return operands and
+    operators alternately."""
     pieces: list[str] = []
     begin = depth = 0
     for mark in _OPERATOR.finditer(text):
@@ -122,7 +124,8 @@ _parse_term = functools.lru_cache(4096)(_parse_with_library)
 def from_library(
     expression: lib.MathExpression, sources: Mapping[str, Node] = MappingProxyType({})
 ) -> Node:
-    """Return the tree of a mathy_core node, reusing known nodes that are unchanged.
+    """Return a mathy_core expression as a tree of this engine, reusing nodes of `sources` that have
+    not changed.
 
     Args:
         sources: known nodes by the id of their mathy_core node, reused if nothing below has
@@ -153,7 +156,8 @@ def from_library(
 
 
 def _value_of(expression: lib.MathExpression) -> int | float | str | None:
-    """Return the number of a constant, the name of a variable or function, else None."""
+    """Return the value of a mathy_core node: a constant's number, the name of a variable or
+    function, else None."""
     if isinstance(expression, lib.ConstantExpression):
         return _python_number(expression.value)
     if isinstance(expression, lib.VariableExpression):
@@ -162,7 +166,8 @@ def _value_of(expression: lib.MathExpression) -> int | float | str | None:
 
 
 def _python_number(value: object) -> int | float:
-    """Return a number of mathy_core, which may be NumPy's, as a Python number; 6.0 becomes 6."""
+    """Return a number of mathy_core or NumPy as a Python number, whole numbers as int: 6.0 becomes
+    6."""
     if isinstance(value, int):
         return value
     number = float(value)  # type: ignore[arg-type]  # a number of NumPy
@@ -191,7 +196,7 @@ class Stub(lib.MathExpression):
 
 
 def to_library(node: Node, depth: int | None = None) -> LibraryTree:
-    """Return the tree as new nodes of mathy_core.
+    """Return an expression as a tree of new mathy_core nodes.
 
     Args:
         depth: levels to convert; a `Stub` replaces what lies deeper. None converts all.
@@ -200,7 +205,8 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     sources: dict[str, Node] = {}
 
     def convert(node: Node, depth: int) -> Any:
-        """Return the new node of mathy_core for a node, with all nodes below it."""
+        """Return a new mathy_core node for `node`, with all nodes down to `depth` levels below
+        it."""
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
             kind, left, right = Stub, None, None
@@ -230,8 +236,8 @@ _DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}
 
 
 def _default_attributes(kind: NodeKind) -> dict[str, Any]:
-    """Return the attributes of a new mathy_core node. Copying them is four times as fast as
-    constructing."""
+    """Return the attributes of a new mathy_core node of class `kind`. Copying them is four times as
+    fast as calling the constructor."""
     if kind not in _DEFAULT_ATTRIBUTES:
         _DEFAULT_ATTRIBUTES[kind] = vars(kind())
     return _DEFAULT_ATTRIBUTES[kind]
@@ -264,7 +270,8 @@ class _Misaligned(Exception):
 
 
 def find_spans(text: str, root: Node) -> Spans:
-    """Return the character ranges of the nodes of a tree in the text that the tree was parsed from.
+    """Return for each node of a tree the range of characters that it takes in `text`, from which
+    the tree was parsed.
 
     If mathy_core has reordered the text (`xy^2`), the printed text of the tree takes its place.
     """
@@ -285,14 +292,16 @@ class _SpanFinder:
         self._subtree_spans: list[Span] = []
 
     def find(self, root: Node) -> Spans:
-        """Return the ranges of all nodes; raise _Misaligned if text and tree do not match."""
+        """Return the character ranges of all nodes; raise _Misaligned if the text does not match
+        the tree."""
         self._find_subtree(root)
         if self._next != len(self._tokens):
             raise _Misaligned
         return Spans(self._text, self._node_spans, self._subtree_spans)
 
     def _find_subtree(self, node: Node) -> Span:
-        """Store the ranges of a node and all below it; return the range of the subtree."""
+        """Store the character ranges of a node and of all nodes below it; return the range of the
+        whole subtree."""
         parts = [self._find_subtree(node.left)] if node.left is not None else []
         place = len(self._node_spans)
         self._node_spans.append((0, 0))
@@ -311,14 +320,16 @@ class _SpanFinder:
         return whole
 
     def _with_parentheses(self, start: int, end: int) -> Span:
-        """Return the range extended by all parentheses around it."""
+        """Return the character range from `start` to `end`, extended by all pairs of parentheses
+        around it."""
         ahead, behind = self._text[:start].rstrip(), self._text[end:].lstrip()
         if ahead[-1:] in _OPEN and behind[:1] in _CLOSE and ahead and behind:
             return self._with_parentheses(len(ahead) - 1, len(self._text) - len(behind) + 1)
         return start, end
 
     def _match_node(self, node: Node) -> Span:
-        """Consume the token of a node and return its range; raise _Misaligned if it differs."""
+        """Advance past the token of a node in the text and return its character range; raise
+        _Misaligned if another token is there."""
         token = self._token()
         if node.kind is MULTIPLY and token != "*":
             end = self._tokens[self._next - 1].end() if self._next else 0
@@ -340,7 +351,8 @@ class _SpanFinder:
         return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
 
     def _token_start(self) -> int:
-        """Return the start of the next token; raise _Misaligned at the end."""
+        """Return the index of the first character of the next token; raise _Misaligned at the end
+        of the text."""
         if self._next == len(self._tokens):
             raise _Misaligned
         return self._tokens[self._next].start()

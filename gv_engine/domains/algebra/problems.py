@@ -42,8 +42,8 @@ class Sampler:
         return float(self.rng.uniform(low, high))
 
     def within(self, value: Any) -> Any:
-        """Sample a number within a pair of bounds, an int if these are ints; return any other value
-        unchanged."""
+        """Return a random number between two bounds if `value` is a pair, an int if the bounds are
+        ints; else return `value`."""
         if not isinstance(value, tuple):
             return value
         return self.integer(*value) if isinstance(value[0], int) else self.uniform(*value)
@@ -66,8 +66,8 @@ class Sampler:
         return self.number() if self.chance(_HAS_NUMBER) else ""
 
     def power(self, probability: float = 1.0, but: str = "") -> str:
-        """Sample ^2, ^3 or ^4, other than `but`, with a probability; else return an empty
-        string."""
+        """Return, with this probability, one of ^2, ^3 and ^4 other than `but` at random; else an
+        empty text."""
         if not self.chance(probability):
             return ""
         powers = [f"^{k}" for k in range(2, _LARGEST_POWER + 1) if f"^{k}" != but]
@@ -95,7 +95,8 @@ def sample_like_terms(
     shuffle: float = 0.66,
     optional_variables: bool = False,
 ) -> tuple[str, int]:
-    """Sample groups of like terms, with unlike terms among them: `4x + 3y + (2x + 7y^2) + 5x`.
+    """Return a random sum (or product) with groups of like terms and some unlike terms, such as `4x
+    + 3y + (2x + 7y^2) + 5x`, and its complexity.
 
     Args:
         sampler: source of all randomness.
@@ -147,7 +148,7 @@ def sample_like_terms(
 def sample_binomials(
     sampler: Sampler, variables: int, *, powers: float, like: float, coefficients: bool = False
 ) -> tuple[str, int]:
-    """Sample a product of two sums, `(x + 2) * (x + 7)`; return the text and its complexity.
+    """Return a random product of two sums, such as `(x + 2) * (x + 7)`, and its complexity.
 
     Args:
         sampler: source of all randomness.
@@ -170,7 +171,8 @@ def sample_binomial_and_monomial(sampler: Sampler, variables: int) -> tuple[str,
 def _sample_factors(
     sampler: Sampler, count: int, variables: int, powers: float, like: float, coefficients: bool
 ) -> list[str]:
-    """Sample the terms of a product: `variables` of them with a variable, the others numbers."""
+    """Return `count` random terms for a product of sums: `variables` of them with a variable, the
+    others numbers."""
     power = min(1.0, 2 * powers) if sampler.chance(powers) else 0.0
     if sampler.chance(like):
         terms = [sampler.letters(1)[0] + sampler.power(power)] * variables
@@ -184,7 +186,8 @@ def _sample_factors(
 def sample_adjacent_pair(
     sampler: Sampler, terms: int, *, powers: bool = False, parentheses: bool = False
 ) -> str:
-    """Sample two adjacent like terms among unlike ones: `4y + 12j + (24x + 12x) + 43n`."""
+    """Return a random sum of `terms` terms, two of them adjacent like terms: `4y + 12j + (24x +
+    12x) + 43n`."""
     pair, others, power = _sample_pair(sampler, terms - 2, powers)
     text = " + ".join(pair)
     return _surround(sampler, f"({text})" if parentheses else text, sampler.terms(others, power))
@@ -193,7 +196,8 @@ def sample_adjacent_pair(
 def sample_separated_pair(
     sampler: Sampler, terms: int, blockers: int, *, powers: bool = False, parentheses: float = 0.1
 ) -> str:
-    """Sample two like terms with others between and around them: `4y + 24x + 56l + 12x + 43n`.
+    """Return a random sum with two like terms, and unlike terms between and around them: `4y + 24x
+    + 56l + 12x + 43n`.
 
     Args:
         sampler: source of all randomness.
@@ -210,8 +214,8 @@ def sample_separated_pair(
 
 
 def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str], list[str], float]:
-    """Sample two like terms; return the terms, letters of unlike terms, and the probability of
-    their powers."""
+    """Return two random like terms, letters for `others` unlike terms, and the probability with
+    which these get powers."""
     letter, *rest = sampler.letters(others + 1)
     chance = 0.8 if powers else 0.0
     like = letter + sampler.power(chance)
@@ -227,8 +231,8 @@ def _surround(sampler: Sampler, text: str, others: list[str]) -> str:
 def sample_blocked_pair(
     sampler: Sampler, blockers: int, *, powers: float, ends: bool = False
 ) -> tuple[str, int]:
-    """Sample two like terms with others between, `4x + y + 2f + x`; return the text and its
-    complexity.
+    """Return a random sum with two like terms and `blockers` terms between them, such as `4x + y +
+    2f + x`, and its complexity.
 
     Args:
         sampler: source of all randomness.
@@ -245,7 +249,7 @@ def sample_blocked_pair(
 
 
 def sample_scattered_pair(sampler: Sampler, terms: int, *, exponents: float) -> str:
-    """Sample two like terms anywhere among unlike ones: `2x + 8y^3 + 13z + 5x`.
+    """Return a random sum with two like terms anywhere among unlike ones: `2x + 8y^3 + 13z + 5x`.
 
     Args:
         sampler: source of all randomness.

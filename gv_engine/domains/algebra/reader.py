@@ -63,7 +63,8 @@ class _AlgebraNames(NameResolver):
     """True while names of success functions are resolved."""
 
     def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
-        """Return the system of a phase that a node names, by name or reference."""
+        """Return the system of `phase` that a YAML node names, by built-in name or as a reference
+        "file.py:name"."""
         systems, label = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             systems, label = SUCCESS_SYSTEMS, "success function"
@@ -102,7 +103,7 @@ class AlgebraReader:
                 self.names.import_references(self.entries[key])
 
     def read_fields(self) -> dict[str, Any]:
-        """Return the keyword arguments of the scenario.
+        """Read all keys of the scenario file; return the keyword arguments of `AlgebraScenario`.
 
         Raises:
             ScenarioError: the document has errors; the error lists all of them.
@@ -148,8 +149,8 @@ class AlgebraReader:
         return arguments
 
     def read_name(self) -> str:
-        """Return the scenario's name; without the suffix of its variant if any other key was
-        replaced."""
+        """Return the scenario's name. The suffix "-variant" is removed if a changed key makes it
+        another scenario than the variant."""
         name: str = self.read_key("name", fields.read_name, self.document.default_name)
         before, variant = fields.mapping(self.document.root), self.document.variant
         replaced = any(
@@ -161,8 +162,8 @@ class AlgebraReader:
         return name if is_own else name.removesuffix(f"-{variant}")
 
     def check_problem_source(self, environment: type[MathyEnv] | None) -> None:
-        """Add an error if there are two sources of problems, or the environment lacks a method for
-        its own."""
+        """Add an error if the scenario names two sources of problems, or if the class `environment`
+        lacks a method that it needs."""
         sources = [key for key in ("problem", "problem_function") if key in self.entries]
         if len(sources) == 2:
             self.problems.add(
@@ -182,7 +183,8 @@ class AlgebraReader:
             )
 
     def try_problem(self, begin: Callable[[], object]) -> None:
-        """Begin an episode with the scenario's only problem.
+        """Call `begin`, which begins an episode with the only problem of the scenario, and report
+        its error as one of the file.
 
         Raises:
             ScenarioError: no episode can begin with the problem.
@@ -194,13 +196,14 @@ class AlgebraReader:
         self.problems.raise_if_any()
 
     def read_success(self, node: YamlNode) -> Call:
-        """Return the call of the success function, by name or reference."""
+        """Return the call of the success function that a YAML node names, by built-in name or as a
+        reference "file.py:name"."""
         names = copy.copy(self.names)
         names.successes = True
         return CallReader(names).read_call(node, Phase.TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
-        """Return the calls of a phase's systems, in order."""
+        """Return the calls of the systems that a YAML node lists for `phase`, in order."""
         calls = CallReader(self.names).read_calls(node, phase)
         for call in calls:
             if call.system.remember or any(map(is_nested_call, call.arguments.values())):
@@ -212,7 +215,8 @@ class AlgebraReader:
         return calls
 
     def read_problem_function(self, node: YamlNode) -> ProblemFunction:
-        """Return the user-defined function of (params, rng) that samples problems."""
+        """Return the user-defined function of (params, rng) that samples problems, which a YAML
+        node refers to."""
         function = self.names.resolve_function(node)
         signature = inspect.signature(function)
         try:
@@ -226,15 +230,16 @@ class AlgebraReader:
         return function
 
     def read_key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
-        """Return the value of a key; the default if the key is missing or wrong. Errors are
-        collected."""
+        """Return `read` of the YAML node of a key; `default` if the key is missing or wrong. Errors
+        are collected in `problems`."""
         if key in self.entries:
             with self.problems.collect():
                 return read(self.entries[key])
         return default
 
     def read_environment(self, node: YamlNode) -> type[MathyEnv]:
-        """Return the class of the environment, by name or reference."""
+        """Return the environment class that a YAML node names, by built-in name or as a reference
+        "file.py:Class"."""
         if ":" not in fields.text(node):
             return _choose_by_name(node, ENVIRONMENTS, "environment")
         thing = self.names.resolve_object(node)
@@ -243,7 +248,7 @@ class AlgebraReader:
         return thing
 
     def read_rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
-        """Return the rules of a list, in order."""
+        """Return the rewrite rules that a YAML node lists, in order."""
         rules = []
         for item in fields.items(node):
             with self.problems.collect():
@@ -253,7 +258,8 @@ class AlgebraReader:
         return tuple(rules)
 
     def read_rule(self, node: YamlNode) -> BaseRule:
-        """Return a rule from its name, or from `{name: …}` with the arguments of its class."""
+        """Return the rewrite rule of a YAML node: a name, or `{name: …}` with the arguments of the
+        rule's class."""
         entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
@@ -273,7 +279,8 @@ class AlgebraReader:
         return instance
 
     def read_rewards(self, node: YamlNode) -> EnvRewards:
-        """Return the rewards, with the default for each that is not listed."""
+        """Return the rewards that a YAML node defines by name, with the default for each that is
+        left out."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
         entries = fields.read_fields(self.problems, node, names)
         rewards = {}
@@ -295,7 +302,7 @@ def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
 
 
 def _read_expression(node: YamlNode) -> str:
-    """Return the text of an expression; raise FieldError if it cannot be parsed."""
+    """Return the text of the expression in a YAML node; raise FieldError if it is no expression."""
     try:
         parse(fields.text(node))
     except ExpressionError as error:

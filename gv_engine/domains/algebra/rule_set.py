@@ -38,13 +38,14 @@ Template = int | tuple[NodeKind, "Template | None", "Template | None"] | None
 
 
 def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
-    """Return the shape of an expression down to a depth, and its nodes in the order of the
-    shape."""
+    """Return the shape of an expression, down to `depth` levels below its root, and the nodes in
+    the order of the shape."""
     shape: list[NodeKind | None] = []
     parts: list[Node] = []
 
     def visit(node: Node | None, depth: int) -> None:
-        """Append the shape and the nodes of a subtree, in preorder."""
+        """Append the shape and the nodes of a subtree to the lists: first the node, then its
+        operands."""
         if node is None:
             shape.append(None)
             return
@@ -60,7 +61,8 @@ def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
 
 
 def copy_nodes(node: Node, depth: int) -> Node:
-    """Return an equal expression whose nodes down to a depth are new, so that none occurs twice."""
+    """Return an equal expression with new nodes down to `depth` levels below the root, so that no
+    node occurs twice there."""
     left, right = (
         operand if operand is None or not depth else copy_nodes(operand, depth - 1)
         for operand in (node.left, node.right)
@@ -69,7 +71,8 @@ def copy_nodes(node: Node, depth: int) -> Node:
 
 
 def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
-    """Return the template that builds `result` from `parts`. Each part must be a distinct node."""
+    """Return a template that describes how the tree `result` is built from the subtrees `parts`,
+    all of them different nodes."""
     if result is None:
         return None
     if result in parts:
@@ -79,7 +82,8 @@ def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
 
 
 def apply_template(template: Template, parts: Sequence[Node]) -> Node | None:
-    """Return the tree that a template builds from parts; None for an empty template."""
+    """Return the tree that a template of `make_template` builds from the subtrees `parts`; None for
+    an empty template."""
     if type(template) is tuple:
         kind, left, right = template
         return Node(kind, apply_template(left, parts), apply_template(right, parts))
@@ -94,7 +98,7 @@ class RewriteError(GVEngineError, ValueError):
 
 
 def core_rules(preferred_term_commute: bool = False) -> list[BaseRule]:
-    """Return new objects of the seven default rules, in their order.
+    """Return a new list of the seven default rewrite rules, in their fixed order.
 
     Args:
         preferred_term_commute: 4x may become x * 4.
@@ -137,7 +141,8 @@ _CORE = {
 
 
 def core_rule_properties(rule: BaseRule) -> RuleProperties | None:
-    """Return the properties of a core rule; None for any other rule."""
+    """Return the properties of one of the seven core rules: its bit in masks, and how many tree
+    levels it reads. Return None for any other rule."""
     properties = _CORE.get(type(rule))
     if isinstance(rule, lib.CommutativeSwapRule) and rule.preferred and properties:
         return properties._replace(bit=expression.CS_ANY)
@@ -181,8 +186,8 @@ class RuleSet(Sequence[BaseRule]):
         return self._rules[number]
 
     def mask(self, root: Node) -> NDArray[np.int8]:
-        """Return (nodes, rules) int8: 1 where applying the rule to the node keeps the value of the
-        expression."""
+        """Return the mask of the expression `root` as (nodes, rules) int8: 1 where the rule applies
+        to the node and keeps the expression's value."""
         allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
         doubtful = self._other_rules if root.is_plain else range(len(self._rules))
         if self._other_rules:
@@ -193,7 +198,8 @@ class RuleSet(Sequence[BaseRule]):
         return allowed
 
     def _mask_other_rules(self, root: Node, allowed: NDArray[np.int8]) -> None:
-        """Write into `allowed` the columns of the rules that are not core rules."""
+        """Write into the columns of `allowed` that belong to user-defined rules, 1 for each node to
+        which the rule applies."""
         tree = to_library(root)
         for number in self._other_rules:
             for node, target in enumerate(tree.nodes):
@@ -204,8 +210,8 @@ class RuleSet(Sequence[BaseRule]):
                     self._record_failure(number, root, node, error)
 
     def _keeps_value(self, root: Node, node: int, number: int) -> bool:
-        """Return True if a rule applied to a node succeeds and keeps the value of the
-        expression."""
+        """Return True if rule `number` can be applied to node `node` without changing the value of
+        the expression."""
         try:
             text, result = self.apply(root, node, number)
         except RewriteError as error:
@@ -217,7 +223,8 @@ class RuleSet(Sequence[BaseRule]):
         return False
 
     def _record_failure(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
-        """Store the first failure of a user-defined rule in `failures`."""
+        """Store a message on the first failure of a user-defined rule in `failures`; `fault` is its
+        error or a description."""
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
@@ -231,7 +238,8 @@ class RuleSet(Sequence[BaseRule]):
         self.failures[number] = f"{place}: {kind.__name__} at node {node} of {root.text}: {fault}"
 
     def apply(self, root: Node, node: int, number: int) -> tuple[str, Node]:
-        """Apply a rule to a node and return the new text and the tree that it parses to.
+        """Apply rule `number` to a node; return the text of the new expression and the tree that
+        this text is parsed to.
 
         The caller must know that the rule applies.
 
@@ -261,7 +269,8 @@ class RuleSet(Sequence[BaseRule]):
         return result.text, parse_again(result)
 
     def change(self, root: Node, node: int, number: int) -> ExpressionChangeRule:
-        """Return mathy_core's own record of applying a rule to a node, on a copy of the tree.
+        """Return mathy_core's own record of applying rule `number` to a node, on a copy of the
+        tree.
 
         Raises:
             RewriteError: the rule fails.
@@ -287,7 +296,8 @@ class LazyChange(ExpressionChangeRule):
 
 
 def parse_again(root: Node) -> Node:
-    """Return the tree that the text of a tree parses to.
+    """Return the tree that results from printing a tree and parsing the text, as it may differ from
+    the original tree.
 
     Raises:
         RewriteError: the text cannot be parsed.
@@ -301,8 +311,8 @@ def parse_again(root: Node) -> Node:
 
 
 def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
-    """Return the node at an index, and the nodes above it, each with True if the path continues
-    right."""
+    """Return the nodes above the node with number `index`, each with True if the path goes to the
+    right operand, and that node."""
     above: list[tuple[Node, bool]] = []
     node = root
     while True:
@@ -324,8 +334,8 @@ _TEMPLATES: dict[tuple[type[BaseRule], str, TreeShape], Template] = {}
 
 
 def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Apply a rule that only moves subtrees to a part, through a cached template; see
-    `_apply_to_part`."""
+    """Return the result of applying a rule that only moves subtrees to `part`, by a cached
+    template. For the arguments see `_apply_to_part`."""
     shape, parts = split_expression(part, depth)
     key = type(rule), side, shape
     if key not in _TEMPLATES:
@@ -338,7 +348,8 @@ def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
 
 
 def _apply_to_part(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Return the result of applying a rule to a part of an expression by mathy_core.
+    """Return the result of applying a rule by mathy_core to only that part of an expression which
+    the rule reads.
 
     Args:
         rule: rule to apply.
@@ -351,16 +362,16 @@ def _apply_to_part(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
 
 
 def _apply_in_tree(rule: BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
-    """Apply a rule to a node of a mathy_core tree and return the new tree, with unchanged nodes
-    reused."""
+    """Apply a rule to a node of a mathy_core tree; return the new tree as nodes of this engine,
+    reusing unchanged ones."""
     result = _get_change(rule, node).result
     assert result is not None, "_get_change raises otherwise"
     return from_library(result.get_root(), tree.sources)
 
 
 def _get_change(rule: BaseRule, node: LibraryNode | None) -> ExpressionChangeRule:
-    """Return mathy_core's change of applying a rule to a node; raise RewriteError if there is
-    none."""
+    """Return mathy_core's record of applying a rule to a node; raise RewriteError if the rule
+    fails."""
     try:
         change = rule.apply_to(node)  # type: ignore[arg-type]  # `_find_node` raises if there is none
     except Exception as error:  # mathy_core asserts, wraps and divides by nothing

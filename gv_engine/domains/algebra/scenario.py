@@ -72,7 +72,8 @@ class AlgebraScenario:
 
     @classmethod
     def read(cls, document: Document, changes: Mapping[str, Any]) -> AlgebraScenario:
-        """Return the scenario that a document describes.
+        """Return the scenario that a scenario file describes, with `changes` in place of the values
+        of some keys.
 
         Args:
             document: content of a file or a mapping.
@@ -88,7 +89,8 @@ class AlgebraScenario:
         return scenario
 
     def with_(self, **changes: Any) -> AlgebraScenario:
-        """Return the scenario with other values of some keys: `scenario.with_(difficulty="hard")`.
+        """Return a copy of the scenario in which some keys have other values:
+        `scenario.with_(difficulty="hard")`.
 
         The result keeps the name of a variant only if nothing but `max_steps` differs.
         """
@@ -105,13 +107,14 @@ class AlgebraScenario:
         return self.success is not None
 
     def make_world(self) -> ExpressionWorld:
-        """Return a new world with a new environment."""
+        """Return a new object world of the scenario, with a new environment."""
         from gv_engine.domains.algebra.world import ExpressionWorld  # imports esper
 
         return ExpressionWorld(self.make_env(), self.max_steps, self.success)
 
     def make_env(self) -> MathyEnv:
-        """Return a new environment, whose generator is seeded from the system's entropy."""
+        """Return a new environment of the scenario, with a random generator that is seeded by the
+        system."""
         options = dict(self.options)
         if self.rules is not None:
             options["rules"] = self.rules
@@ -127,7 +130,7 @@ class AlgebraScenario:
     def first_state(
         self, env: MathyEnv, problem: str | None = None, max_moves: int | None = None
     ) -> MathyEnvState:
-        """Return the first state of a new episode.
+        """Return the first state of a new episode in the environment `env`.
 
         Args:
             env: environment from `make_env`; samples the problem.
@@ -160,8 +163,8 @@ class AlgebraScenario:
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """Return the identity that replays store: equal for equal content, wherever the files
-        are."""
+        """Return what replays store to recognise the scenario: equal for equal content, wherever
+        its files are."""
         return ScenarioIdentity.from_document(
             self.domain, self.name, self.document, self.changes, self.code
         )
@@ -172,7 +175,7 @@ class AlgebraScenario:
         return list_watched_files(self.document, self.code)
 
     def reload(self) -> AlgebraScenario:
-        """Return the scenario read again from its current files.
+        """Return the scenario, read again from its files, which may have changed.
 
         Raises:
             ScenarioError: the files have errors; the error lists all of them.
@@ -194,7 +197,8 @@ class AlgebraScenario:
 
 
 def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) -> MathyEnvProblem:
-    """Return a problem from a text, or from the result of a problem function."""
+    """Return a problem for `env` from `value`: a text, or the result of the problem function
+    `fn`."""
     text, complexity, *kind = (value, None) if isinstance(value, str) else _parts(value, fn)
     if complexity is None:
         complexity = max(1, len(parse(text).term_keys))
@@ -202,7 +206,7 @@ def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) ->
 
 
 def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
-    """Return the problem that a user-defined function samples."""
+    """Call the user-defined function `fn`, which samples a problem; return the problem."""
     try:
         value = fn(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything
@@ -212,7 +216,8 @@ def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> 
 
 
 def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
-    """Return the result of a problem function as a tuple (text, complexity, ...)."""
+    """Return the result `value` of the problem function `fn` as a tuple (text, complexity, ...);
+    raise ProblemError if it has another form."""
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise types.ProblemError(

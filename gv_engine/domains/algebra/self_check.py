@@ -19,8 +19,8 @@ class _Fault(Exception):
 
 
 def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -> CheckReport:
-    """Play random episodes in two environments and report the first fault; odd ones use valid
-    actions only.
+    """Play random episodes in two equal environments and report the first error or difference.
+    Every second episode has valid actions only.
 
     Checked are: observations lie in their space; valid actions are accepted and keep the value of
     the expression; invalid ones change nothing; at least one action is valid at first; no
@@ -49,8 +49,8 @@ def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -
 
 
 def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, valid: bool) -> int:
-    """Play one episode in all environments and return its number of steps; raise _Fault on a
-    fault."""
+    """Play one random episode in all environments at once; return its number of steps, or raise
+    _Fault. `valid` means valid actions only."""
     env, *others = envs
     try:
         observation, info = env.reset(seed=seed)

@@ -43,7 +43,8 @@ def measure_text(text: str, line: int) -> int:
 
 
 def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) -> TreeLayout:
-    """Return the largest layout that fits into a room; the smallest possible one if none fits.
+    """Return the positions of a tree's nodes, drawn as large as fits into `room`, or as small as
+    possible if nothing fits.
 
     Args:
         nodes: nodes of the tree, in order.
@@ -62,7 +63,7 @@ def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) ->
 
 
 def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
-    """Return the narrowest layout with text of a line height in pixels.
+    """Return the narrowest arrangement of a tree's nodes for text that is `line` pixels high.
 
     Between two nodes of one row there is always a node of another row, so a node may be wider than
     a column.
@@ -88,7 +89,8 @@ def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
 
 
 def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
-    """Return a layout stretched towards the size of a room, at most to twice its size."""
+    """Return a tree layout with larger distances between nodes, up to twice its width and height,
+    to fill `room`."""
     (width, height), line = layout.size, layout.line
     high = layout.rects[0].h
     stretch_x = max(1.0, (min(room[0], width * 2) - line * 2) / width)
@@ -103,7 +105,8 @@ def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
 
 
 def _make_layout(line: int, boxes: Iterable[tuple[int, int, int, int]]) -> TreeLayout:
-    """Return the layout of boxes (x of the center, top, width, height), moved to begin at x = 0."""
+    """Return the tree layout of nodes given as (x of the center, top, width, height), moved so that
+    it begins at x = 0."""
     rects = []
     for center, top, width, height in boxes:
         rects.append(pygame.Rect(0, top, width, height))
@@ -155,8 +158,8 @@ class WrappedText:
         return room.inflate(-2 * edge, -2 * edge) if min(room.size) > 4 * edge else room.copy()
 
     def _wrap(self, width: int) -> list[tuple[int, int]]:
-        """Return (first character, end) of each line of a width in pixels; lines break at
-        spaces."""
+        """Return (first character, end) of each line of the text when it is wrapped at spaces to
+        `width` pixels."""
         letters, text = formula_font(self._line), self._text
         rows, start = [], 0
         while start < len(text):
@@ -169,7 +172,8 @@ class WrappedText:
         return rows or [(0, 0)]
 
     def rects_of(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
-        """Yield the rectangles of the characters from one index to another, line by line."""
+        """Yield the rectangles on the screen of the characters from `span[0]` to before `span[1]`,
+        line by line."""
         letters = formula_font(self._line)
         for number, (start, end) in enumerate(self._rows):
             first, last = max(start, span[0]), min(end, span[1])
@@ -180,7 +184,8 @@ class WrappedText:
                 yield pygame.Rect(x, y, letters.size(part)[0] - left, self._line)
 
     def character_at(self, position: tuple[int, int]) -> int | None:
-        """Return the index of the character at a position in pixels; None if there is none."""
+        """Return the index of the character drawn at a position in pixels; None if no character is
+        there."""
         for start, end in self._rows:
             for index in range(start, end):
                 if any(rect.collidepoint(position) for rect in self.rects_of((index, index + 1))):
@@ -190,7 +195,8 @@ class WrappedText:
     def draw(
         self, surface: pygame.Surface, theme: Theme, frame: ExpressionFrame, node: int
     ) -> None:
-        """Draw the text, with one node and its subtree highlighted and changed nodes underlined."""
+        """Draw the expression's text on `surface`, with the node of index `node` highlighted and
+        changed nodes underlined."""
         chosen = frame.nodes[node]
         thick = max(1, self._line // 8)
         for place in self.rects_of(chosen.whole):
@@ -206,14 +212,14 @@ class WrappedText:
         self._draw_span(surface, self._visible_span(chosen.span), theme.on_accent)
 
     def _visible_span(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Return the visible characters of a span: those of the exponent for a caret, which is not
+        """Return `span`, extended by the exponent if its only character is a caret, which is not
         drawn."""
         if span[0] < span[1] and not any(place.w for place in self.rects_of(span)):
             return span[0], span[1] + 1
         return span
 
     def _draw_span(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
-        """Draw the characters of a span in a colour."""
+        """Draw the characters from `span[0]` to before `span[1]` in a colour."""
         letters = formula_font(self._line)
         for place in self.rects_of(span):
             number = (place.y - self._topleft[1]) // self._line
@@ -267,8 +273,8 @@ class TreeStage(Stage):
         self._changed_nodes: frozenset[int] = frozenset()
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        """Show a frame: prepare the animation from the previous one, and drop hint, note and
-        marks."""
+        """Show a new frame: prepare the animation from the `previous` one, and remove hint, note
+        and marks. Return True if there is an animation."""
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._centers)
         self._starts = dict(self._centers) if moves else {}
         staying = {node.identity for node in frame.nodes}
@@ -284,7 +290,8 @@ class TreeStage(Stage):
         return moves
 
     def mark_differences(self, other: ExpressionFrame | None) -> None:
-        """Highlight the nodes that another expression lacks."""
+        """Highlight the nodes that do not occur in the expression of the frame `other`; None
+        removes the marks."""
         if other:
             theirs = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
             ours = ((node, self._frame.text[slice(*node.whole)]) for node in self._frame.nodes)
@@ -298,7 +305,8 @@ class TreeStage(Stage):
         return self._hint_search is not None
 
     def _select_hint(self) -> None:
-        """Select the node and rule of the hint if the search has ended, and show its answer."""
+        """If the search for a hint has ended, show its answer and select the node and rule that it
+        names."""
         search = self._hint_search
         if search and not search.is_alive():
             self._hint_search = None
@@ -313,7 +321,8 @@ class TreeStage(Stage):
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the text, the tree, and the rules that apply to the selected node."""
+        """Draw text, tree and rule buttons of the current expression into `rect`. `progress` of the
+        animation is from 0 to 1."""
         line = self.line
         self._select_hint()
         rest = rect.copy()
@@ -338,7 +347,7 @@ class TreeStage(Stage):
             self._draw_note(surface, note)
 
     def _draw_note(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the current note, if any, on a plate."""
+        """Draw the current note to the player, if there is one, on a rounded background."""
         text = self._note or self._status_note()
         if text and rect.h:
             card = rect.inflate(min(0, measure_text(text, self.line) + self.line - rect.w), 0)
@@ -347,7 +356,8 @@ class TreeStage(Stage):
             draw_text_line(surface, card, text, self.line, ink, "center", letters=formula_font)
 
     def _status_note(self) -> str:
-        """Return a note on the search, the node under the mouse, or the last move."""
+        """Return a note to the player on the search for a hint, the node under the mouse, or the
+        last move."""
         if self._hint_search:
             return "Looking for a way to the goal ..."
         if self._mouse is not None and (node := self._node_at(self._mouse)) is not None:
@@ -360,7 +370,7 @@ class TreeStage(Stage):
         return ""  # the goal is shown in the panel or below
 
     def _draw_rules(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw a button for each rule of the selected node."""
+        """Draw a button for each rule that applies to the selected node."""
         frame, theme, line = self._frame, self._theme, self.line
         rules = () if frame.outcome else self._cursor.chosen.rules
         if not rules:
@@ -384,8 +394,8 @@ class TreeStage(Stage):
             x += width + gap
 
     def _draw_text(self, surface: pygame.Surface, rest: pygame.Rect) -> None:
-        """Draw the text of the expression, and remove its part from the remaining rectangle
-        `rest`."""
+        """Draw the text of the expression at the top of the rectangle `rest`, and shrink `rest` to
+        the space below the text."""
         alone = self.view == "expression"
         room = pygame.Rect(rest.x, rest.y, rest.w, rest.h if alone else rest.h // 3)
         max_line = self.line * (3 if alone else 5) // (1 if alone else 4)
@@ -397,7 +407,8 @@ class TreeStage(Stage):
         rest.y = text.rect.bottom + self.line // 2
 
     def _draw_tree(self, surface: pygame.Surface, room: pygame.Rect, progress: float) -> None:
-        """Draw the tree with moving and vanishing nodes, and a map if only a part is visible."""
+        """Draw the tree into `room`, with the animation at `progress` from 0 to 1, and a small map
+        if only a part is visible."""
         if min(room.size) < 8:
             return
         layout = self._lay_out(room.size)
@@ -410,7 +421,8 @@ class TreeStage(Stage):
             self._draw_map(surface, layout, room)
 
     def _node_centers(self, layout: TreeLayout, corner: Pixel) -> dict[int, Pixel]:
-        """Return the center of each node by identity, for a layout at a corner in the room."""
+        """Return the center in pixels of each node, by the node's identity, for a layout whose top
+        left is at `corner`."""
         return {
             node.identity: (rect.centerx + corner[0], rect.centery + corner[1])
             for node, rect in zip(self._frame.nodes, layout.rects, strict=True)
@@ -423,8 +435,8 @@ class TreeStage(Stage):
         centers: Mapping[int, Pixel],
         progress: float,
     ) -> None:
-        """Draw edges and nodes around centers in the room, and during an animation the removed
-        nodes, shrunk."""
+        """Draw edges and nodes at their `centers`. During an animation, removed nodes are drawn
+        too, smaller and smaller."""
         self._draw_edges(surface, layout, centers)
         for node in self._removed if progress < 1 else ():
             side = round(layout.line * (1 - progress))
@@ -442,7 +454,8 @@ class TreeStage(Stage):
         return position[0] + self._room.x, position[1] + self._room.y
 
     def _lay_out(self, room: tuple[int, int]) -> TreeLayout:
-        """Return the layout: zoomed by the player, else as large as fits but readable."""
+        """Return the tree layout at the player's zoom, or else as large as fits into `room` but
+        readable."""
         whole = fit_tree(self._frame.nodes, room, self.line * 3 // 2)
         if self._zoomed_line is None:
             line = self._readable if whole.line * FIT_TOLERANCE < self._readable else whole.line
@@ -456,7 +469,8 @@ class TreeStage(Stage):
         return max(9, self.line // 2)
 
     def _tree_corner(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:
-        """Return the corner of the layout in the room, such that the selected node is visible."""
+        """Return the top left corner at which the layout must be drawn, so that the selected node
+        is visible in `room`."""
         place = layout.rects[self._cursor.node]
         x, y = (
             (space - size) // 2 if size <= space else max(space - size, min(0, space // 2 - middle))
@@ -465,8 +479,8 @@ class TreeStage(Stage):
         return x, y
 
     def _animate(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
-        """Yield (identity, center) of each node during the animation; new nodes come from their
-        parent."""
+        """Yield (identity, center) of each node during the animation towards the centers `ends`.
+        New nodes move out of their parent."""
         nodes = self._frame.nodes
         for node in nodes:
             end = start = ends[node.identity]
@@ -482,7 +496,7 @@ class TreeStage(Stage):
     def _draw_edges(
         self, surface: pygame.Surface, layout: TreeLayout, centers: Mapping[int, Pixel]
     ) -> None:
-        """Draw the lines between parents and children."""
+        """Draw the lines between the nodes and their operands."""
         nodes, thick = self._frame.nodes, max(1, layout.line // 10)
         for node in nodes:
             if node.parent >= 0:
@@ -496,8 +510,8 @@ class TreeStage(Stage):
     def _draw_node(
         self, surface: pygame.Surface, node: TreeNode, place: pygame.Rect, line: int
     ) -> None:
-        """Draw a node on a plate: round for variables, square for numbers, in between for
-        operators."""
+        """Draw a node as a box with its text: round for variables, square for numbers, in between
+        for operators."""
         if not place.colliderect(surface.get_clip()):
             return
         theme = self._theme
@@ -526,7 +540,7 @@ class TreeStage(Stage):
             surface.blit(picture, shown, picture.get_bounding_rect())
 
     def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
-        """Draw the whole tree small, in the corner that covers the fewest nodes."""
+        """Draw the whole tree small, in that corner of `room` where it covers the fewest nodes."""
         theme = self._theme
         side = min(room.size) // MAP_SHARE
         scale = min(side * 2 / layout.size[0], side / layout.size[1])
@@ -557,7 +571,8 @@ class TreeStage(Stage):
         return ""
 
     def draw_history(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Draw the moves so far; the last ones if there is no room for all."""
+        """Draw the moves of the episode as a list, the last ones if there is no room for all, and
+        return True."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
         aside, rows, ink = 5 * line // 2, rect.h // line - 1, theme.text
@@ -580,7 +595,7 @@ class TreeStage(Stage):
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the tree alone, centered and as large as fits."""
+        """Draw only the tree, in the center of `rect` and as large as fits."""
         layout = fit_tree(self._frame.nodes, rect.size, rect.h // 5)
         self._room = rect
         corner = (rect.w - layout.size[0]) // 2, (rect.h - layout.size[1]) // 2
@@ -589,7 +604,8 @@ class TreeStage(Stage):
     # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Run a command of the groups `algebra` or `view`; return the action to take, if any."""
+        """Run a command of the key groups `algebra` or `view` by name; return the action to take,
+        or an empty text."""
         self._note = ""
         if name == "hint":
             if not (self._frame.outcome or self._hint_search):
@@ -612,7 +628,8 @@ class TreeStage(Stage):
         return action
 
     def click(self, position: Pixel, button: int) -> str:
-        """Select the clicked node, or return the action of the clicked rule."""
+        """Select the node at a clicked position, or return the action of the clicked rule button,
+        else an empty text."""
         if button != 1:
             return ""
         self._note = ""
@@ -625,7 +642,8 @@ class TreeStage(Stage):
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
-        """Set the mouse position; return True if another node is under the mouse."""
+        """Set the mouse position (None outside the window); return True if another node than before
+        is under the mouse."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before
@@ -636,15 +654,16 @@ class TreeStage(Stage):
         return True
 
     def _zoom(self, notches: int) -> None:
-        """Change the line height of the tree by one step in or out."""
+        """Make the text in the tree one step larger for positive `notches` of the mouse wheel,
+        smaller for negative ones."""
         if self._layout is not None:
             line = self._layout.line
             step = max(1, round(line * (ZOOM - 1)))
             self._zoomed_line = max(3, min(4 * self.line, line + step * (1 if notches > 0 else -1)))
 
     def _node_at(self, position: Pixel) -> int | None:
-        """Return the index of the node that is drawn or written at a position; None if there is
-        none."""
+        """Return the index of the node at a position in pixels, in the tree or in the text; None if
+        there is none."""
         if self._layout is not None and self._room.collidepoint(position):
             x = position[0] - self._room.x - self._corner[0]
             y = position[1] - self._room.y - self._corner[1]

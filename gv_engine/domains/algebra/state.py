@@ -73,7 +73,7 @@ class MathyAgentState:
 
 
 def check_max_moves(max_moves: object) -> None:
-    """Raise an error if a value is no valid number of moves.
+    """Raise ValueError unless `max_moves` is a whole number of at least 0.
 
     Raises:
         ValueError: the value is no whole number, or negative.
@@ -120,20 +120,21 @@ class MathyEnvState:
 
     @property
     def root(self) -> Node:
-        """Return the tree of the expression, parsed on first access."""
+        """Return the expression as a tree, which is parsed on first access."""
         if self._root is None:
             self._root = parse(self.agent.problem)
         return self._root
 
     @property
     def visits(self) -> int:
-        """Return how often the history contains the printed text of the expression."""
+        """Return how often the episode has reached the current expression, compared by its printed
+        text."""
         if self._visits is None:
             self._visits = [step.raw for step in self.agent.history].count(self.root.text)
         return self._visits
 
     def after_move(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
-        """Return the state after a move.
+        """Return the state that a move leads to; this state is unchanged.
 
         Args:
             action: (rule, node) of the move.
@@ -147,7 +148,7 @@ class MathyEnvState:
         )
 
     def without_moves(self) -> MathyEnvState:
-        """Return the same state with no moves left."""
+        """Return a copy of this state with no moves left, which counts as lost."""
         agent = self.agent
         lost = MathyAgentState(0, agent.problem, agent.problem_type, -1.0, agent.history)
         return self._replaced(lost, self._root, self._mask, over=True)
@@ -155,7 +156,8 @@ class MathyEnvState:
     def _replaced(
         self, agent: MathyAgentState, root: Node | None, mask: Any = None, over: bool | None = None
     ) -> MathyEnvState:
-        """Return a state with another agent state, root and caches, and the same `max_moves`."""
+        """Return a new state with this progress `agent`, tree `root` and cached values, and the
+        same `max_moves`."""
         state = MathyEnvState.__new__(MathyEnvState)
         state.agent, state.max_moves = agent, self.max_moves
         state._root, state._mask, state._over, state._visits = root, mask, over, None
@@ -163,7 +165,7 @@ class MathyEnvState:
 
     @property
     def time(self) -> float:
-        """Return the fraction of the moves that are used, from 0 to 1."""
+        """Return the fraction of the allowed moves that are used, from 0 to 1."""
         if self.max_moves <= 0:
             return 1.0
         used = 1.0 - self.agent.moves_remaining / self.max_moves
@@ -209,7 +211,8 @@ class MathyObservation(NamedTuple):
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
-    """Return the observation of a state. Nodes beyond the length are left out.
+    """Return the observation of a state as arrays with room for `length` nodes; further nodes are
+    left out.
 
     Args:
         mask: (nodes, rules) int8 valid actions.
@@ -225,7 +228,8 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
 
 
 def _encode_tree(node: Node) -> tuple[bytes, bytes]:
-    """Return (size,) uint8 type ids and (size,) float32 values in order, cached in the nodes."""
+    """Return the type id (uint8) and the value (float32) of every node as bytes, in the order in
+    which nodes are written. Both are cached."""
     if node.encoding is None:
         types, numbers = _BYTES[type_id(node)], _NO_NUMBER
         if node.kind is CONSTANT:
@@ -242,19 +246,21 @@ def _encode_tree(node: Node) -> tuple[bytes, bytes]:
 
 
 def type_id(node: Node) -> int:
-    """Return the id of a node's type in mathy_core. Each letter has its own."""
+    """Return the number of a node's type in observations, as in mathy_core. Each letter of a
+    variable has its own number."""
     if node.kind is VARIABLE:
         return _LETTER_A + ord(str(node.value)[0].lower()) - ord("a")
     return _TYPES.get(node.kind, int(lib.MathTypeKeys["term"]))
 
 
 def tree_edges(root: Node) -> NDArray[np.int64]:
-    """Return (2, size - 1) int64 indices of parent and child of every edge, ordered by child."""
+    """Return the edges of a tree as (2, size - 1) int64: index of the parent and of the child,
+    ordered by child."""
     pairs: list[tuple[int, int]] = []
 
     def walk(node: Node, first: int) -> int:
-        """Collect the edges of a subtree whose nodes count from `first`; return its root's
-        index."""
+        """Collect the edges of a subtree whose first node has the index `first`; return the index
+        of its root."""
         own = first + (0 if node.left is None else node.left.size)
         if node.left is not None:
             pairs.append((own, walk(node.left, first)))

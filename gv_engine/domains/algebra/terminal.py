@@ -28,7 +28,8 @@ class TreeTerminalView(TerminalPicture):
         self._answer = ""
 
     def draw(self, frame: ExpressionFrame, view: str, width: int, height: int) -> list[Text]:
-        """Return the lines of the expression and its tree, cut to the width and height."""
+        """Return the lines of text that show expression and tree, cut to `height` lines of `width`
+        characters."""
         self._update_cursor(frame)
         lines = [] if view == "tree" else self._expression_lines(width)
         if view == "both":
@@ -41,13 +42,14 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _update_cursor(self, frame: ExpressionFrame) -> None:
-        """Move the cursor to a new frame, and drop the hint of another state."""
+        """Move the selection to the nodes of a new frame, and drop the hint if it was for another
+        state."""
         if frame.text != self._cursor.frame.text or frame.steps != self._cursor.frame.steps:
             self._answer = ""
         self._cursor.follow(frame)
 
     def _expression_lines(self, width: int) -> list[Text]:
-        """Return the expression in lines of at most `width` characters, broken at spaces."""
+        """Return the expression as lines of at most `width` characters, broken at spaces."""
         frame, theme = self._cursor.frame, self._theme
         text = Text(frame.text, f"bold {theme.text}")
         chosen = self._cursor.chosen
@@ -63,7 +65,8 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _tree_lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the tree, cut to the surroundings of the selected node."""
+        """Return the tree as lines of text, cut to the part around the selected node if it does not
+        fit."""
         nodes, chosen = self._cursor.frame.nodes, self._cursor.chosen
         labels = [self._node_text(node) for node in nodes]
         starts = [0]
@@ -82,13 +85,13 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _node_text(self, node: TreeNode) -> str:
-        """Return the text of a node with its marks."""
+        """Return the text of a node, with marks for selected and changed nodes."""
         if node.x == self._cursor.node:
             return f"[{node.text}]"
         return f"{node.text}*" if node.changed else node.text
 
     def _node_style(self, node: TreeNode) -> str:
-        """Return the style of a node's text."""
+        """Return the text style of a node: for a selected, changed or other node."""
         theme = self._theme
         if node.x == self._cursor.node:
             return f"bold {theme.on_accent} on {theme.accent}"
@@ -101,8 +104,8 @@ class TreeTerminalView(TerminalPicture):
         return [f"{frame.moves_remaining} of {frame.max_moves} moves left"]
 
     def legend(self, frame: ExpressionFrame) -> list[Text]:
-        """Return the hint, the numbered rules that apply to the selected node, and the expressions
-        so far."""
+        """Return lines with the hint, the numbered rules that apply to the selected node, and the
+        expressions so far."""
         self._update_cursor(frame)
         theme, cursor = self._theme, self._cursor
         parts = filter(None, self._answer.split("; "))
@@ -118,7 +121,8 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def command(self, name: str) -> str:
-        """Run a command; return the action of a rule, or an empty text if only the cursor moves."""
+        """Run a command by name; return the action of a rule, or an empty text if only the
+        selection moves."""
         self._update_cursor(self._game.frame())  # several keys may come between two frames
         self._answer = ""
         if name == "hint":
@@ -131,7 +135,7 @@ class TreeTerminalView(TerminalPicture):
         return number == name or int(number) <= len(self._cursor.frame.rules)
 
     def _find_hint(self) -> None:
-        """Search for a hint, select its node and rule, and store the answer."""
+        """Search for a hint, store its text, and select its node and rule."""
         if self._cursor.frame.outcome:
             return
         advice = HintSearch(self._game)

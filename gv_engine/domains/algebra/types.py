@@ -92,7 +92,7 @@ class TimeStep:
 
     @property
     def observation(self) -> Any:
-        """Return the observation, computed on first access."""
+        """Return the observation of the state, which is computed on first access."""
         if isinstance(self._observation, partial):
             self._observation = self._observation()
         return self._observation

@@ -55,8 +55,8 @@ InfoTexts = tuple[str, str, str]
 
 
 def row_dtype(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:
-    """Return the dtype of a row: observation, step results and info, with room for `terms` reward
-    terms."""
+    """Return the dtype of the record that holds one environment's observation, step results and
+    info, with `terms` rewards by rule."""
     columns = [(name, space.dtype, space.shape) for name, space in observations.items()]
     results = [*(_STEP | _INFO).items(), ("reward_terms", np.float64, (terms,))]
     return np.dtype([*columns, *results], align=True)
@@ -103,7 +103,8 @@ class EnvWorker:
         return self._reply
 
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> WorkerReply:
-        """Step, reset or skip each environment, and write the results into its row.
+        """Step, reset or skip each of this worker's environments, and write the results into its
+        record.
 
         Args:
             actions: (n,) action, or RESTART to reset, or KEEP to skip.
@@ -132,8 +133,8 @@ class EnvWorker:
         return WorkerReply(self._texts, final_steps)
 
     def _write_state(self, i: int, success: bool) -> None:
-        """Write observation and info of environment `i` into its row; `success` is that of the last
-        step."""
+        """Write observation and info of environment `i` into its record. `success` is the result of
+        the last step, before a reset."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
@@ -181,7 +182,8 @@ class SubprocWorker:
             self._pipe.send((method, arguments))
 
     def result(self) -> Any:
-        """Return the result of the last `call`.
+        """Wait for the method of the last `call` to end in the worker process, and return its
+        result.
 
         Raises:
             Exception: the error that the method raised in the process.
@@ -202,7 +204,8 @@ class SubprocWorker:
 def _run_worker(
     pipe: Connection, memory: Any, dtype: np.dtype[np.void], part: slice, *arguments: Any
 ) -> None:
-    """Serve method calls in a worker process until the pipe is closed."""
+    """Run in a worker process: call methods of an `EnvWorker` as requested through `pipe`, until
+    the pipe is closed."""
     worker = EnvWorker(shared_rows(memory, dtype)[part], *arguments)
     while True:
         try:
@@ -217,7 +220,8 @@ def _run_worker(
 
 
 def _stop_process(pipe: Connection, process: Any) -> None:
-    """Close the pipe and end the process, by force after a timeout."""
+    """Close the pipe to a worker process and wait for the process to end; terminate it after a
+    timeout."""
     pipe.close()
     process.join(_EXIT_TIMEOUT)
     if process.is_alive():
@@ -321,7 +325,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Reset environments to new problems; return observations and infos.
+        """Start new episodes in all or some environments; return observations and infos.
 
         Args:
             seed: environment i gets `seed + i`, or `seed[i]`; None continues its generator.
@@ -340,8 +344,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return observations, add_presence_masks(self._info(reply.texts), self._all)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Apply a rule in every environment; return observations, rewards, terminated, truncated
-        and infos.
+        """Apply one action in every environment; return observations, rewards, terminated,
+        truncated and infos.
 
         Args:
             actions: (N,) integers of the action space.
@@ -368,15 +372,16 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     @cached_property
     def _results(self) -> arg_checks.ArraySpecs:
-        """Return shape and dtype of each array that `out` may contain."""
+        """Return the shape and dtype of each array that the argument `out` of `step` may contain,
+        by name."""
         space: Any = self.single_observation_space
         return self._step_output_specs(
             {name: ((self.num_envs, *box.shape), box.dtype) for name, box in space.items()}
         )
 
     def _column_arrays(self, outputs: Arrays, names: Iterable[str]) -> Arrays:
-        """Return columns of the rows by name: written into `outputs`, copied, or as views
-        (`copy=False`)."""
+        """Return the results of all environments with these `names`: written into the arrays of
+        `outputs`, copied, or as views (`copy=False`)."""
         arrays = {}
         for name in names:
             is_copied = self._copy and name not in outputs
@@ -385,8 +390,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return arrays
 
     def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
-        """Return the info of all environments, with the keys in the order of
-        `ExpressionEnv.info`."""
+        """Return the info of all environments as arrays, with the keys of `ExpressionEnv.info`.
+        `texts` are the parts that are no numbers."""
         rows = self._rows
         text, outcome, decided_by = np.array(texts, object).T.copy()
         info = {
@@ -405,8 +410,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return info
 
     def _call_all(self, method: str, *arguments: Any) -> WorkerReply:
-        """Call a method of all workers at once, each with its part of the arguments; join the
-        replies."""
+        """Call `method` of all workers at the same time, each with its part of every argument, and
+        join their replies."""
         for worker, first, last in zip(self._workers, self._cuts, self._cuts[1:], strict=False):
             worker.call(method, *(part[first:last] for part in arguments))
         replies: list[WorkerReply] = []
@@ -426,7 +431,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return WorkerReply(texts, final_steps)
 
     def _add_final(self, info: dict[str, Any], final_steps: list[FinalStep]) -> None:
-        """Add the observations and infos that SAME_STEP resets have replaced to `info`."""
+        """Add to `info` the last observations and infos of the episodes that have been reset in the
+        same step."""
         if not final_steps:
             return
         ended = np.zeros(self.num_envs, np.bool_)
@@ -440,7 +446,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         info |= {"final_info": infos, "_final_info": ended}
 
     def _call_one(self, i: int, method: str, *arguments: Any) -> Any:
-        """Call a method for environment `i` in its worker and return the result."""
+        """Call `method` for environment `i` in the worker that owns it, and return the result."""
         if not 0 <= i < self.num_envs:
             raise IndexError(f"game {i}: there are {self.num_envs}")
         number = int(np.searchsorted(self._cuts, i, side="right")) - 1
@@ -452,7 +458,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return self._call_one(i, "snapshot")  # type: ignore[no-any-return]  # the worker's snapshot
 
     def restore(self, i: int, snapshot: WorldSnapshot) -> None:
-        """Restore environment i from a snapshot.
+        """Set environment `i` to the state in a snapshot that `snapshot` returned.
 
         Raises:
             TypeError: the argument is no snapshot.
@@ -461,7 +467,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._call_one(i, "restore", snapshot)
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return one rendered image or text per environment; None without a render mode."""
+        """Return a tuple with one image or text per environment; None if there is no render
+        mode."""
         if self.render_mode is None:
             return None
         return tuple(self._call_one(i, "render") for i in range(self.num_envs))

@@ -39,7 +39,8 @@ class AlgebraProcessor(esper.Processor):
         self.phase, self.call = phase, call
 
     def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
-        """Run the system if its phase is among `phases` and no system has decided yet."""
+        """Run this processor's system on `world` if its phase is among `phases` and no system has
+        decided the move yet."""
         # once a system has decided, only rendering systems still run
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.last_call = self.call.call
@@ -110,20 +111,21 @@ class ExpressionWorld(Move):
                     esper.add_processor(_processor_class(call.call.name)(phase, call))
 
     def _reset_counters(self) -> None:
-        """Reset the counters and flags of the episode."""
+        """Set steps, rewards and end flags to their values at the start of an episode."""
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
         self.terminated = self.truncated = self.success = False
 
     def reset(self, state: MathyEnvState) -> None:
-        """Begin an episode in a state."""
+        """Start an episode in this state."""
         self.begin(state, START)
         self._reset_counters()
         self._delete_entities()
 
     def step(self, action: MathyAction) -> None:
-        """Take a move. The environment's `invalid_action_response` decides on invalid ones.
+        """Take a move, given as a number or as a pair (rule, node), and set `reward`, `terminated`
+        and the other results.
 
         Raises:
             ValueError: the episode is over, or the move is invalid and the response is "raise".
@@ -150,14 +152,14 @@ class ExpressionWorld(Move):
 
     @property
     def outcome(self) -> str:
-        """Return `win`, `lose` or `truncated`; an empty string while the episode goes on."""
+        """Return "win", "lose" or "truncated"; an empty text while the episode goes on."""
         if self.terminated:
             return "win" if self.reward > 0 else "lose"
         return "truncated" if self.truncated else ""
 
     @property
     def ending(self) -> str:
-        """Return a text for the player on how the episode ended; empty while the episode goes
+        """Return a sentence for the player on how the episode ended; an empty text while it goes
         on."""
         if not (self.terminated or self.truncated):
             return ""
@@ -170,7 +172,7 @@ class ExpressionWorld(Move):
 
     @property
     def entities(self) -> list[int]:
-        """Return the entity of every node, in order."""
+        """Return the entity of every node, in the order in which the nodes are written."""
         if not self._entities:
             with self.context:
                 self._entities = [self._create_entity() for _ in range(self.state.root.size)]
@@ -178,7 +180,8 @@ class ExpressionWorld(Move):
         return self._entities
 
     def _changed_nodes(self) -> frozenset[int]:
-        """Return the indices of the nodes that the last move changed, computed from the history."""
+        """Return the indices of the nodes that the last move changed, by repeating the move in
+        mathy_core."""
         history = self.state.agent.history
         if len(history) < 2:
             return frozenset()
@@ -187,8 +190,8 @@ class ExpressionWorld(Move):
         return _changed_indices(nodes) if len(nodes) == self.state.root.size else frozenset()
 
     def _new_nodes(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
-        """Return the nodes of mathy_core after a move, in order, with their ids and change
-        marks."""
+        """Apply the move `action` to the expression `before` in mathy_core; return the resulting
+        nodes in order, with their ids and change marks."""
         number, node = action
         result = self.env.rules.change(before, node, number).result
         assert result is not None, "the move was made"
@@ -199,15 +202,16 @@ class ExpressionWorld(Move):
         return esper.create_entity(Identity(next(self._numbers)))
 
     def rewrite(self) -> None:
-        """Apply the rule: reach the next state, and update the entities if there are any."""
+        """Apply the rule of the move to its node: set `state` to the next state, and update the
+        entities if there are any."""
         before = self.state.root
         super().rewrite()
         if self._entities:
             self._update_entities(before)
 
     def _update_entities(self, before: Node) -> None:
-        """Keep the entities of nodes that remain after a move, create new ones and delete the
-        rest."""
+        """Make the entities those of the new expression: kept for nodes of the expression `before`
+        that remain, created for new nodes, else deleted."""
         nodes = self._new_nodes(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._delete_entities()
@@ -220,11 +224,13 @@ class ExpressionWorld(Move):
         self._set_components(_changed_indices(nodes))
 
     def _set_components(self, changed: frozenset[int]) -> None:
-        """Set the components of all entities from their nodes."""
+        """Set the components of all entities from their nodes. `changed` has the indices of the
+        nodes that the last move changed."""
         entities = self._entities
 
         def assign(node: Node, first: int, depth: int) -> int:
-            """Set the components of a subtree whose nodes count from `first`; return its entity."""
+            """Set the components of a subtree whose first node has the index `first`; return the
+            entity of its root."""
             place = first + (node.left.size if node.left is not None else 0)
             left = NOTHING if node.left is None else assign(node.left, first, depth + 1)
             right = NOTHING if node.right is None else assign(node.right, place + 1, depth + 1)
@@ -242,7 +248,7 @@ class ExpressionWorld(Move):
         assign(self.state.root, 0, 0)
 
     def _delete_entities(self) -> None:
-        """Delete all entities."""
+        """Delete the entities of all nodes."""
         if self._entities:
             with self.context:
                 for entity in self._entities:
@@ -254,7 +260,8 @@ class ExpressionWorld(Move):
     def render(
         self, show: Callable[[ExpressionFrame], None], title: str = "", message: str = ""
     ) -> None:
-        """Run the rendering systems and pass the frame to `show`. The world does not change.
+        """Run the rendering systems and pass the resulting frame to `show`. The world does not
+        change.
 
         Args:
             show: receives the finished frame.
@@ -269,7 +276,8 @@ class ExpressionWorld(Move):
     # ---- snapshots ----------------------------------------------------------------------------
 
     def snapshot(self) -> WorldSnapshot:
-        """Return an opaque snapshot of the world and its generator, which can be pickled."""
+        """Return the state of the world and of its random generator for `restore`; the snapshot can
+        be pickled."""
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
@@ -278,7 +286,8 @@ class ExpressionWorld(Move):
         return WorldSnapshot(attributes, generator, tuple(numbers), frozenset(changed))
 
     def restore(self, snapshot: WorldSnapshot) -> None:
-        """Restore the world and its generator from a snapshot.
+        """Set the world and its random generator to the state in a snapshot that `snapshot`
+        returned.
 
         Raises:
             TypeError: the argument is no snapshot.
@@ -316,7 +325,8 @@ class WorldCanvas(ExpressionCanvas):
         return tuple(np.flatnonzero(self._mask[node]).tolist())
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:
-        """Build the frame of the world with these nodes and pass the frame on."""
+        """Build a frame from the world and these drawn nodes, and pass it to the function given to
+        the constructor."""
         w = self._world
         rules = w.env.rules
         number, node = w.action
@@ -354,7 +364,8 @@ def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[i
 
 
 def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
-    """Return the action name of each rule, without a node: `commutative_swap`."""
+    """Return the name of the action of each rule, such as `commutative_swap`, to which a node
+    number is added."""
     names: list[str] = []
     for rule in rules:
         name = "_".join(rule.name.lower().split())
@@ -363,8 +374,8 @@ def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
 
 
 def _node_component(node: Node, left: int, right: int) -> Constant | Variable | Operator:
-    """Return the component that describes a node: a number, a variable or an operator with
-    operands."""
+    """Return the component that describes a node: a number, a variable, or an operator with the
+    operands' entities `left` and `right`."""
     if node.kind is CONSTANT:
         return Constant(node.value)  # type: ignore[arg-type]  # a number
     return Variable(node.name) if node.kind is VARIABLE else Operator(node.name, left, right)

@@ -52,8 +52,8 @@ class Motion(NamedTuple):
 
 
 def find_motion(before: Frame, after: Frame) -> Motion | None:
-    """Return the changes from one frame to the next; None if nothing moves, or too many cells
-    change."""
+    """Return what moves, appears or vanishes between two frames, to be animated; None if nothing
+    does, or too many cells change."""
     if before.grid.shape != after.grid.shape:
         return None
     grids = _grid_without_ground(before), _grid_without_ground(after)
@@ -79,8 +79,8 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
 
 
 def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
-    """Return the (H, W, 3) grid of a frame with floor in place of ground objects, which never
-    move."""
+    """Return the (H, W, 3) grid of a frame, with floor in place of objects on the ground layer, as
+    these never move."""
     if frame.beneath is None:
         return frame.grid
     is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
@@ -122,7 +122,8 @@ class Minimap:
         agent: tuple[float, float],
         shown: tuple[float, float, float, float],
     ) -> None:
-        """Draw the map as large as fits, with the agent and the visible part marked.
+        """Draw the whole grid as large as fits into `room`, and mark the agent and the visible
+        part.
 
         Args:
             surface: surface to draw on.
@@ -197,7 +198,8 @@ class Board:
         beneath: NDArray[np.uint8] | None = None,
         color: int = 0,
     ) -> None:
-        """Draw a grid, with the objects and the agent between two frames if there is a motion.
+        """Draw a grid on `surface`. With a `motion`, objects and agent are drawn between their
+        places in two frames.
 
         Args:
             surface: surface to draw on.
@@ -236,7 +238,8 @@ class Board:
     def _update_ground(
         self, shown: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
     ) -> None:
-        """Redraw the changed cells of the ground: the visible ones and one more row and column."""
+        """Redraw those visible cells that have changed, for a view that begins `start` pixels (y,
+        x) after the grid's top left."""
         height, width = shown.shape
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
@@ -256,7 +259,8 @@ class Board:
     def _draw_agent(
         self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float, color: int
     ) -> None:
-        """Draw the agent, turned by an angle in degrees, unless outside the grid."""
+        """Draw the agent, turned by an angle in degrees, unless the position (y, x, facing) is
+        outside the grid."""
         height, width = self._shape
         if not (-1 < agent[0] < height and -1 < agent[1] < width):
             return
@@ -276,7 +280,8 @@ class Board:
         alpha: float,
         shown: CellCodes,
     ) -> None:
-        """Draw an object at a place between cells, with an opacity from 0 to 1."""
+        """Draw an object (type, state, colour) at a place (y, x), which may be between cells, with
+        an opacity `alpha` from 0 to 1."""
         rect = self.cell_rect(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
         sprite = self._sheet.get(self._sheet.sprite_name(*obj[:2]), obj[2], rect.w, lit=lit)
@@ -286,13 +291,15 @@ class Board:
         surface.blit(sprite, rect)
 
     def cell_rect(self, y: float, x: float) -> pygame.Rect:
-        """Return the rectangle of a cell on the surface, as drawn last."""
+        """Return the rectangle in pixels that cell (y, x) takes on the surface, after the last
+        `draw`."""
         cell = self._mosaic.tiles.cell
         top, left = self._corner
         return pygame.Rect(left + round(x * cell), top + round(y * cell), cell, cell)
 
     def cell_at(self, position: tuple[int, int]) -> Cell | None:
-        """Return the cell that was drawn at x, y of the surface; None if there is none."""
+        """Return the (y, x) cell that is drawn at a position (x, y) in pixels; None if no cell is
+        there."""
         if not self._clip.collidepoint(position):
             return None
         cell, (top, left) = self._mosaic.tiles.cell, self._corner
@@ -302,7 +309,8 @@ class Board:
 
 
 def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObject, Point, float]]:
-    """Yield (object, place, opacity) of each object that moves, vanishes or appears."""
+    """Yield (object, place, opacity) of each object that moves, vanishes or appears, for a
+    `progress` from 0 to 1."""
     for obj, cell in motion.removed:
         yield obj, cell, 1 - progress
     for obj, cell in motion.added:
@@ -312,7 +320,8 @@ def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObj
 
 
 def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
-    """Return (y, x) between two cells; the goal if they are more than a cell apart."""
+    """Return the point (y, x) between the cells `start` and `goal` for a progress from 0 to 1. If
+    they are more than a cell apart, return `goal`."""
     if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
         return goal[0], goal[1]
     rest = 1 - progress
@@ -348,8 +357,8 @@ class EditorMapView(MapDrawing):
         sketch: MapModel,
         cursor: MapCell,
     ) -> None:
-        """Draw the map with its agents, scrolled to the cursor; `line` is the line height in
-        pixels."""
+        """Draw the map `sketch` with its agents into `rect`, scrolled so that the cell `cursor` is
+        visible. `line` is the height of a line of text in pixels."""
         height, width = sketch.shape
         room, readable = (rect.h, rect.w), int(line * _READABLE)
         cell = max(1, self._camera.cell_size((height, width), room, readable))
@@ -365,8 +374,8 @@ class EditorMapView(MapDrawing):
     def _update_center(
         self, cursor: MapCell, room: tuple[int, int], cell: int
     ) -> tuple[float, float]:
-        """Return the (y, x) cell at the center: the previous one while the cursor is well inside
-        the view."""
+        """Return the (y, x) cell in the center of the view, moved only as far as the cell `cursor`
+        would be too near to the border."""
         near = [
             min(max(center, to - side / cell / 2 + 1.5), to + side / cell / 2 - 1.5)
             for center, to, side in zip(self._center, cursor, room, strict=True)
@@ -377,7 +386,7 @@ class EditorMapView(MapDrawing):
     def outline_cells(
         self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
     ) -> None:
-        """Outline cells in theme colours."""
+        """Draw frames around cells; `cells` gives the name of the theme colour for each."""
         with clipped(surface, rect):
             for cell, color in cells.items():
                 place = self._board.cell_rect(*cell)
@@ -394,7 +403,8 @@ class EditorMapView(MapDrawing):
         return self._board.cell_rect(*cell)
 
     def zoom(self, notches: int) -> None:
-        """Zoom by some notches; 0 resets the zoom."""
+        """Make the cells larger for positive `notches` of the mouse wheel, smaller for negative
+        ones; 0 resets the zoom."""
         if notches:
             self._camera.zoom(notches, self._size[1], self._size[0])
         else:

@@ -55,7 +55,7 @@ class GridHint:
         self.message = ""
 
     def search(self) -> None:
-        """Start a search from the current state."""
+        """Start a search for the shortest way to win from the current state of the session."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             provider = get_plugin(self._scenario).make_hint_provider(self._scenario)
@@ -68,7 +68,8 @@ class GridHint:
         self.is_searching, self.message = False, ""
 
     def update(self) -> None:
-        """Set the message if the search has ended, or takes long."""
+        """Set `message` to the hint if the search has ended, or to a note if the search takes
+        long."""
         way = self._solver.path(self._game) if self.is_searching and self._solver else None
         if way is None:
             if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
@@ -87,8 +88,8 @@ _MOVES = ACTIONS[: MOVE_RIGHT + 1]
 
 
 def step_sound(before: Frame, after: Frame) -> str:
-    """Return the name of the sound of a step, see `gv_engine.ui.screens.sounds`; empty if there is
-    none."""
+    """Return the name of the sound for the step from frame `before` to `after`, such as "take" or
+    "bump"; an empty text for no sound."""
     if after.item != before.item:
         return "take" if after.item[0] else "drop"
     if before.grid.shape != after.grid.shape:
@@ -177,8 +178,8 @@ class GridEpisode(SingleAgentEpisode):
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
-        """Return the level's own actions; with several agents also the keys of a second player, who
-        controls the second agent, and the command that switches agents."""
+        """Return the level's own actions as key commands. With several agents these include keys
+        for a second player and the command that switches agents."""
         own = self.scenario.own_actions
         if len(self.agents) == 1:
             return own
@@ -193,7 +194,7 @@ class GridEpisode(SingleAgentEpisode):
         return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
-        """Begin the episode that an environment has for a seed."""
+        """Start the same episode that an environment starts with this seed."""
         self._simulation.reset(np.random.default_rng(seed))
         for name, policy in self.partners.items():
             policy.begin([0], seed, [self._names.index(name)])
@@ -201,7 +202,8 @@ class GridEpisode(SingleAgentEpisode):
         self._observe()
 
     def refusal_reason(self, action: str) -> str:
-        """Return why an action is not allowed; empty if the action is allowed."""
+        """Return a sentence on why an action, given by name, is not allowed; an empty text if it is
+        allowed."""
         for name, does in self._parse(action).items():
             if name not in self.agents:
                 return f"no agent {name!r}: {describe_allowed(name, self.agents)}"
@@ -212,7 +214,8 @@ class GridEpisode(SingleAgentEpisode):
         return ""
 
     def _parse(self, action: str) -> dict[str, str]:
-        """Return the actions that a text contains, by agent name."""
+        """Return the action of each agent by agent name, from a text such as "ann MOVE_FORWARD &
+        ben NOOP"."""
         if len(self._names) == 1:
             return {self._names[0]: action}
         if action == self.wait:
@@ -221,8 +224,8 @@ class GridEpisode(SingleAgentEpisode):
         return {name or self.agents[self.controlled]: does for name, _, does in parts}
 
     def joint_action(self, action: str) -> str:
-        """Return the actions of all agents for one player's action, with those of the partners'
-        policies."""
+        """Return the actions of all agents as one text: the player's `action`, and those that the
+        policies of the other agents choose."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         by_agent = self._parse(action)
@@ -235,7 +238,8 @@ class GridEpisode(SingleAgentEpisode):
         return ACTION_SEPARATOR.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
 
     def action_indices(self, action: str) -> Any:
-        """Return the numbers of the agents' actions, as environments take them."""
+        """Return the index of the action in `actions`, or a tuple with the index for each agent, as
+        environments take it."""
         if len(self._names) == 1:
             return super().action_indices(action)
         acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
@@ -244,8 +248,8 @@ class GridEpisode(SingleAgentEpisode):
         return tuple(map(self.actions.index, by_agent.values()))
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the joint action of all agents as one text, such as "ann MOVE_FORWARD & ben NOOP":
-        the player's `action`, and the actions in `others` for the other agents."""
+        """Return one text with the actions of all agents, such as "ann MOVE_FORWARD & ben NOOP":
+        the player's `action`, and for other agents their actions in `others`."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
@@ -255,7 +259,7 @@ class GridEpisode(SingleAgentEpisode):
         )
 
     def step(self, action: str) -> None:
-        """Take an allowed action.
+        """Take an action, given by name, for which `refusal_reason` is empty.
 
         Raises:
             RuleError: a rule is not defined on this world.
@@ -266,20 +270,21 @@ class GridEpisode(SingleAgentEpisode):
         self._observe()
 
     def mask(self) -> dict[str, bool]:
-        """Return for each action True if a transition would act on it, for the agent that is
-        shown."""
+        """Return for each action of the shown agent, by name, True if the action would have an
+        effect now."""
         mask = self._mask_of(self._shown_agent)
         return dict(zip(self.actions, mask.astype(bool).tolist(), strict=True))
 
     def _mask_of(self, agent: int) -> NDArray[np.int8]:
-        """Return the (actions,) int8 action mask of an agent."""
+        """Return the action mask of an agent as (actions,) int8: 1 for actions that would have an
+        effect."""
         mask = np.zeros(len(self.actions), np.int8)
         self._simulation.valid_actions(mask, agent)
         return mask
 
     def observe(self) -> PolicyInput:
-        """Return observation and info as `GridVectorEnv` does, or `AgentsVectorEnv` with several
-        agents."""
+        """Return observation and info of the current state in the form of `GridVectorEnv`, or of
+        `AgentsVectorEnv` with several agents."""
         if len(self._names) == 1:
             return self._seen_by(1)
         by_agent = [self._seen_by(agent) for agent in self._simulation.agents]
@@ -287,7 +292,8 @@ class GridEpisode(SingleAgentEpisode):
         return observation, info
 
     def _seen_by(self, agent: int) -> PolicyInput:
-        """Return observation and info of one agent, as `GridVectorEnv` does."""
+        """Return observation and info of one agent, numbered from 1, in the form of
+        `GridVectorEnv`."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
         mission = [scenario.missions.encode(world, agent)] if scenario.missions else []
@@ -305,7 +311,8 @@ class GridEpisode(SingleAgentEpisode):
         return add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
-        """Return the frame of the rendering systems, with a message for the player."""
+        """Return what the rendering systems show of the current state, with `message` as a text for
+        the player."""
         frames: list[Frame] = []
         shown = self._shown_agent
         self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
@@ -316,7 +323,7 @@ class GridEpisode(SingleAgentEpisode):
         return self._simulation.world.snapshot()
 
     def load_row(self, row: NDArray[Any]) -> None:
-        """Start the episode from a saved world: `row` is one record of `env.snapshot()`.
+        """Start the episode from a saved world; `row` is one record of `env.snapshot()`.
 
         Raises:
             ValueError: the row is not one of this scenario's.
@@ -337,7 +344,7 @@ class GridEpisode(SingleAgentEpisode):
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 
     def differences(self, was: GridEpisode) -> list[str]:
-        """Return sentences on the differences in world and observations from another episode."""
+        """Return sentences on how world and observations differ from those of the episode `was`."""
         sentences = world_differences(was.world, self.world, self.agents)
         before, after = was._grid, self._grid
         if before.shape != after.shape:
@@ -350,14 +357,15 @@ class GridEpisode(SingleAgentEpisode):
         return sentences
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
-        """Return the world, the observations of all agents, and their last reward by function."""
+        """Return the current state for `restore`: world and observations as compressed bytes, and
+        the last rewards of each agent by function."""
         shown = (self._grid, self._item, self._explored)
         parts = (self.row().tobytes(), *(array.tobytes() for array in shown))
         terms = [self._simulation.terms_of(agent) for agent in self._simulation.agents]
         return zlib.compress(b"".join(parts), 1), terms
 
     def restore(self, snapshot: tuple[bytes, list[tuple[float, ...]]]) -> None:
-        """Restore the episode from a snapshot."""
+        """Return to the state in a snapshot that `snapshot` returned."""
         packed, terms = snapshot
         dtype = self.scenario.layout.dtype
         data = np.frombuffer(zlib.decompress(packed), np.uint8)
@@ -371,13 +379,13 @@ class GridEpisode(SingleAgentEpisode):
             self._simulation.set_terms(agent, values)
 
     def _clear_explored(self) -> None:
-        """Mark all cells as unexplored by all agents."""
+        """Mark all cells as not yet explored by any agent."""
         world = self._simulation.world
         self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
         self._explored[..., 0] = HIDDEN
 
     def _observe(self) -> None:
-        """Compute the observations of all agents and add the seen cells to the explored ones."""
+        """Compute the observations of all agents, and mark the cells that they see as explored."""
         self.controlled = min(self.controlled, len(self.agents) - 1)
         world, area = self._simulation.world, self.scenario.area
         # once a step, as in an environment: observing may use the world's generator
@@ -392,14 +400,16 @@ class GridEpisode(SingleAgentEpisode):
 
 
 def _stack_agents(parts: Sequence[Any]) -> Any:
-    """Stack the (1, …) arrays of several agents to (1, A, …), in mappings too."""
+    """Return the (1, …) arrays of several agents stacked to (1, A, …), where A is the number of
+    agents; mappings of arrays entry by entry."""
     if isinstance(parts[0], dict):
         return {name: _stack_agents([part[name] for part in parts]) for name in parts[0]}
     return np.stack(parts, axis=1)
 
 
 def _has_only_column_rules(scenario: Scenario) -> bool:
-    """Return True if no rule of the scenario is a processor or a function of states."""
+    """Return True if all rules of a scenario work on component arrays: none is a processor or a
+    function of states."""
     return not any(
         part.system.is_processor or part.system.objects
         for member in scenario.members

@@ -77,15 +77,16 @@ def make_env(scenario: Scenario, **options: Any) -> GridEnv:
 def make_vector_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv:
-    """Return a Gymnasium vector environment of a scenario; workers are threads."""
+    """Return a Gymnasium vector environment with `num_envs` worlds of a scenario, stepped by
+    `workers` threads."""
     return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
 
 
 def make_rollout_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv | AgentsVectorEnv:
-    """Return a vector environment for rollouts; with several agents, arrays have an axis of
-    agents."""
+    """Return a vector environment that records rollouts, with `num_envs` worlds. For several agents
+    its arrays have an axis of agents."""
     env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
     return env_class(scenario, num_envs, num_threads=workers, copy=False, **options)
 
@@ -94,7 +95,8 @@ make_hint_provider = ShortestPathHints
 
 
 def compile_scenario(scenario: Scenario) -> str:
-    """Compile the programs of a scenario into the cache; return "compiled" or "kept already"."""
+    """Compile a scenario's rules into the disk cache; return "compiled", or "kept already" if they
+    were there."""
     worlds = CompiledBatch(scenario, 1)
     if worlds.load():
         return "kept already"
@@ -103,7 +105,8 @@ def compile_scenario(scenario: Scenario) -> str:
 
 
 def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """Yield the frames of an episode that a policy plays."""
+    """Yield the frames (pictures to be drawn) of one episode that a policy, given by name, plays
+    for at most `steps` steps."""
     if scenario.layout.agents > 1:
         return _frames_of_agents(scenario, policy, seed, steps)
     env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
@@ -112,7 +115,8 @@ def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Itera
 
 
 def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
-    """Yield the frames of an episode: step the environment, and copy its state to a renderer."""
+    """Yield the frames of one episode with one agent, at most `steps + 1`, by stepping `env` with
+    the policy's actions."""
     mirror = Simulation(env.scenario)
     policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
@@ -131,7 +135,8 @@ def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int)
 
 
 def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """Yield the frames of an episode with several agents, each played by its policy."""
+    """Yield the frames of one episode with several agents, in which the policies named in `policy`
+    choose the actions."""
     episode, sharing = GridEpisode(scenario), scenario.sharing
     for name, own in policies_by_agent(policy, sharing).items():
         episode.partners[name] = load_policy(own, 1, len(scenario.actions), scenario=scenario)
@@ -145,7 +150,7 @@ def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) ->
 
 
 def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
-    """Return the scenario with another step limit; with its own if None.
+    """Return the scenario with the step limit `max_steps`; with its own limit if None.
 
     Raises:
         ValueError: there is no step limit.
@@ -157,7 +162,8 @@ def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
 
 
 def describe_size(scenario: Scenario) -> str:
-    """Return height × width of the first level as text; of a mixture, the sizes of all members."""
+    """Return the size of the first level as text, such as "7×9"; of a mixture, the sizes of all
+    members."""
     sizes: dict[str, None] = {}
     for member in scenario.members:
         simulation = Simulation(member)
@@ -184,8 +190,9 @@ def check_scenario(
     quick: bool = False,
     policy: str = "",
 ) -> CheckReport:
-    """Check a scenario: object world against compiled world, contracts of rules, sprites,
-    solvability."""
+    """Check a scenario for errors: play episodes in object and compiled worlds and compare them,
+    test rules and sprites, and search for solutions. `limit` is in seconds, `quick` skips compiling
+    and searching."""
     broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
     compiles = "not tried" if quick else _compile_result(scenario)
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
@@ -220,7 +227,7 @@ def check_scenario(
 
 
 def _compile_result(scenario: Scenario) -> str:
-    """Return "yes" if the scenario compiles, else "no" with the reason."""
+    """Return "yes" if the scenario's rules compile, else "no: " and the reason."""
     try:
         make_batch(scenario, 1, "compiled", checked=True)
     except errors.BuiltInDoesNotCompileError:

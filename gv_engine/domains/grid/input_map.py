@@ -40,8 +40,8 @@ _TURN_COMMANDS = {
 
 
 def resolve_action(name: str, actions: Collection[str]) -> str:
-    """Return the action of a command: a step aside takes the keys of a turn if the level has no
-    turns.
+    """Return the action that a command stands for. If the level has steps aside but no turns, the
+    keys of a turn take a step aside.
 
     >>> resolve_action("TURN_LEFT", ["MOVE_FORWARD", "MOVE_LEFT"])
     'MOVE_LEFT'
@@ -76,7 +76,8 @@ class Steering:
     def steer(
         self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
     ) -> Iterator[str]:
-        """Yield the actions that carry out a steering command, to be taken one after the other.
+        """Yield the actions that move the agent in the direction of the steering command `name`, to
+        be taken one after the other.
 
         If a plain move leads in the direction, that move is taken. Else the agent turns and then
         moves if the cell ahead is safe, but not if the level requires looking first. An obstacle
@@ -138,7 +139,8 @@ class Walk:
         self._expected: Pose | None = None
 
     def next_action(self, frame: Frame, mask: Mapping[str, bool]) -> str:
-        """Return the next action; empty if the walk is over or there is no path.
+        """Return the next action of the walk; an empty text if the walk is over or no path leads to
+        the goal.
 
         Args:
             frame: frame that the player sees.
@@ -155,8 +157,8 @@ class Walk:
         return action
 
     def is_as_expected(self, before: Frame, after: Frame) -> bool:
-        """Return True if the last step led to the expected pose and nothing else changed: no object
-        moved, and only floor and walls came into sight."""
+        """Return True if the last step led to the expected place and the player has seen nothing
+        new: no object moved, and only floor and walls came into sight."""
         if after.agent != self._expected or after.outcome or after.message:
             return False
         changed = (before.grid != after.grid).any(-1)
@@ -165,8 +167,8 @@ class Walk:
         return not (changed & ~new).any() and kinds <= {FLOOR, WALL}
 
     def _goal_action(self, pose: Pose, mask: Mapping[str, bool]) -> str:
-        """Return the action at the goal: put down, use the object ahead, or walk against it; empty
-        if none."""
+        """Return the action that ends the walk in front of the goal: put down the held object, use
+        the object ahead, or walk against it. Return an empty text if none has an effect."""
         if self._puts:
             return next((name for name in DROPS if mask.get(name)), "")
         own = (name for name in mask if name not in ACTIONS)
@@ -174,8 +176,8 @@ class Walk:
         return next((name for name in (*_USE_ACTIONS, *own, *against) if mask.get(name)), "")
 
     def _first_step(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
-        """Return the first action of a shortest path and the pose after it; an empty action without
-        a path."""
+        """Return the first action of a shortest path to the goal, and (y, x, facing) after it; an
+        empty action if there is no path. With `from_outside` the path ends next to the goal."""
         start: Pose = frame.agent
         firsts: dict[Pose, tuple[str, Pose]] = {start: ("", start)}
         poses = deque([start])
@@ -191,8 +193,8 @@ class Walk:
         return "", start
 
     def _is_at_goal(self, pose: Pose, from_outside: bool) -> bool:
-        """Return True if a pose is at the goal, or next to and facing it if the goal is used from
-        outside."""
+        """Return True if an agent at (y, x, facing) has reached the goal; with `from_outside`, if
+        it is next to the goal and faces it."""
         if not from_outside:
             return pose[:2] == self._goal
         y, x, facing = pose
@@ -200,13 +202,13 @@ class Walk:
         return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
 
     def _next_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
-        """Yield (action, pose) for every pose that one action leads to."""
+        """Yield (action, (y, x, facing) after it) for every move and turn of an agent."""
         yield from self._moved_poses(pose)
         for name, turn in self._turns.items():
             yield name, (*pose[:2], rotate(pose[2], turn))
 
     def _moved_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
-        """Yield (action, pose) for every pose that one move leads to."""
+        """Yield (action, (y, x, facing) after it) for every move of an agent."""
         y, x, facing = pose
         for name, move in self._moves.items():
             way = rotate(facing, move)
@@ -214,8 +216,8 @@ class Walk:
 
 
 def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
-    """Return True if the object in a cell is used instead of entered: it blocks, or can be picked
-    up."""
+    """Return True if a click on the cell means to use its object instead of entering the cell: the
+    object blocks or can be picked up."""
     kind, state, _ = frame.grid[cell].tolist()
     object_type = frame.types[kind]
     can_pick_up = "PICK_UP" in actions or "PICK_N_DROP" in actions
@@ -224,8 +226,8 @@ def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) ->
 
 
 def is_safe(frame: Frame, cell: Cell) -> bool:
-    """Return True if a path may lead through a cell: floor, or an object that can block but does
-    not."""
+    """Return True if a path may lead through a cell: it contains only floor, or an object such as
+    an open door."""
     height, width = frame.grid.shape[:2]
     if not (0 <= cell[0] < height and 0 <= cell[1] < width):
         return False
@@ -238,7 +240,7 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
 
 
 def _blocks(kind: ObjectType, state: int) -> bool:
-    """Return True if an object in this state blocks its cell."""
+    """Return True if an object of type `kind` in this state blocks movement into its cell."""
     if kind.index == HIDDEN:
         return False  # unknown cells count as free
     if kind.state and kind.state[0] == column_name(Door):

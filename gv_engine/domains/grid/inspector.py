@@ -82,14 +82,15 @@ class GridInspector:
 
     @property
     def lit(self) -> NDArray[np.bool_] | None:
-        """Return (H, W) bool of the cells to draw bright; None for those that the agent saw."""
+        """Return an (H, W) bool array of the cells to draw bright because a visibility function
+        shows them; None to show what the agent saw."""
         if self._page != "Sight" or self._function == AS_SHOWN:
             return None
         self._refresh()
         return None if self._sight is None or self._sight.problem else self._sight.on_grid
 
     def _refresh(self) -> None:
-        """Compute the lines of the current page if they are outdated."""
+        """Compute the text of the current page again if it is outdated."""
         if not self._is_stale:
             return
         self._is_stale, self._frame = False, self._game.frame()
@@ -111,7 +112,8 @@ class GridInspector:
         self._rows = list(self._pages[self._page]())
 
     def _choices(self, page: str) -> tuple[str, ...]:
-        """Return the options of a page; the player selects one of them."""
+        """Return the names among which the player can choose on a page: representations or
+        visibility functions."""
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
@@ -119,7 +121,7 @@ class GridInspector:
         return ()
 
     def _cell_lines(self) -> Iterator[PageLine]:
-        """Yield the lines on the entities in the inspected cell."""
+        """Yield the lines of the page on the entities in the inspected cell."""
         y, x = self.chosen or self._frame.agent[:2]
         yield PageLine("cell", f"row {y}, column {x}")
         try:
@@ -133,7 +135,7 @@ class GridInspector:
             yield from _entity_lines(entity)
 
     def _agent_lines(self) -> Iterator[PageLine]:
-        """Yield the lines on the agent: held objects, last reward and components."""
+        """Yield the lines of the page on the agent: held objects, last reward and components."""
         agent = self._inspection.agent()
         names = [entity.name for entity in agent.holds.values()]
         yield PageLine("holds", ", ".join(names) or "nothing")
@@ -141,7 +143,8 @@ class GridInspector:
         yield from _entity_lines(agent)
 
     def _observation_lines(self) -> Iterator[PageLine]:
-        """Yield the lines on the arrays of the observation in the selected representation."""
+        """Yield the lines of the page on the observation: its arrays in the selected
+        representation."""
         frame = self._frame
         cells = frame.observation, frame.item
         try:
@@ -169,14 +172,16 @@ class GridInspector:
                     yield PageLine(text, "", 1)
 
     def _meaning_of(self, name: str) -> str:
-        """Return the legend of an array that contains no objects; empty if there is none."""
+        """Return an explanation of the observation array `name` if its numbers are no objects; else
+        an empty text."""
         missions = self._inspection.scenario.missions
         if name == "mission" and missions:
             return ", ".join(missions.names)
         return {"agent_id_grid": "1 is the agent's own cell"}.get(name, "")
 
     def _sight_lines(self) -> Iterator[PageLine]:
-        """Yield the lines on the cells that a visibility function lets the agent see."""
+        """Yield the lines of the page on sight: which cells the selected visibility function lets
+        the agent see."""
         if self._sight is not None and self._sight.problem:
             yield PageLine(self._sight.problem)
             return
@@ -186,7 +191,8 @@ class GridInspector:
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
     def _actions_lines(self) -> Iterator[PageLine]:
-        """Yield the lines on each action: whether the action is valid, and its effects."""
+        """Yield the lines of the page on actions: whether each action is valid, and which effects
+        it would have."""
         commands = (*DOMAIN.keys, *self._inspection.scenario.own_actions)
         titles = {key.name: key.description.capitalize() for key in commands}  # as in the help
         for action, is_valid in self._inspection.actions().items():
@@ -196,7 +202,7 @@ class GridInspector:
                 yield from self._outcome_lines(self._outcomes[action])
 
     def _outcome_lines(self, outcome: inspection.Outcome) -> Iterator[PageLine]:
-        """Yield the lines on the effects, the end and the rewards that an action would have."""
+        """Yield lines on what an action would lead to: effects, end of the episode and rewards."""
         for text in self._wrap("; ".join(outcome.effects) or outcome.problem, 1):
             yield PageLine(text, "", 1)
         if outcome.ending:
@@ -205,7 +211,8 @@ class GridInspector:
             yield PageLine(name.replace("_", " "), format_reward(value), 1)
 
     def _reward_lines(self) -> Iterator[PageLine]:
-        """Yield the lines on the last reward of each rule, with the rule's description."""
+        """Yield lines with the last reward of each reward function and the function's
+        description."""
         frame = self._frame
         yield PageLine("reward of the last step", format_reward(frame.reward), is_heading=True)
         scenario = self._inspection.scenario
@@ -226,7 +233,8 @@ class GridInspector:
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
-        """Draw the panel; `line` is the line height in pixels."""
+        """Draw the inspector panel into `rect`. `line` is the height of a line of text in
+        pixels."""
         width = rect.w - line - line // 2
         self._is_stale |= (self._line, self._width) != (line, width)
         self._line, self._width = line, width
@@ -239,7 +247,8 @@ class GridInspector:
                 self._draw_page(surface, inner)
 
     def _draw_page(self, surface: pygame.Surface, inner: pygame.Rect) -> None:
-        """Draw the buttons, the visible lines of the current page, and the scroll bar."""
+        """Draw the buttons, the visible lines of the current page and the scroll bar into the
+        rectangle `inner`."""
         line = self._line
         top = self._draw_buttons(surface, inner, inner.y, tuple(self._pages), self._page)
         choices = self._choices(self._page)
@@ -267,7 +276,8 @@ class GridInspector:
         names: tuple[str, ...],
         chosen: str,
     ) -> int:
-        """Draw a row of buttons, wrapped into lines; return the top of the next line."""
+        """Draw a button for each of `names`, from the height `top` on in as many lines as needed,
+        with `chosen` highlighted; return the top of what follows."""
         line, theme, left = self._line, self._theme, rect.x
         for name in names:
             title = name.replace("_", " ")
@@ -285,7 +295,7 @@ class GridInspector:
         return top + line * 3 // 2
 
     def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: PageLine) -> None:
-        """Draw one line of a page."""
+        """Draw one line of a page into `rect`: a label and value, or numbers in columns."""
         theme, line = self._theme, self._line
         rect.x += row.level * line
         rect.w = max(1, rect.w - row.level * line)
@@ -312,7 +322,7 @@ class GridInspector:
     # ---- input ---------------------------------------------------------------------------
 
     def event(self, event: pygame.event.Event) -> bool:
-        """Handle a mouse event; return True if the panel has changed."""
+        """Handle a mouse wheel or click on the panel; return True if the panel has changed."""
         if event.type == pygame.MOUSEWHEEL:
             return self._scroll(-event.y * NOTCH)
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
@@ -322,7 +332,8 @@ class GridInspector:
         return False
 
     def command(self, name: str) -> bool:
-        """Run a command of the group `inspector`; return True if the panel has changed."""
+        """Run a command of the key group `inspector` by name; return True if the panel has
+        changed."""
         if name in ("scroll_up", "scroll_down"):
             return self._scroll(self._room // 2 if name == "scroll_down" else -self._room // 2)
         if name in ("next_tab", "previous_tab"):
@@ -347,7 +358,7 @@ class GridInspector:
         self._select("Cell")
 
     def _select(self, name: str) -> bool:
-        """Select a page, representation or visibility function by name and return True."""
+        """Show the page, representation or visibility function of this name, and return True."""
         if name in self._pages:
             self._page, self._scrolled = name, 0
         elif name in REPRESENTATIONS:
@@ -358,7 +369,7 @@ class GridInspector:
         return True
 
     def _scroll(self, lines: int) -> bool:
-        """Scroll by some lines; return True if the panel has changed."""
+        """Scroll the page down by `lines` (up if negative); return True if the page has moved."""
         before = self._scrolled
         self._scrolled = max(0, min(before + lines, len(self._rows) - self._room))
         return self._scrolled != before
@@ -373,7 +384,8 @@ def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
 
 
 def _entity_lines(entity: inspection.Entity, level: int = 0) -> Iterator[PageLine]:
-    """Yield the lines on an entity, its components, and the entities that it holds."""
+    """Yield lines on an entity, its components and the entities that it holds, indented by
+    `level`."""
     yield PageLine(entity.name, f"entity {entity.number}", level, is_heading=True)
     for part in entity.parts:
         yield PageLine(part.name, "", level)

@@ -55,7 +55,8 @@ def place_views(
     seen: GridShape,
     readable: int,
 ) -> Mapping[str, ViewPlace]:
-    """Return the places of the views: next to each other or stacked, whichever shows more.
+    """Return the rectangles in which state and observation are drawn: next to each other or one
+    above the other, whichever shows more.
 
     Args:
         view: both, state or observation.
@@ -111,22 +112,23 @@ def _is_part(size: tuple[int, int], grid: GridShape, cell: float) -> bool:
 
 
 def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
-    """Return a rectangle of a size in the middle of the room."""
+    """Return a rectangle of this width and height in the middle of `room`."""
     rect = pygame.Rect(0, 0, width, height)
     rect.center = room.center
     return rect
 
 
 def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
-    """Return the place of a label and of a view of a size below, centered horizontally in `at`."""
+    """Return the place of a view of `size` pixels in the horizontal middle of `at`, with `label`
+    pixels above for its name."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
     return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
 def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
-    """Return the cell side for a grid in a room, and width and height of the visible part, in
-    pixels."""
+    """Return the side of a cell in pixels with which a grid of `shape` fits into `wide` by `tall`
+    pixels, and the size of the part that is visible with cells of at least `readable` pixels."""
     wide, tall = max(1, wide), max(1, tall)
     cell = default_cell_size(shape, (tall, wide), readable)
     ideal = cell or min(tall / shape[0], wide / shape[1])
@@ -191,7 +193,7 @@ class GridStage(Stage):
 
     @property
     def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
-        """Return the commands that the help shows first."""
+        """Return the names of the commands that the help shows first."""
         if not self.steering:
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
@@ -203,13 +205,14 @@ class GridStage(Stage):
         return self._steering.commands if self.steers and self.view != "observation" else ()
 
     def has_command(self, name: str) -> bool:
-        """Return True if the level has the command."""
+        """Return True if the player can use the command `name` in this level."""
         if self.steering and name in self._steering.replaces:
             return False
         return name not in ACTIONS or name in self._actions
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
-        """Show a frame: prepare the animation from the previous one, and drop hint and marks."""
+        """Show a new frame: prepare the animation from the `previous` one, and remove hint and
+        marks. Return True if there is an animation."""
         self._whole, self._frame = frame, self._as_viewed(frame)
         before = None if previous is None else self._as_viewed(previous)
         self._motion = None if before is None else find_motion(before, self._frame)
@@ -234,7 +237,8 @@ class GridStage(Stage):
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the views, marks, tooltip and hint."""
+        """Draw state, observation, marks, tooltip and hint into `rect`. `progress` of the animation
+        is from 0 to 1."""
         grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
         view = "state" if self.view == "explored" else self.view
         self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
@@ -254,13 +258,14 @@ class GridStage(Stage):
         return self.line * 5 // 4
 
     def _draw_label(self, surface: pygame.Surface, name: str, place: ViewPlace) -> None:
-        """Draw the name of a view above it, if there is room."""
+        """Draw the `name` of a view above the view, if there is room for it."""
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
             draw_text_line(surface, place.label, text, line, self._theme.muted)
 
     def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
-        """Draw the state around the agent, and the minimap if the state is shown in part."""
+        """Draw the part of the grid around the agent, and the minimap if not the whole grid is
+        visible."""
         self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
@@ -280,8 +285,9 @@ class GridStage(Stage):
                 self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
 
     def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
-        """Return the place of the minimap and its corner: below the observation, or over the state
-        in the first corner away from the agent. The place is empty if there is none."""
+        """Return the rectangle of the minimap and the name of its corner: below the observation, or
+        over the state in the first corner away from the `agent`. The rectangle is empty if no
+        corner is free."""
         if "map" in self._places:
             return self._places["map"], "topleft"
         side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
@@ -294,7 +300,7 @@ class GridStage(Stage):
         return ViewPlace(no_label, no_label), where
 
     def _draw_observation(self, surface: pygame.Surface, at: ViewPlace) -> None:
-        """Draw the observation, with the agent looking up."""
+        """Draw the agent's observation into the place `at`, turned so that the agent looks up."""
         self._draw_label(surface, "observation", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
         room = rect.h, rect.w
@@ -305,7 +311,8 @@ class GridStage(Stage):
         self._observation.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
-        """Outline the cells that differ, are pointed at or inspected, in both views."""
+        """Draw frames around the cells that differ, the cell under the mouse and the inspected
+        cell, in both views."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
         chosen = self._inspector.chosen if self.side_panel is self._inspector else None
         loss, select = self._theme.loss, self._theme.select
@@ -326,7 +333,7 @@ class GridStage(Stage):
                         pygame.draw.rect(surface, ink, rect, width)
 
     def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw a tooltip with the objects in the cell under the mouse."""
+        """Draw a tooltip, inside `rect`, that describes the object in the cell under the mouse."""
         if self._mouse is None or (tooltip := self._describe_cell(self._mouse)) is None:
             return
         cell, text = tooltip
@@ -339,7 +346,8 @@ class GridStage(Stage):
         self._draw_plate(surface, box, text, self._theme.text)
 
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the hint or the request for a click at the bottom, if there is one."""
+        """Draw the current hint, or the request to click a cell, at the bottom of `rect`, if there
+        is one."""
         self._hint.update()
         if text := "Click where to put it" if self._is_putting else self._hint.message:
             box = self._plate_rect(text, rect)
@@ -352,14 +360,14 @@ class GridStage(Stage):
         return pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
 
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
-        """Draw a text on a rounded plate."""
+        """Draw `text` in the colour `ink` on a rounded background in the rectangle `box`."""
         line = self.line * 7 // 8
         surface.blit(rounded_rect(box.size, line // 3, self._theme.card), box)
         draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
 
     def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
-        """Return the rectangle and a description of the cell at a position; None if there is no
-        cell."""
+        """Return the rectangle of the cell drawn at a position in pixels, and a description of its
+        object; None if no cell is there."""
         frame = self._frame
         if (cell := self._view_cell("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
@@ -374,7 +382,8 @@ class GridStage(Stage):
         return None
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
-        """Draw the held object and return its description; empty if nothing is held."""
+        """Draw the object that the agent holds into `rect` and return its description; an empty
+        text if nothing is held."""
         kind, state, color = self._frame.item
         if not kind:
             return ""
@@ -386,8 +395,8 @@ class GridStage(Stage):
         return describe_object(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the state alone, bright and as large as fits; of a level to explore, only its
-        explored cells."""
+        """Draw only the grid, bright and as large as fits into `rect`. Of a level to be explored,
+        only the explored cells are shown."""
         if self._game.scenario.view == "explored":
             self.view = "explored"
         frame, (height, width) = self._frame, self._frame.grid.shape[:2]
@@ -405,8 +414,8 @@ class GridStage(Stage):
     # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Run a command of the group `view`, or return the action of a command of the group
-        `grid`."""
+        """Run a command of the key group `view` by name; for an action of the level, return the
+        action's name instead. Else return an empty text."""
         if name == "hint" and not self._frame.outcome:
             self._hint.search()
         elif name == "minimap":
@@ -420,14 +429,16 @@ class GridStage(Stage):
         return name if name in ACTIONS or name in self._actions or is_own else ""
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions of a steering command, or the action of any other command."""
+        """Yield the actions that a command leads to: several for a steering command such as "go
+        left", else one."""
         if any(command.name == name for command in self.steering):
             looks = self.view == "explored"  # the agent sees only what is ahead
             return self._steering.steer(name, lambda: self._frame, self._game, looks)
         return super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """Walk to the clicked cell or use its object; return the first action.
+        """Start walking to the clicked cell, or use its object; return the first action, or an
+        empty text.
 
         A right click selects the cell in the inspector and opens the panel. So does a left click if
         the inspector is open or the stage does not walk.
@@ -452,7 +463,8 @@ class GridStage(Stage):
 
     @property
     def absent_types(self) -> Collection[int]:
-        """Return the indices of the object types that do not occur in the level."""
+        """Return the indices of the object types that neither occur in the level nor can be left
+        behind by used-up objects."""
         frame = self._whole
         layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
         present = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
@@ -465,7 +477,8 @@ class GridStage(Stage):
         return step_sound(before, after)
 
     def next_walk_action(self) -> str:
-        """Return the next action of the walk to a clicked cell; empty if the walk is over."""
+        """Return the next action of the walk to a clicked cell; an empty text if the walk is
+        over."""
         action = self._walk.next_action(self._frame, self._game.mask()) if self._walk else ""
         if not action:
             self.stop_walking()
@@ -476,20 +489,23 @@ class GridStage(Stage):
         self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """Set the mouse position; return True if the tooltip has changed."""
+        """Set the mouse position (None outside the window); return True if the tooltip has
+        changed."""
         before = self._mouse and self._describe_cell(self._mouse)
         self._mouse = position
         return (position and self._describe_cell(position)) != before
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
-        """Zoom in or out with the mouse over the state; return True if the stage has changed."""
+        """Zoom in or out if the mouse is over the state; return True if the picture has changed.
+        `notches` of the wheel are positive to zoom in."""
         if self._view_cell("state", self._state, position) is None:
             return False
         self._zoom(notches)
         return True
 
     def _zoom(self, notches: int) -> None:
-        """Change the cell size of the state by some notches."""
+        """Make the cells of the state larger for positive `notches` of the mouse wheel, smaller for
+        negative ones."""
         if "state" not in self._places:
             return
         rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
@@ -502,8 +518,8 @@ class GridStage(Stage):
         return board.cell_at(position) if view in self._places else None
 
     def _cell_at(self, position: tuple[int, int]) -> Cell | None:
-        """Return the cell of the grid that is drawn at a position in either view; None if there is
-        none."""
+        """Return the (y, x) cell of the grid that is drawn at a position in pixels, in either view;
+        None if no cell is there."""
         if (cell := self._view_cell("state", self._state, position)) is not None:
             return cell
         seen = self._view_cell("observation", self._observation, position)

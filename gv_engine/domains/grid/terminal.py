@@ -46,8 +46,8 @@ class GridTerminalView(TerminalPicture):
         self._steering = Steering(getattr(game, "actions", ()), getattr(game, "commands", ()))
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
-        """Return the lines of state and observation, cut to the surroundings of the agent if
-        needed."""
+        """Return the lines of text that show state or observation, cut to the cells around the
+        agent if they do not fit."""
         theme, self._view = self._theme, view
         if view == "explored":
             frame, view = frame.limit_to_explored(), "state"
@@ -70,13 +70,14 @@ class GridTerminalView(TerminalPicture):
         ]
 
     def facts(self, frame: Frame) -> list[str]:
-        """Return lines with the mission and the held object."""
+        """Return lines of text with the mission and the held object."""
         mission = [format_mission(frame.mission)] if frame.mission else []
         item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
         return [*mission, f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
-        """Return a line for each character on the screen, without walls and floor."""
+        """Return a line of text for each character on the screen, except those of walls and
+        floor."""
         frame = frame.limit_to_explored() if self._view == "explored" else frame
         both = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(both, axis=0)
@@ -100,14 +101,15 @@ class GridTerminalView(TerminalPicture):
         return self._steering.commands if self.steers and self._view != "observation" else ()
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions of a steering command, or the action of any other command."""
+        """Yield the actions that a command leads to: several for a steering command such as "go
+        left", else one."""
         if any(command.name == name for command in self.steering):
             looks = self._view == "explored"
             return self._steering.steer(name, self._game.frame, self._game, looks)
         return super().actions(name)
 
     def has_command(self, name: str) -> bool:
-        """Return True if the level has the command."""
+        """Return True if the player can use the command `name` in this level."""
         if self.steering and name in self._steering.replaces:
             return False
         commands = (*self.steering, *self._game.commands)
@@ -124,8 +126,8 @@ def _grid_lines(
     width: int,
     theme: Theme,
 ) -> list[Text]:
-    """Return the lines of a grid, cut to the cells around the agent that fit the height and
-    width."""
+    """Return a grid as lines of text, cut to the cells around the agent that fit into `height`
+    lines and `width` characters."""
     y, x, _ = agent
     rows = _visible_range(y, grid.shape[0], height)
     columns = _visible_range(x, grid.shape[1], max(1, width // CELL_WIDTH))
@@ -156,7 +158,8 @@ def _grid_lines(
 def _cell_text(
     types: ObjectTypes, letter: str, look: Sequence[int], lit: bool, theme: Theme
 ) -> tuple[str, str]:
-    """Return text and style of a cell.
+    """Return the characters and the text style that show a cell whose object has the (type, colour)
+    `look`.
 
     Args:
         look: type and colour of the object.
@@ -179,7 +182,8 @@ def _cell_text(
 
 
 def _color_letters() -> Iterator[str]:
-    """Yield for each colour the first letter of its name that no earlier colour has."""
+    """Yield for each colour a letter that stands for it: the first of its name that no earlier
+    colour has."""
     used = ""
     for name in COLORS:
         used += next(letter for letter in name.lower() if letter not in used)

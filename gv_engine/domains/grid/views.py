@@ -31,7 +31,7 @@ class GridRenderer:
         self._surface = pygame.Surface((0, 0))
 
     def draw(self, frame: Frame) -> NDArray[np.uint8]:
-        """Return a frame as an RGB array.
+        """Return the picture of a frame as a (height, width, 3) RGB array.
 
         Returns:
             (H * cell, W * cell, 3) uint8 new array; with both views as high as the higher one, and
@@ -65,7 +65,7 @@ class GridRenderer:
         return self._picture.copy()
 
     def _allocate(self, shapes: list[tuple[int, int]]) -> None:
-        """Allocate the image for grids of these shapes."""
+        """Allocate the image for grids of these (height, width) shapes in cells, side by side."""
         self._shapes = shapes
         self._mosaics = [TileCanvas(self._tiles, shape) for shape in shapes]
         cell = self._cell
@@ -78,7 +78,7 @@ class GridRenderer:
 
 
 def make_renderer(scenario: Scenario, view: str, cell: int) -> DrawFrame:
-    """Return the function that renders frames of a scenario in a view, with cells of a size in
-    pixels."""
+    """Return a function that draws frames of a scenario as RGB arrays. `view` names what is shown,
+    `cell` is the side of a cell in pixels."""
     sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
     return GridRenderer(sheet, view, cell).draw

@@ -53,7 +53,7 @@ class GridWorld(InnerEnv):
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> GridWorld:
-        """Return the environment of a scenario, without the scenario's step limit.
+        """Return an environment with the rules of a scenario, but without its step limit.
 
         Raises:
             RuleError: the scenario lists an esper.Processor, or is a mixture.
@@ -76,7 +76,7 @@ class GridWorld(InnerEnv):
                 function(state, action, rng=rng)
 
         def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
-            """Return the sum of all reward functions."""
+            """Return the sum of the scenario's reward functions for a step."""
             total = 0.0
             for function in rewards:
                 total += function(state, action, next_state, rng=rng)
@@ -90,7 +90,8 @@ class GridWorld(InnerEnv):
         sight = [to_function(c) for c in scenario.calls(VISIBILITY)]
 
         def observation(state: State, *, rng: Any) -> Observation:
-            """Return the observation of the observation function, or of the visibility function."""
+            """Return the observation of a state, from the scenario's observation function or else
+            its visibility function."""
             if observing:
                 return observing[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
             return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)
@@ -124,7 +125,8 @@ class GridWorld(InnerEnv):
         return call_function(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
 
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
-        """Return the next state, the reward, and True if the episode is over."""
+        """Return the state that an action leads to, the reward, and True if the episode is over;
+        `state` is unchanged."""
         if not self.action_space.contains(action):
             raise ValueError(f"action {action!r} is not in {self.action_space}")
         action = Action(action)

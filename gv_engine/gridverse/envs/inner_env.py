@@ -43,7 +43,8 @@ class InnerEnv(ABC):
 
     @abstractmethod
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
-        """Return the next state, the reward, and True if the episode is over.
+        """Return the state that an action leads to, the reward, and True if the episode is over;
+        `state` is unchanged.
 
         Raises:
             ValueError: the action is not in the action space.
@@ -59,7 +60,7 @@ class InnerEnv(ABC):
         self._observation = None
 
     def step(self, action: Action) -> tuple[float, bool]:
-        """Take an action; return the reward, and True if the episode is over.
+        """Take an action in the current state; return the reward, and True if the episode is over.
 
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
@@ -71,7 +72,7 @@ class InnerEnv(ABC):
 
     @property
     def state(self) -> State:
-        """Return the current state; each step creates a new one.
+        """Return the current state. Each step creates a new state object.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -82,7 +83,7 @@ class InnerEnv(ABC):
 
     @property
     def observation(self) -> Observation:
-        """Return the current observation, computed on first access and cached until the next step.
+        """Return the observation of the current state, which is computed on first access.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -95,7 +96,8 @@ class InnerEnv(ABC):
         return self._observation
 
     def _check_state(self, state: State) -> State:
-        """Return the state; while debugging raise ValueError if it is not in the state space."""
+        """Return `state` unchanged; in debug mode, raise ValueError if it is not in the state
+        space."""
         if is_debugging() and (fault := self.state_space.fault(state)):
             raise ValueError(f"the state is not in the state space: {fault}")
         return state
