@@ -536,8 +536,9 @@ class MapModel:
         return self._with_rows(self._text, inner)
 
     def replace_levels(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
-        """Return the file's text with a fixed map in place of the keys that generate random levels;
-        the arguments are the content of the map.
+        """Return the file's text with a fixed map in place of the keys that generate random levels.
+        `grid` and `ground` hold type, state and colour of every cell, and `agents` their (y, x,
+        facing).
 
         Args:
             grid: (H, W, 3) type, state and colour of the objects in every cell.
@@ -571,7 +572,8 @@ def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
 
 def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
     """Return the legend entry of a cell whose entry was `before`, after `thing` is put into the
-    cell; its ground and room stay unless `thing` replaces them."""
+    cell. Ground and room stay, unless `thing` is a ground itself or is bare floor put on bare
+    floor."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):
         return {**before, "ground": _shorten_entry(thing)}

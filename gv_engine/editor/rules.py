@@ -74,7 +74,7 @@ class Rule(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Sentence about the rule, with its arguments."""
+        """First sentence of the rule's docstring, with the rule's arguments in parentheses."""
         if self.system is None:
             return "There is no rule of this name"
         summary = _summarize(self.system)
@@ -122,7 +122,8 @@ class RuleList:
         self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
 
     def rules(self, part: RulePart) -> list[Rule]:
-        """Return the rules of a part in order."""
+        """Return the rules in `part`, such as the rewards of the scenario, in their order in the
+        file."""
         node = self._top.get(part.key)
         if node is None:
             return []
@@ -139,7 +140,8 @@ class RuleList:
         return "" if self._nested_nodes(part) is None else _SEVERAL[_name(self._top[part.key])]
 
     def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
-        """Return the nodes of the rules that a part combines; None if it does not combine rules."""
+        """Return the YAML nodes of the rules that `part` combines by "any of these" or "all of
+        these"; None if it does not combine rules."""
         node = self._top.get(part.key)
         if part.is_list or node is None or _name(node) not in _SEVERAL:
             return None
@@ -148,13 +150,14 @@ class RuleList:
         return nested.value if nested and isinstance(nested.value, list) else None
 
     def _rule(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
-        """Return the rule of a node."""
+        """Return the rule in `part` whose entry is the YAML `node` at the key path `path`."""
         plain = node.plain if isinstance(node.value, dict) else {}
         arguments = {key: value for key, value in plain.items() if key != "name"}
         return Rule(part, path, _name(node), arguments, self._system(part.phase, node))
 
     def _system(self, phase: Phase, node: YamlNode) -> System | None:
-        """Return the system that a node names; None if there is none."""
+        """Return the registered rule of kind `phase` that the YAML `node` names; None if there is
+        none."""
         names = self._vocab.names
         named = node.value.get("name") if isinstance(node.value, dict) else node
         if names is None or named is None:
@@ -164,7 +167,8 @@ class RuleList:
         return None
 
     def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:
-        """Yield the rules that can be added to a part: custom rules first, then built-in ones."""
+        """Yield the rules that can be added to `part`, such as the rewards: those of the user's
+        Python modules first, then built-in ones."""
         modules = self._vocab.names.modules if self._vocab.names else {}
         for where, module in modules.items():
             if not is_engine_module(module.__name__):
@@ -187,8 +191,8 @@ class RuleList:
     # ---- changes -------------------------------------------------------------------------
 
     def add_rule(self, part: RulePart, rule: AvailableRule) -> str:
-        """Return the text with a rule added at the end of a part, with example values for required
-        parameters."""
+        """Return the file's text with `rule` added at the end of `part`, such as the rewards; its
+        required parameters get example values."""
         arguments = {
             parameter.name: self._example(parameter)
             for parameter in rule.system.parameters
@@ -205,7 +209,7 @@ class RuleList:
         return put(text, (part.key,), combined)
 
     def _example(self, parameter: Parameter) -> Any:
-        """Return an example value of a parameter."""
+        """Return an example value for a parameter of a rule that suits the level."""
         name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):
             functions = self._functions[f"{phase.name.lower()}_function"].systems
@@ -217,7 +221,8 @@ class RuleList:
         return parse_value(example)
 
     def remove_rule(self, rule: Rule) -> str:
-        """Return the text without a rule.
+        """Return the file's text without `rule`; the only rule that ends episodes cannot be
+        removed.
 
         Raises:
             EditError: the rule is the only end of episodes.
@@ -232,7 +237,8 @@ class RuleList:
         return put(text, (rule.part.key,), nested[int(others[0].path[-1])].plain)
 
     def move_rule(self, rule: Rule, offset: int) -> str:
-        """Return the text with a rule moved by some places in its part."""
+        """Return the file's text with `rule` moved by `offset` places in its list of rules; the
+        text is unchanged if there is no such place."""
         *above, number = rule.path
         count = len(self.rules(rule.part))
         if not isinstance(number, int) or not 0 <= number + offset < count:
@@ -240,7 +246,8 @@ class RuleList:
         return move(self._with_own_key(rule.part.key), tuple(above), number, number + offset)
 
     def set_argument(self, rule: Rule, key: str, value: Any) -> str:
-        """Return the text with an argument of a rule set; None removes the argument."""
+        """Return the file's text with the argument `key` of `rule` set to `value`; None removes the
+        argument."""
         text = self._with_own_key(rule.part.key)
         path = (*rule.path, key)
         if value is None:
@@ -250,8 +257,8 @@ class RuleList:
         return put(text, path, value)
 
     def _with_own_key(self, key: str) -> str:
-        """Return the text with a key's value copied from the extended file, unless the text has the
-        key."""
+        """Return the file's text with the value of the top-level `key` copied in from the file that
+        it extends, unless the text has the key itself."""
         if has_value(self._text, (key,)) or key not in self._top:
             return self._text
         return put(self._text, (key,), self._top[key].plain)
@@ -264,7 +271,7 @@ def _name(node: YamlNode) -> str:
 
 
 def _short(value: Any) -> str:
-    """Return an argument as short text."""
+    """Return a rule's argument as a short text for its description."""
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
@@ -279,7 +286,7 @@ def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
 
 
 def format_key_path(path: KeyPath) -> str:
-    """Return a path as error messages show it."""
+    """Return a key path as error messages show it, such as `rewards[0].name`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"
