@@ -286,7 +286,7 @@ def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
 
 
 def format_key_path(path: KeyPath) -> str:
-    """Return a key path as error messages show it, such as `rewards[0].name`."""
+    """Return a key path as error messages show it, such as `reward_functions[0].name`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"

@@ -46,16 +46,16 @@ class Episode(Protocol):
     partners: dict[str, Policy]
 
     def joint_action(self, action: str) -> str:
-        """Return the actions of all agents, given the player's action: other agents act by their
-        policy, or wait.
+        """Return the text with the actions of all agents, given `action` of the player; other
+        agents act by their policies, or wait.
 
         Raises:
             PolicyError: a policy returned an invalid action.
         """
 
     def action_indices(self, action: str) -> Any:
-        """Return the indices into `actions` of a valid action; (A,) where there may be several
-        agents, 0 for agents that are done.
+        """Return the indices into `actions` for the text `action`: one index, or (A,) in domains
+        where there may be several agents; an agent that is done gets 0.
 
         Raises:
             ValueError: an agent waits, which has no index.
@@ -119,7 +119,7 @@ class Episode(Protocol):
         """Return a copy of the state as a row; in a grid a () array of `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
-        """Start the episode from a saved world: `row` is one record of a snapshot.
+        """Start the episode from the saved world `row`, one record of a snapshot.
 
         Raises:
             ValueError: the row does not belong to the scenario.
@@ -133,8 +133,8 @@ class Episode(Protocol):
         """Hash of what agents see beyond the state."""
 
     def differences(self, was: Any) -> list[str]:
-        """Return sentences about the differences from another episode of the domain, maybe of
-        another scenario, the most important first; without rewards, end and mission."""
+        """Return sentences about the differences from `was`, an episode of the same domain and
+        maybe another scenario, the most important first; rewards, end and mission are left out."""
 
     def snapshot(self) -> Any:
         """Return a small snapshot of the whole episode for `restore`."""
@@ -200,7 +200,8 @@ class SingleAgentEpisode:
 
 
 def add_world_axis(observation: Mapping[str, Any], info: Mapping[str, Any]) -> PolicyInput:
-    """Return observation and info with a leading axis for one world."""
+    """Return the pair of observation and info with an axis of length 1 put before the axes of all
+    arrays, as a policy for many worlds expects."""
     return (
         {name: np.asarray(array)[None] for name, array in observation.items()},
         {
@@ -224,7 +225,7 @@ class Playable(AnyScenario, Protocol):
         it."""
 
     def reload(self) -> Playable:
-        """Return the scenario as read again from its files.
+        """Read the scenario again from its files, and return the new scenario.
 
         Raises:
             ScenarioError: all errors of the files.

@@ -107,7 +107,7 @@ _NO_CODE = replace(Trust.from_options(code=False), is_detached=True)
 def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
     """Return the scenario of a replay that was pasted as text, read from the scenario text in the
     replay, and save that text as a file in a new subfolder of `folder`. No Python of the scenario
-    runs, and its hash is checked first.
+    runs, and the text must match the replay's hash.
 
     Args:
         replay: replay with the text of its scenario.
