@@ -260,8 +260,8 @@ class BatchViewer:
     # ---- from outside --------------------------------------------------------------------
 
     def between_steps(self, work: Callable[[], None]) -> None:
-        """Run `work` in the viewer's thread while no world takes a step, wait until it has ended,
-        and raise its error here."""
+        """Run `work` while no world takes a step, in the viewer's thread if that runs; wait until
+        `work` has ended, and raise its error here."""
         if not self._thread.is_alive():
             work()
             return

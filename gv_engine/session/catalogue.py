@@ -233,8 +233,9 @@ def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def level_beside(scenario: Playable, step: int) -> Playable | None:
-    """Return the level `step` places after the current one in its pack of levels. After the last
-    level comes the first one of the next pack in `COURSE`; None if there is no such level.
+    """Return the level `step` places after the current one in its pack of levels; after the last
+    level of a built-in pack comes the next entry of `COURSE`. Return None if there is no such
+    level.
 
     Raises:
         ScenarioError: the level can no longer be read.

@@ -49,7 +49,7 @@ class Watch:
 
     def _read_state(self, path: Path) -> SourceFile:
         """Return the content of the file `path`; the file is read again only if its time or size
-        has changed, or it is less than two seconds old."""
+        has changed, or if it was less than two seconds old at the last look."""
         try:
             stat = path.stat()
             stamp = stat.st_mtime_ns, stat.st_size

@@ -113,8 +113,8 @@ class Watchdog:
             self._forget_call()
 
     def _monitor(self) -> None:
-        """Send the main thread a signal every tenth of a second while a rule runs in it, and end
-        the process if a rule cannot be stopped. This is the main function of the watching
+        """Send the main thread a signal ten times a second while a rule runs in it, and with `ends`
+        end the process if the rule cannot be stopped. This is the main function of the watching
         thread."""
         main = threading.main_thread().ident
         assert main is not None, "it runs"
